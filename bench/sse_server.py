@@ -46,8 +46,8 @@ def cpu_s() -> float:
 
 
 async def serve(folder: Path) -> None:
-    desk = make_desk(folder)
-    host, lag = Host(desk, Listen(port=0)), Lag()
+    context = make_desk(folder)
+    host, lag = Host(context, Listen(port=0)), Lag()
     host.start()
     tell(port=host.port)
     watching = asyncio.create_task(lag.watch())
@@ -57,7 +57,7 @@ async def serve(folder: Path) -> None:
         if words[0] == "emit":
             lag.late_s.clear()
             began_s, began_cpu_s = time.monotonic(), cpu_s()
-            await emit(desk.events, int(words[1]), float(words[2]))
+            await emit(context.events, int(words[1]), float(words[2]))
             took_s = time.monotonic() - began_s
             tell(share=(cpu_s() - began_cpu_s) / took_s, late_s=lag.late_s, took_s=took_s)
         elif words[0] == "clients":
@@ -69,7 +69,7 @@ async def serve(folder: Path) -> None:
             tell(stop_s=time.monotonic() - began_s)
             break
     watching.cancel()
-    desk.database.close()
+    context.database.close()
 
 
 async def emit(events: Any, count: int, rate: float) -> None:

@@ -137,7 +137,7 @@ def open_web(
     """
     repositories = RepositoryWatch(settings, store.db, services.git, utc_now)
     stack.callback(repositories.stop)
-    desk = AppContext(
+    context = AppContext(
         database=store.db,
         queue=store.queue,
         events=store.events,
@@ -157,7 +157,7 @@ def open_web(
         report=Reporter(settings, store, utc_now).of_week,
         repositories=repositories,
     )
-    return _started(_host(settings(), desk), settings().port_file, stack)
+    return _started(_host(settings(), context), settings().port_file, stack)
 
 
 def _started(host: Host, port_file: Path, stack: ExitStack) -> Host:
@@ -177,7 +177,7 @@ def entrance(settings: Settings) -> str:
     return ""
 
 
-def _host(settings: Settings, desk: AppContext) -> Host:
+def _host(settings: Settings, context: AppContext) -> Host:
     """With the weakest sandbox the code of a task could reach this API, so it takes a token then.
 
     It is kept in a file that only the owner can read.
@@ -186,4 +186,4 @@ def _host(settings: Settings, desk: AppContext) -> Host:
     token = settings.api_token.get_secret_value() if settings.api_token else None
     if exposed and token is None:
         token = kept_token(settings.token_file)
-    return Host(desk, Listen(address=settings.flask_host, port=settings.flask_port, token=token, exposed=exposed))
+    return Host(context, Listen(address=settings.flask_host, port=settings.flask_port, token=token, exposed=exposed))

@@ -14,34 +14,34 @@ from server.query import read_query
 from server.schemas import Answer
 
 
-def register(app: Flask, desk: AppContext, endpoints: Sequence[Endpoint]) -> None:
+def register(app: Flask, context: AppContext, endpoints: Sequence[Endpoint]) -> None:
     """Add endpoints, except those without a view, which are served elsewhere."""
     api = Blueprint("api", __name__)
     for endpoint in endpoints:
         if endpoint.view is not None:
-            view = _view(desk, endpoint, endpoint.view)
+            view = _view(context, endpoint, endpoint.view)
             api.add_url_rule(endpoint.rule, endpoint.name, view, methods=[endpoint.method])
     app.register_blueprint(api)
 
 
-def _view(desk: AppContext, endpoint: Endpoint, view: View) -> Callable[..., Response]:
+def _view(context: AppContext, endpoint: Endpoint, view: View) -> Callable[..., Response]:
     def respond(**where: Any) -> Response:
         query = read_query(endpoint.query, request.query_string.decode("latin-1"))
-        reply = view(Call(desk=desk, query=query, where=where))
+        reply = view(Call(context=context, query=query, where=where))
         if isinstance(reply, Response):
             assert not endpoint.answers, "the contract promises JSON"
             return reply
         assert type(reply.answer) is endpoint.answers[reply.status], "the contract names another model"
-        response = Response(body_of(desk, reply.answer), reply.status, mimetype="application/json")
+        response = Response(body_of(context, reply.answer), reply.status, mimetype="application/json")
         response.headers.update(reply.headers)
         return response
 
     return respond
 
 
-def body_of(desk: AppContext, answer: Answer) -> str:
+def body_of(context: AppContext, answer: Answer) -> str:
     """The answer's JSON without secrets, for tasks and models may have written them."""
-    text, mask = answer.model_dump_json(), desk.mask
+    text, mask = answer.model_dump_json(), context.mask
     if mask(text) == text:
         return text
 

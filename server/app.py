@@ -13,24 +13,24 @@ from server.pages.assets import Assets
 from server.schemas import build_models
 
 
-def create_api(desk: AppContext, endpoints: Sequence[Endpoint]) -> Flask:
+def create_api(context: AppContext, endpoints: Sequence[Endpoint]) -> Flask:
     """Build an API without pages, for use on one thread: pydantic builds each model when it is first needed.
 
     Args:
-        desk: the parts of the daemon that it speaks to.
+        context: the parts of the daemon that it speaks to.
         endpoints: what it answers.
     """
     app = Flask(__name__, static_folder=None)
-    api.register(app, desk, endpoints)
+    api.register(app, context, endpoints)
     failures.register(app)
     return app
 
 
-def create_app(desk: AppContext, assets: Assets) -> Flask:
+def create_app(context: AppContext, assets: Assets) -> Flask:
     """Build API and pages, for use on many threads.
 
     Args:
-        desk: the parts of the daemon that they speak to.
+        context: the parts of the daemon that they speak to.
         assets: the static files that the pages name; they are served elsewhere.
     """
     from server import openapi  # noqa: PLC0415  # an API of few endpoints does without the others
@@ -38,10 +38,10 @@ def create_app(desk: AppContext, assets: Assets) -> Flask:
     from server.pages import frame, shown  # noqa: PLC0415  # as above
 
     build_models()
-    app = create_api(desk, ENDPOINTS)
-    described = openapi.document(desk.status().version)
+    app = create_api(context, ENDPOINTS)
+    described = openapi.document(context.status().version)
     app.add_url_rule("/api/openapi.json", "describe", lambda: described)
     app.jinja_env.trim_blocks = app.jinja_env.lstrip_blocks = True
-    shown.register(app, desk.mask)
-    frame.register(app, desk, assets)
+    shown.register(app, context.mask)
+    frame.register(app, context, assets)
     return app

@@ -35,42 +35,42 @@ _T = TypeVar("_T")
 
 
 def cannot_revert(_task_id: int, _force: bool, _reapply: bool) -> Future[Reverted]:
-    """What a desk without a daemon behind it answers."""
+    """What a context without a daemon behind it answers."""
     raise NotReverted("nothing can be taken back here: no daemon is behind this server")
 
 
 def cannot_reload() -> Future[Reloaded]:
-    """What a desk without a daemon behind it answers."""
+    """What a context without a daemon behind it answers."""
     raise ConfigError(["nothing can be reloaded here: no daemon is behind this server"])
 
 
 def cannot_read(_repo: str | None, _commit: str) -> Tree:
-    """What a desk without a daemon behind it answers."""
+    """What a context without a daemon behind it answers."""
     raise GitError("repositories are not read here: no daemon is behind this server")
 
 
 def cannot_restart(_name: str) -> Future[Restart]:
-    """What a desk without a daemon behind it answers."""
+    """What a context without a daemon behind it answers."""
     raise Busy("no worker runs here: no daemon is behind this server")
 
 
 def no_metrics() -> bytes:
-    """What a desk without a server before it answers."""
+    """What a context without a server before it answers."""
     raise Busy("nothing is measured here: no server runs")
 
 
 def no_memory() -> LongTermMemory:
-    """What a desk without a daemon behind it answers."""
+    """What a context without a daemon behind it answers."""
     raise Busy("lessons are neither searched nor retired here: no daemon is behind this server")
 
 
 def no_reports() -> Path:
-    """What a desk without a daemon behind it answers."""
+    """What a context without a daemon behind it answers."""
     raise Busy("there are no reports here: no daemon is behind this server")
 
 
 def cannot_report(_week: str) -> Path:
-    """What a desk without a daemon behind it answers."""
+    """What a context without a daemon behind it answers."""
     raise Busy("no report is made here: no daemon is behind this server")
 
 

@@ -23,7 +23,7 @@ _Q = TypeVar("_Q", bound=Query)
 class Call:
     """One request: its parameters are validated, its body is when it is asked for."""
 
-    desk: AppContext
+    context: AppContext
     query: Query
     where: Mapping[str, int | str] = field(default_factory=dict)
 

@@ -26,15 +26,18 @@ class Health(Answer):
     faults: list[str]
 
 
-def look(desk: AppContext) -> Health:
+def look(context: AppContext) -> Health:
     """Read the database, let the writer commit an empty transaction, and look at the workers' signs of life."""
-    reads, writes = _works(desk.events.newest_id), _works(lambda: desk.database.write(_nothing).result(PROBE_WALL_S))
-    faults = list(desk.faults())
+    reads, writes = (
+        _works(context.events.newest_id),
+        _works(lambda: context.database.write(_nothing).result(PROBE_WALL_S)),
+    )
+    faults = list(context.faults())
     return Health(
         status="ok" if reads and writes and not faults else "failing",
         database=reads,
         writer=writes,
-        loop_lag_s=desk.loop_lag_s() if desk.loop_lag_s else None,
+        loop_lag_s=context.loop_lag_s() if context.loop_lag_s else None,
         faults=faults,
     )
 

@@ -95,12 +95,12 @@ class Tally:
 class Gauges(Collector):
     """Looks up what holds when it is asked."""
 
-    def __init__(self, desk: AppContext, clients: Callable[[], int]) -> None:
-        self._desk, self._clients = desk, clients
+    def __init__(self, context: AppContext, clients: Callable[[], int]) -> None:
+        self._context, self._clients = context, clients
 
     def collect(self) -> Iterator[Metric]:
         """All gauges."""
-        status = self._desk.status()
+        status = self._context.status()
         yield _gauge("build_info", "The version that runs", ("version",), [((status.version,), 1)])
         states = [((state,), state == status.state) for state in DaemonState]
         yield _gauge("state", "1 for the state that the daemon is in", ("state",), states)
@@ -108,15 +108,15 @@ class Gauges(Collector):
         yield from self._queue(status)
         yield from _models(status)
         yield _gauge("stream_clients", "Who follows the live log", (), [((), self._clients())])
-        if self._desk.loop_lag_s:
-            yield _gauge("loop_lag_seconds", "How late the workers' loop is", (), [((), self._desk.loop_lag_s())])
-        yield from _disk(self._desk.database.path)
+        if self._context.loop_lag_s:
+            yield _gauge("loop_lag_seconds", "How late the workers' loop is", (), [((), self._context.loop_lag_s())])
+        yield from _disk(self._context.database.path)
 
     def _queue(self, status: DaemonStatus) -> Iterator[Metric]:
-        counts = self._desk.queue.counts()
+        counts = self._context.queue.counts()
         yield _gauge("tasks", "Tasks by status", ("status",), [((each,), count) for each, count in counts.items()])
-        oldest = listing.queued_since(self._desk.database.reader())
-        age_s = (self._desk.clock() - oldest).total_seconds() if oldest else 0.0
+        oldest = listing.queued_since(self._context.database.reader())
+        age_s = (self._context.clock() - oldest).total_seconds() if oldest else 0.0
         yield _gauge("oldest_queued_seconds", "Age of the oldest task that may be begun", (), [((), max(0.0, age_s))])
         busy = sum(worker.task_id is not None for worker in status.workers)
         workers = [(("busy",), busy), (("idle",), len(status.workers) - busy)]
@@ -130,16 +130,16 @@ class Metrics:
     """The figures of one daemon.
 
     Args:
-        desk: what is looked at.
+        context: what is looked at.
         clients: how many follow the live log.
     """
 
-    def __init__(self, desk: AppContext, clients: Callable[[], int]) -> None:
+    def __init__(self, context: AppContext, clients: Callable[[], int]) -> None:
         self._registry = CollectorRegistry()
         tally = Tally(self._registry)
-        self._registry.register(Gauges(desk, clients))
+        self._registry.register(Gauges(context, clients))
         ProcessCollector(registry=self._registry)
-        self.close = desk.events.subscribe(tally.note)
+        self.close = context.events.subscribe(tally.note)
 
     def text(self) -> bytes:
         """All of them, as `MEDIA` says."""

@@ -24,10 +24,10 @@ def ask(database: Database, clock: Clock) -> Future[bool]:
     return database.write(lambda conn: checkpoints.ask(conn, clock()))
 
 
-def checkpoint_asked(desk: AppContext) -> CheckpointAsked:
+def checkpoint_asked(context: AppContext) -> CheckpointAsked:
     """Ask a running daemon for one.
 
     Raises:
         Busy: the database did not take it in time.
     """
-    return CheckpointAsked(asked=settled(ask(desk.database, desk.clock)), state=desk.status().state)
+    return CheckpointAsked(asked=settled(ask(context.database, context.clock)), state=context.status().state)

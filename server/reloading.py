@@ -25,7 +25,7 @@ class Renewed(Answer):
     later: list[Waits]
 
 
-def renewed(desk: AppContext) -> Renewed:
+def renewed(context: AppContext) -> Renewed:
     """Have the daemon read its settings again.
 
     Raises:
@@ -33,7 +33,7 @@ def renewed(desk: AppContext) -> Renewed:
         Busy: it takes too long, and may still be done.
     """
     try:
-        return Renewed.model_validate(desk.reload().result(RELOAD_WALL_S))
+        return Renewed.model_validate(context.reload().result(RELOAD_WALL_S))
     except TimeoutError:
         raise Busy("the settings are still being read: the log tells when it is done") from None
 

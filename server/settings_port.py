@@ -114,4 +114,4 @@ class SettingsPort:
 
 
 CLOSED = SettingsPort()
-"""What a desk without a daemon behind it has."""
+"""What a context without a daemon behind it has."""

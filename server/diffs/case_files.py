@@ -24,12 +24,12 @@ class CaseFiles:
     """What the files of a task were; made for one request.
 
     Args:
-        desk: the parts of the daemon.
+        context: the parts of the daemon.
         task: the task.
     """
 
-    def __init__(self, desk: AppContext, task: Task) -> None:
-        self._desk, self._task = desk, task
+    def __init__(self, context: AppContext, task: Task) -> None:
+        self._context, self._task = context, task
         self._trees: dict[str, OpenTree] = {}
 
     def of_step(self, attempt: int, step_no: int, only: str | None = None) -> Diff:
@@ -39,7 +39,7 @@ class CaseFiles:
             UnknownStep: there is none, or its case file is gone.
         """
         row = self.row(attempt, step_no)
-        before = self._desk.steps.step(self._task.id, attempt, step_no - 1) if step_no else None
+        before = self._context.steps.step(self._task.id, attempt, step_no - 1) if step_no else None
         name = f"before step {step_no}"
         return self._diff("step", self._before(row, before, name), self._after(row, f"after step {step_no}"), only)
 
@@ -49,7 +49,7 @@ class CaseFiles:
         Raises:
             UnknownStep: no step of it is kept.
         """
-        rows = self._desk.steps.course(self._task.id, attempt)
+        rows = self._context.steps.course(self._task.id, attempt)
         mine = [row for row in rows if row.iteration == iteration]
         if not mine:
             raise self.missing(f"no step of try {iteration} in attempt {attempt}")
@@ -65,8 +65,8 @@ class CaseFiles:
             found = self._diff("task", before, after, only, commit=entry.commit)
             if found.files or not found.note:
                 return found
-        rows = self._desk.steps.course(self._task.id, self._task.attempt)
-        if not rows and pruning.work_pruned(self._desk.database.reader(), self._task.id) is None:
+        rows = self._context.steps.course(self._task.id, self._task.attempt)
+        if not rows and pruning.work_pruned(self._context.database.reader(), self._task.id) is None:
             return Diff(
                 of="task", before="", after="", commit=None, note="No step has finished yet.", files=[], left_out=0
             )
@@ -87,7 +87,7 @@ class CaseFiles:
         raw = state.read(path)
         if raw is None:
             raise self.missing(f"no such file after step {step_no}")
-        return file_text(path, raw, state.name, self._desk.mask)
+        return file_text(path, raw, state.name, self._context.mask)
 
     def given(self, path: str) -> FileText:
         """A file that came with the task.
@@ -98,7 +98,7 @@ class CaseFiles:
         files = {**self._task.spec.files, **self._task.spec.tests}
         if path not in files:
             raise self.missing("no file of that name")
-        return file_text(path, files[path].encode("utf-8", "replace"), "as it was given", self._desk.mask)
+        return file_text(path, files[path].encode("utf-8", "replace"), "as it was given", self._context.mask)
 
     def row(self, attempt: int, step_no: int) -> StepRow:
         """A finished step.
@@ -106,13 +106,13 @@ class CaseFiles:
         Raises:
             UnknownStep: there is none.
         """
-        if found := self._desk.steps.step(self._task.id, attempt, step_no):
+        if found := self._context.steps.step(self._task.id, attempt, step_no):
             return found
         raise self.missing(f"no finished step {step_no} in attempt {attempt}")
 
     def missing(self, what: str) -> UnknownStep:
         """The error that says that a task has not what was asked for, or no longer."""
-        gone = pruning.work_pruned(self._desk.database.reader(), self._task.id)
+        gone = pruning.work_pruned(self._context.database.reader(), self._task.id)
         why = f"; its steps were pruned on {gone.at:%Y-%m-%d} ({gone.setting})" if gone else ""
         return UnknownStep(f"task {self._task.id} has {what}{why}")
 
@@ -122,7 +122,7 @@ class CaseFiles:
         Raises:
             UnknownStep: it cannot be read.
         """
-        if work := self._desk.steps.work(row.work):
+        if work := self._context.steps.work(row.work):
             return work
         raise self.missing(f"no readable case file at step {row.step_no} of attempt {row.attempt}")
 
@@ -133,8 +133,8 @@ class CaseFiles:
         """What was there before a step: after the one before it, or what the attempt began with."""
         if earlier is not None:
             return self._after(earlier, name)
-        found = store.fork_origin(self._desk.database.reader(), self._task.id)
-        source = self._desk.steps.work(found[1]) if found else None
+        found = store.fork_origin(self._context.database.reader(), self._task.id)
+        source = self._context.steps.work(found[1]) if found else None
         if found and source:
             return self._state(begun(source, found[0]), name)
         tree = self._tree(self.work(row).base)
@@ -149,11 +149,11 @@ class CaseFiles:
         return self._trees.setdefault(commit, partial(self._opened, commit))
 
     def _opened(self, commit: str) -> Tree:
-        return self._desk.tree(self._task.spec.repo, commit)
+        return self._context.tree(self._task.spec.repo, commit)
 
     def _entry(self) -> Commit | None:
         """The newest commit of the task in the ledger, where the task says that it ended with one."""
-        entries = CommitLedger(self._desk.database, self._desk.events).page(1, task_id=self._task.id)
+        entries = CommitLedger(self._context.database, self._context.events).page(1, task_id=self._task.id)
         return entries[0] if entries and self._task.commit else None
 
     def _diff(
@@ -166,7 +166,7 @@ class CaseFiles:
         commit: str | None = None,
         note: str = "",
     ) -> Diff:
-        files, left_out = compared(before, after, self._desk.mask, only=only)
+        files, left_out = compared(before, after, self._context.mask, only=only)
         fault = before.fault or after.fault
         told = f"{note}what the files were before cannot be read, so all lines count as added: {fault}" if fault else ""
         return Diff.model_construct(

@@ -23,7 +23,7 @@ from server.query import BadQuery, read_query
 _BY_NAME = {f"api.{endpoint.name}": endpoint for endpoint in ENDPOINTS}
 
 
-def boot_data(desk: AppContext, routes: Map, page: Page, where: Mapping[str, int | str]) -> str:
+def boot_data(context: AppContext, routes: Map, page: Page, where: Mapping[str, int | str]) -> str:
     """The page's data as JSON that may stand in a `<script>` element.
 
     `after` is the newest event before any answer was made: what happened later comes over the stream, so nothing falls
@@ -32,23 +32,23 @@ def boot_data(desk: AppContext, routes: Map, page: Page, where: Mapping[str, int
     Raises:
         UnknownTask, UnknownApproval, UnknownCommit: what the page is about does not exist.
     """
-    after = desk.events.newest_id()
-    found = {address: _answer(desk, routes, address) for address in (each.format(**where) for each in page.preload)}
+    after = context.events.newest_id()
+    found = {address: _answer(context, routes, address) for address in (each.format(**where) for each in page.preload)}
     answers = ",".join(f"{json.dumps(address)}:{body}" for address, body in found.items() if body)
     about = json.dumps({"name": page.name, "where": dict(where)})
     # A text could end the element, or begin a comment; in JSON such a sign stands in strings alone.
     return f'{{"after":{after},"page":{about},"answers":{{{answers}}}}}'.replace("<", "\\u003c")
 
 
-def _answer(desk: AppContext, routes: Map, address: str) -> str | None:
+def _answer(context: AppContext, routes: Map, address: str) -> str | None:
     path, _, query = address.partition("?")
     try:
         name, where = routes.bind("").match(path, method="GET")
         endpoint = _BY_NAME[name]
         assert endpoint.view, f"{address} is served elsewhere"
-        reply = endpoint.view(Call(desk=desk, query=read_query(endpoint.query, query), where=where))
+        reply = endpoint.view(Call(context=context, query=read_query(endpoint.query, query), where=where))
     except (UnknownTask, UnknownApproval, UnknownCommit):
         raise
     except (NightshiftError, BadQuery, HTTPException):
         return None  # the script asks again, and shows what the API says
-    return body_of(desk, reply.answer) if isinstance(reply, Reply) else None
+    return body_of(context, reply.answer) if isinstance(reply, Reply) else None

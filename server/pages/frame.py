@@ -27,15 +27,15 @@ _Q = TypeVar("_Q", bound=Query)
 class Pages:
     """The views; each answers one address."""
 
-    def __init__(self, desk: AppContext) -> None:
-        self._desk = desk
+    def __init__(self, context: AppContext) -> None:
+        self._context = context
 
     def call(self, task_id: int, attempt: int, step_no: int, call_no: int) -> Response:
         """One model call as plain text: the whole prompt and the whole reply."""
-        calls = self._desk.steps.calls(task_id, attempt, step_no)
+        calls = self._context.steps.calls(task_id, attempt, step_no)
         if found := next((call for call in calls if call.call_no == call_no), None):
-            return Response(as_text(self._desk, found), mimetype="text/plain")
-        if gone := pruning.work_pruned(self._desk.database.reader(), task_id):
+            return Response(as_text(self._context, found), mimetype="text/plain")
+        if gone := pruning.work_pruned(self._context.database.reader(), task_id):
             text = f"The prompts and replies of task {task_id} were pruned on {gone.at:%Y-%m-%d} ({gone.setting}).\n"
             return Response(text, status=410, mimetype="text/plain")
         raise UnknownTask(task_id)
@@ -49,11 +49,11 @@ class Pages:
         return redirect("/static/icons/idle.svg")
 
 
-def register(app: Flask, desk: AppContext, assets: Assets) -> None:
+def register(app: Flask, context: AppContext, assets: Assets) -> None:
     """Add all pages."""
-    pages, blueprint = Pages(desk), Blueprint("pages", __name__)
+    pages, blueprint = Pages(context), Blueprint("pages", __name__)
     for page in PAGES:
-        blueprint.add_url_rule(page.rule, page.name, _drawn(desk, assets, app.url_map, page))
+        blueprint.add_url_rule(page.rule, page.name, _drawn(context, assets, app.url_map, page))
     blueprint.add_url_rule(f"{TASK_RULE}/call/<int:attempt>/<int:step_no>/<int:call_no>", view_func=pages.call)
     blueprint.add_url_rule("/login", view_func=pages.login)
     blueprint.add_url_rule("/favicon.ico", view_func=pages.icon)
@@ -61,13 +61,13 @@ def register(app: Flask, desk: AppContext, assets: Assets) -> None:
     app.jinja_env.globals.update(asset=assets.url, navigation=[page for page in PAGES if page.key])
 
 
-def _drawn(desk: AppContext, assets: Assets, routes: Map, page: Page) -> Callable[..., str]:
+def _drawn(context: AppContext, assets: Assets, routes: Map, page: Page) -> Callable[..., str]:
     """The view of a page that a script draws."""
     modules = assets.modules(page.script)
     styles = [page.style] if page.style in assets else []
 
     def view(**where: Any) -> str:
-        data = Markup(boot_data(desk, routes, page, where))  # noqa: S704  made for this place
+        data = Markup(boot_data(context, routes, page, where))  # noqa: S704  made for this place
         return render_template("shell.html", page=page, here=page.name, modules=modules, styles=styles, boot=data)
 
     return view

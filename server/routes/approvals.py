@@ -24,29 +24,29 @@ from server.query import ApprovalsQuery
 def list_approvals(call: Call) -> Reply:
     """What was asked of the owner."""
     query = call.asked(ApprovalsQuery)
-    found = call.desk.queue.approvals(open_only=query.open, task_id=query.task)
-    return Reply(answer=Approvals(approvals=[_row(call.desk, each) for each in found]))
+    found = call.context.queue.approvals(open_only=query.open, task_id=query.task)
+    return Reply(answer=Approvals(approvals=[_row(call.context, each) for each in found]))
 
 
 def list_decisions(call: Call) -> Reply:
     """What was decided, by the owner or for want of an answer."""
     query = call.asked(DecisionsQuery)
-    found = call.desk.queue.decisions(query.limit + 1, query.after)
+    found = call.context.queue.decisions(query.limit + 1, query.after)
     page = found[: query.limit]
     after = page[-1].id if len(found) > len(page) else None
-    return Reply(answer=Decisions(decisions=[_row(call.desk, each) for each in page], next_after=after))
+    return Reply(answer=Decisions(decisions=[_row(call.context, each) for each in page], next_after=after))
 
 
 def decide_approval(call: Call) -> Reply:
     """Grant or deny one ask."""
     said = call.body(DecisionIn)
-    decided = settled(call.desk.queue.decide(call.number("approval_id"), said.granted, said.answer))
-    return Reply(answer=_row(call.desk, decided))
+    decided = settled(call.context.queue.decide(call.number("approval_id"), said.granted, said.answer))
+    return Reply(answer=_row(call.context, decided))
 
 
 def decide_several(call: Call) -> Reply:
     """Grant or deny several asks; each is decided or refused by itself."""
-    said, queue = call.body(DecisionsIn), call.desk.queue
+    said, queue = call.body(DecisionsIn), call.context.queue
     # The text of a grant would answer a question; the remark is none.
     questions = {each.id for each in queue.approvals() if each.ask.kind is AskKind.QUESTION}
     asked = dict.fromkeys(said.approvals)
@@ -55,7 +55,7 @@ def decide_several(call: Call) -> Reply:
     decided, refused = list[ApprovalRow](), list[Undecided]()
     for each, write in writes.items():
         try:
-            decided.append(_row(call.desk, settled(write)))
+            decided.append(_row(call.context, settled(write)))
         except (IllegalMove, UnknownApproval) as error:
             refused.append(Undecided(approval_id=each, why=str(error)))
     return Reply(answer=Decided(decided=decided, refused=refused))
@@ -63,12 +63,12 @@ def decide_several(call: Call) -> Reply:
 
 def answer_question(call: Call) -> Reply:
     """Answer one question."""
-    answered = settled(call.desk.queue.answer(call.number("approval_id"), call.body(AnswerIn).answer))
-    return Reply(answer=_row(call.desk, answered))
+    answered = settled(call.context.queue.answer(call.number("approval_id"), call.body(AnswerIn).answer))
+    return Reply(answer=_row(call.context, answered))
 
 
-def _row(desk: AppContext, approval: Approval) -> ApprovalRow:
-    return approval_row(approval, desk.clarify_wait_s(), desk.mask)
+def _row(context: AppContext, approval: Approval) -> ApprovalRow:
+    return approval_row(approval, context.clarify_wait_s(), context.mask)
 
 
 ENDPOINTS = (

@@ -13,24 +13,24 @@ from server.reviewing import Reviewing
 
 def list_commits(call: Call) -> Reply:
     """A page of commits."""
-    return Reply(answer=_reviewing(call.desk).commits(call.asked(CommitsQuery)))
+    return Reply(answer=_reviewing(call.context).commits(call.asked(CommitsQuery)))
 
 
 def review_commits(call: Call) -> Reply:
     """Mark one commit as read, or all."""
-    return Reply(answer=_reviewing(call.desk).review(call.body(ReviewIn)))
+    return Reply(answer=_reviewing(call.context).review(call.body(ReviewIn)))
 
 
 def review_task(call: Call) -> Reply:
     """Mark the commits of a task as read."""
-    return Reply(answer=_reviewing(call.desk).review_task(call.number("task_id")))
+    return Reply(answer=_reviewing(call.context).review_task(call.number("task_id")))
 
 
 def revert_task(call: Call) -> Reply:
     """Take back what a task integrated, or bring it back."""
     said = call.optional_body(RevertIn)
     try:
-        done = call.desk.revert(call.number("task_id"), said.force, said.reapply).result(REVERT_WALL_S)
+        done = call.context.revert(call.number("task_id"), said.force, said.reapply).result(REVERT_WALL_S)
     except CancelledError:
         raise NotReverted("the daemon stops; look at the task when it runs again") from None
     except TimeoutError:
@@ -38,8 +38,8 @@ def revert_task(call: Call) -> Reply:
     return Reply(answer=Taken.model_validate(done))
 
 
-def _reviewing(desk: AppContext) -> Reviewing:
-    return Reviewing(desk.database, desk.queue, desk.events, desk.mask)
+def _reviewing(context: AppContext) -> Reviewing:
+    return Reviewing(context.database, context.queue, context.events, context.mask)
 
 
 ENDPOINTS = (

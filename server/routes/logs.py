@@ -16,7 +16,7 @@ def list_logs(call: Call) -> Reply:
 
 
 def _page(call: Call, query: LogsQuery) -> LogPage:
-    events = call.desk.events
+    events = call.context.events
     pages = events.pages(query.wanted, query.accepts())
     after = events.cursor_at(query.at) if query.at else query.after
     return pages.before(query.before, query.limit) if after is None else pages.after(after, query.limit)

@@ -45,27 +45,27 @@ _ID = re.compile(r"(failure|pattern)-([1-9]\d{0,17})")
 
 def list_lessons(call: Call) -> Reply:
     """A page of lessons, or those nearest in meaning."""
-    query, conn = call.asked(LessonsQuery), call.desk.database.reader()
+    query, conn = call.asked(LessonsQuery), call.context.database.reader()
     if query.like.strip():
-        rows = _near(call.desk, query)
+        rows = _near(call.context, query)
         found, after = len(rows), None
     else:
         wanted = Wanted(**query.model_dump(include={"kind", "state", "language", "repo", "text"}))
         keys, found = listing.page(conn, wanted, order=query.order, limit=query.limit, offset=query.offset)
-        rows = [lesson_row(one, call.desk.mask) for one in listing.whole(conn, keys)]
+        rows = [lesson_row(one, call.context.mask) for one in listing.whole(conn, keys)]
         after = query.offset + query.limit if query.offset + query.limit < found else None
     languages, repos = listing.places(conn)
     return Reply(answer=Lessons(lessons=rows, found=found, next_offset=after, languages=languages, repos=repos))
 
 
-def _near(desk: AppContext, query: LessonsQuery) -> list[LessonRow]:
+def _near(context: AppContext, query: LessonsQuery) -> list[LessonRow]:
     """The lessons nearest to a text, of those that are wanted. A retired one is not found: it has no vector."""
     if query.text or query.offset:
         raise BadQuery({"like": "stands alone: leave `text` and `offset` out"})
-    conn = desk.database.reader()
-    near = {(one.kind, one.item): one.similarity for one in desk.memory().search(query.like, MOST_NEAR)}
+    conn = context.database.reader()
+    near = {(one.kind, one.item): one.similarity for one in context.memory().search(query.like, MOST_NEAR)}
     return [
-        lesson_row(one, desk.mask, nearness=max(0.0, min(1.0, near[one.kind, one.id])))
+        lesson_row(one, context.mask, nearness=max(0.0, min(1.0, near[one.kind, one.id])))
         for one in listing.whole(conn, list(near))
         if query.kind in {None, one.kind} and query.state in {None, one.state}
         if query.language in {"", one.language} and query.repo in {"", one.repo}
@@ -74,31 +74,31 @@ def _near(desk: AppContext, query: LessonsQuery) -> list[LessonRow]:
 
 def show_lesson(call: Call) -> Reply:
     """One lesson in full."""
-    return Reply(answer=_detail(call.desk, _key(call)))
+    return Reply(answer=_detail(call.context, _key(call)))
 
 
 def retire_lesson(call: Call) -> Reply:
     """Recall a lesson no more."""
     key = _known(call)
-    settled(call.desk.memory().retire(*key))
-    return Reply(answer=_detail(call.desk, key))
+    settled(call.context.memory().retire(*key))
+    return Reply(answer=_detail(call.context, key))
 
 
 def restore_lesson(call: Call) -> Reply:
     """Recall a lesson again."""
     key = _known(call)
-    settled(call.desk.memory().restore(*key))
-    return Reply(answer=_detail(call.desk, key))
+    settled(call.context.memory().restore(*key))
+    return Reply(answer=_detail(call.context, key))
 
 
 def show_learning(call: Call) -> Reply:
     """What memory is worth."""
-    desk, conn = call.desk, call.desk.database.reader()
+    context, conn = call.context, call.context.database.reader()
     counts, found = listing.states(conn), recall_log.uplift(conn)
-    days = listing.learned_by_day(conn, desk.clock(), DAYS)
+    days = listing.learned_by_day(conn, context.clock(), DAYS)
     return Reply(
         answer=Learning(
-            embedder=short(desk.status().embedder, desk.mask),
+            embedder=short(context.status().embedder, context.mask),
             failures=_in_use(counts, "failure"),
             patterns=_in_use(counts, "pattern"),
             shown=solved(found.shown),
@@ -113,12 +113,12 @@ def show_learning(call: Call) -> Reply:
 
 def export_lessons(call: Call) -> Response:
     """Every lesson in use, as JSON Lines."""
-    desk = call.desk
+    context = call.context
 
     def lines() -> Iterator[str]:
-        return (f"{line}\n" for line in exchange.lines(desk.database.reader(), desk.mask))
+        return (f"{line}\n" for line in exchange.lines(context.database.reader(), context.mask))
 
-    name = f"lessons-{desk.clock():%Y-%m-%d}.jsonl"
+    name = f"lessons-{context.clock():%Y-%m-%d}.jsonl"
     headers = {"Content-Disposition": f'attachment; filename="{name}"'}
     return Response(stream_with_context(lines()), headers=headers, mimetype="application/x-ndjson")
 
@@ -129,7 +129,7 @@ def import_lessons(call: Call) -> Reply:
         lessons = exchange.read(call.body(LessonsIn).lines)
     except NotLessons as error:
         raise BadBody(f"lines: nothing was taken\n{error}") from None
-    taken = settled(call.desk.database.write(lambda conn: exchange.take(conn, lessons)))
+    taken = settled(call.context.database.write(lambda conn: exchange.take(conn, lessons)))
     return Reply(answer=Imported(new=taken.new, known=taken.known))
 
 
@@ -145,24 +145,24 @@ def _key(call: Call) -> Key:
 def _known(call: Call) -> Key:
     """The lesson of the path; raises `UnknownLesson` where there is none."""
     key = _key(call)
-    if listing.read(call.desk.database.reader(), *key) is None:
+    if listing.read(call.context.database.reader(), *key) is None:
         raise UnknownLesson(call.text("lesson_id"))
     return key
 
 
-def _detail(desk: AppContext, key: Key) -> LessonDetail:
-    conn = desk.database.reader()
+def _detail(context: AppContext, key: Key) -> LessonDetail:
+    conn = context.database.reader()
     found = listing.read(conn, *key)
     if found is None:
         raise UnknownLesson(f"{key[0]}-{key[1]}")
-    uses = [_use(desk, key, use) for use in listing.uses(conn, *key, USES_SHOWN)]
-    return lesson_detail(found, desk.mask, uses)
+    uses = [_use(context, key, use) for use in listing.uses(conn, *key, USES_SHOWN)]
+    return lesson_detail(found, context.mask, uses)
 
 
-def _use(desk: AppContext, key: Key, use: Use) -> LessonUse:
+def _use(context: AppContext, key: Key, use: Use) -> LessonUse:
     return LessonUse(
         task_id=use.task_id,
-        description=short(use.description.strip().split("\n")[0], desk.mask),
+        description=short(use.description.strip().split("\n")[0], context.mask),
         attempt=use.attempt,
         arm=use.arm,
         score=use.score,
@@ -170,15 +170,15 @@ def _use(desk: AppContext, key: Key, use: Use) -> LessonUse:
         solved=use.solved,
         iterations=use.iterations,
         tokens=use.tokens,
-        seen_in=_seen_in(desk, key, use) if use.arm is recall_log.Assignment.SHOWN else [],
+        seen_in=_seen_in(context, key, use) if use.arm is recall_log.Assignment.SHOWN else [],
     )
 
 
-def _seen_in(desk: AppContext, key: Key, use: Use) -> list[SeenIn]:
+def _seen_in(context: AppContext, key: Key, use: Use) -> list[SeenIn]:
     """Where the attempt was told of the lesson; the log keeps that for as long as its events."""
     return [
         SeenIn(iteration=event.iteration, phase=event.phase)
-        for event in desk.events.last(RECALLS_READ, task_id=use.task_id, kind=Kind.LESSON_RECALLED)
+        for event in context.events.last(RECALLS_READ, task_id=use.task_id, kind=Kind.LESSON_RECALLED)
         if event.attempt == use.attempt
         and any((one.get("kind"), one.get("id")) == key for one in event.data.get("lessons", ()))
     ]

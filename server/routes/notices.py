@@ -44,19 +44,19 @@ class Notices(Answer):
 
 def list_notices(call: Call) -> Reply:
     """What happened behind a cursor that is worth a notice."""
-    events, after = call.desk.events, call.asked(NoticesQuery).after
+    events, after = call.context.events, call.asked(NoticesQuery).after
     if after is None:
         return Reply(answer=Notices(notices=[], last_id=events.newest_id()))
-    found, wanted = events.after(after, limit=LOOKED_AT), call.desk.settings.told()
-    made = (notice_of(event, _names(call.desk)) for event in found)
+    found, wanted = events.after(after, limit=LOOKED_AT), call.context.settings.told()
+    made = (notice_of(event, _names(call.context)) for event in found)
     rows = [_row(each) for each in made if each and each.kind in wanted]
     return Reply(answer=Notices(notices=rows, last_id=found[-1].id if found else after))
 
 
-def _names(desk: AppContext) -> Callable[[int], str]:
+def _names(context: AppContext) -> Callable[[int], str]:
     def name_of(task_id: int) -> str:
         try:
-            return desk.mask.clean(title(desk.queue.get(task_id).spec), 100)
+            return context.mask.clean(title(context.queue.get(task_id).spec), 100)
         except NightshiftError:  # it cannot be read; the notice goes without its name
             return ""
 

@@ -23,7 +23,7 @@ _SUFFIXES = {"markdown": (".md", "text/markdown"), "html": (".html", "text/html"
 
 def list_reports(call: Call) -> Reply:
     """A page of reports."""
-    query, folder = call.asked(ReportsQuery), call.desk.reports_dir()
+    query, folder = call.asked(ReportsQuery), call.context.reports_dir()
     names = stored.names(folder)
     if query.after is not None:
         names = names[names.index(query.after) + 1 :] if query.after in names else []
@@ -34,7 +34,7 @@ def list_reports(call: Call) -> Reply:
 
 def show_report(call: Call) -> Reply:
     """One report, beside the one before."""
-    folder, name = call.desk.reports_dir(), call.text("name")
+    folder, name = call.context.reports_dir(), call.text("name")
     filed = stored.read(folder, name)
     earlier = stored.before(stored.names(folder), name)
     before = stored.read(folder, earlier) if earlier else None
@@ -44,7 +44,7 @@ def show_report(call: Call) -> Reply:
 def download_report(call: Call) -> Response:
     """One report as a file."""
     suffix, media = _SUFFIXES[call.asked(FileQuery).form]
-    path = stored.path_of(call.desk.reports_dir(), call.text("name")).with_suffix(suffix)
+    path = stored.path_of(call.context.reports_dir(), call.text("name")).with_suffix(suffix)
     try:
         text = path.read_text(encoding="utf-8", errors="replace")
     except FileNotFoundError:
@@ -56,7 +56,7 @@ def download_report(call: Call) -> Response:
 def make_report(call: Call) -> Reply:
     """Make a report now."""
     try:
-        path = call.desk.report(call.optional_body(ReportIn).week.strip())
+        path = call.context.report(call.optional_body(ReportIn).week.strip())
     except ValueError as error:
         raise BadBody(f"week: {error}") from None
     row = report_row(stored.read(path.parent, path.stem))

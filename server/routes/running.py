@@ -23,37 +23,37 @@ class PauseIn(BaseModel):
 
 def show_status(call: Call) -> Reply:
     """The daemon as a whole."""
-    return Reply(answer=DaemonReport.model_validate(call.desk.status()))
+    return Reply(answer=DaemonReport.model_validate(call.context.status()))
 
 
 def pause(call: Call) -> Reply:
     """Claim no more tasks."""
-    return _paused(call.desk, settled(call.desk.queue.pause(call.optional_body(PauseIn).reason)))
+    return _paused(call.context, settled(call.context.queue.pause(call.optional_body(PauseIn).reason)))
 
 
 def resume(call: Call) -> Reply:
     """Claim tasks again, unless something else holds them back."""
-    return _paused(call.desk, settled(call.desk.queue.resume()))
+    return _paused(call.context, settled(call.context.queue.resume()))
 
 
 def checkpoint(call: Call) -> Reply:
     """Hold a checkpoint now."""
-    return Reply(answer=checkpoint_asked(call.desk))
+    return Reply(answer=checkpoint_asked(call.context))
 
 
 def reload(call: Call) -> Reply:
     """Read the settings again."""
-    return Reply(answer=renewed(call.desk))
+    return Reply(answer=renewed(call.context))
 
 
 def check_health(call: Call) -> Reply:
     """Look at the daemon's signs of life."""
-    health = look(call.desk)
+    health = look(call.context)
     return Reply(answer=health, status=200 if health.status == "ok" else 503)
 
 
-def _paused(desk: AppContext, pause: PauseState) -> Reply:
-    return Reply(answer=Paused.model_validate({"state": desk.status().state, "holds": pause.reasons}))
+def _paused(context: AppContext, pause: PauseState) -> Reply:
+    return Reply(answer=Paused.model_validate({"state": context.status().state, "holds": pause.reasons}))
 
 
 ENDPOINTS = (

@@ -33,7 +33,7 @@ _T = TypeVar("_T")
 
 def show_settings(call: Call) -> Reply:
     """All settings as they stand."""
-    return Reply(answer=settings_shown(call.desk.settings.show()))
+    return Reply(answer=settings_shown(call.context.settings.show()))
 
 
 def change_settings(call: Call) -> Reply:
@@ -42,7 +42,7 @@ def change_settings(call: Call) -> Reply:
     _writable(said.changes)
     change = Change(values=said.changes, digest=said.digest, dry_run=said.dry_run)
     try:
-        done = _done(call.desk.settings.change(change), CHANGE_WALL_S)
+        done = _done(call.context.settings.change(change), CHANGE_WALL_S)
     except ConfigError as error:
         if not said.dry_run:
             raise
@@ -59,14 +59,14 @@ def test_model(call: Call) -> Reply:
     """Try a backend with what was typed."""
     said = call.body(ModelTestIn)
     trial = ModelTrial(backend=said.backend, model=said.model, base_url=said.base_url, key=said.key, ask=said.ask)
-    return Reply(answer=ModelTested.model_validate(_done(call.desk.settings.try_model(trial), TRIAL_WALL_S)))
+    return Reply(answer=ModelTested.model_validate(_done(call.context.settings.try_model(trial), TRIAL_WALL_S)))
 
 
 def test_notices(call: Call) -> Reply:
     """Send a test notice."""
     said = call.optional_body(NoticeTestIn)
     trial = NoticeTrial(url=said.notify_url, secret=said.notify_secret, desktop=said.notify_desktop)
-    faults = _done(call.desk.settings.try_notices(trial), TRIAL_WALL_S)
+    faults = _done(call.context.settings.try_notices(trial), TRIAL_WALL_S)
     return Reply(answer=NoticesTested(ways=[NoticeTold(way=way, fault=fault) for way, fault in faults.items()]))
 
 

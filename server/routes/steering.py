@@ -21,20 +21,20 @@ class Restarted(Answer):
 
 def act_on_tasks(call: Call) -> Reply:
     """Cancel, retry or prioritise many tasks."""
-    return Reply(answer=act_on_many(call.desk.queue, call.body(BulkIn)))
+    return Reply(answer=act_on_many(call.context.queue, call.body(BulkIn)))
 
 
 def prioritise_task(call: Call) -> Reply:
     """Make a task more or less urgent."""
     priority = call.body(PriorityIn).priority
-    task = settled(call.desk.queue.prioritise(call.number("task_id"), priority))
+    task = settled(call.context.queue.prioritise(call.number("task_id"), priority))
     return Reply(answer=Prioritised(task_id=task.id, status=task.status, priority=task.spec.priority))
 
 
 def restart_worker(call: Call) -> Reply:
     """Have a worker begin anew."""
     try:
-        done = call.desk.restart(call.text("name")).result(RESTART_WALL_S)
+        done = call.context.restart(call.text("name")).result(RESTART_WALL_S)
     except (TimeoutError, CancelledError):
         raise Busy("the worker has not put its task down yet; look again in a moment") from None
     return Reply(answer=Restarted(name=done.name, task_id=done.task_id))

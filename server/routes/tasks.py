@@ -18,8 +18,8 @@ from server.submitted import Submitted
 
 def submit_task(call: Call) -> Reply:
     """Add a task."""
-    spec = call.desk.read_task(read_task_body(request))
-    sent = settled(call.desk.queue.submit(spec))
+    spec = call.context.read_task(read_task_body(request))
+    sent = settled(call.context.queue.submit(spec))
     return Reply(
         answer=Submitted(task_id=sent.task_id, status=sent.status, differs=sent.differs),
         status=201 if sent.created else 200,
@@ -29,28 +29,28 @@ def submit_task(call: Call) -> Reply:
 
 def show_task(call: Call) -> Reply:
     """One task with its iterations."""
-    task = call.desk.queue.get(call.number("task_id"))
-    pruned = pruning.notes(call.desk.database.reader(), task.id, task.ended_at)
-    detail = task_detail(task, call.desk.steps.iterations(task.id), call.desk.queue.family(task), pruned)
-    desk = call.desk
-    reverted_by = Reviewing(desk.database, desk.queue, desk.events, desk.mask).reverted_by(task.id)
+    task = call.context.queue.get(call.number("task_id"))
+    pruned = pruning.notes(call.context.database.reader(), task.id, task.ended_at)
+    detail = task_detail(task, call.context.steps.iterations(task.id), call.context.queue.family(task), pruned)
+    context = call.context
+    reverted_by = Reviewing(context.database, context.queue, context.events, context.mask).reverted_by(task.id)
     return Reply(answer=detail.model_copy(update={"reverted_by": reverted_by}))
 
 
 def list_tasks(call: Call) -> Reply:
     """A page of tasks."""
-    return Reply(answer=list_of_tasks(call.desk.queue, call.asked(TasksQuery), call.desk.mask))
+    return Reply(answer=list_of_tasks(call.context.queue, call.asked(TasksQuery), call.context.mask))
 
 
 def cancel_task(call: Call) -> Reply:
     """Cancel a task."""
-    task = settled(call.desk.queue.cancel(call.number("task_id")))
+    task = settled(call.context.queue.cancel(call.number("task_id")))
     return Reply(answer=Moved(task_id=task.id, status=task.status, cancel_requested=task.cancel_requested))
 
 
 def retry_task(call: Call) -> Reply:
     """Queue a task again."""
-    task = settled(call.desk.queue.retry(call.number("task_id")))
+    task = settled(call.context.queue.retry(call.number("task_id")))
     return Reply(answer=Moved(task_id=task.id, status=task.status, cancel_requested=task.cancel_requested))
 
 

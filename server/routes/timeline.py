@@ -53,20 +53,20 @@ class FileQuery(Query):
 
 def show_timeline(call: Call) -> Reply:
     """Attempts, tries and steps, without their texts."""
-    task = call.desk.queue.get(call.number("task_id"))
-    return Reply(answer=timeline_of(call.desk, task, call.asked(TimelineQuery).attempt))
+    task = call.context.queue.get(call.number("task_id"))
+    return Reply(answer=timeline_of(call.context, task, call.asked(TimelineQuery).attempt))
 
 
 def show_step(call: Call) -> Reply:
     """One step with its prompts, replies, files and verdict."""
-    task = call.desk.queue.get(call.number("task_id"))
-    steps = Steps(call.desk, task)
+    task = call.context.queue.get(call.number("task_id"))
+    steps = Steps(call.context, task)
     return Reply(answer=steps.detail(call.number("attempt"), call.number("step_no"), call.asked(StepQuery).call))
 
 
 def show_diff(call: Call) -> Reply:
     """What the task, a try or a step changed."""
-    files = CaseFiles(call.desk, call.desk.queue.get(call.number("task_id")))
+    files = CaseFiles(call.context, call.context.queue.get(call.number("task_id")))
     asked = call.asked(DiffQuery)
     if asked.of == "task":
         return Reply(answer=files.of_task(asked.path))
@@ -79,7 +79,7 @@ def show_diff(call: Call) -> Reply:
 
 def show_file(call: Call) -> Reply:
     """A file as it was after a step, or as it came with the task."""
-    files = CaseFiles(call.desk, call.desk.queue.get(call.number("task_id")))
+    files = CaseFiles(call.context, call.context.queue.get(call.number("task_id")))
     asked = call.asked(FileQuery)
     if asked.attempt is None and asked.step is None:
         return Reply(answer=files.given(asked.path))
@@ -89,10 +89,10 @@ def show_file(call: Call) -> Reply:
 
 def fork_task(call: Call) -> Reply:
     """Begin a new task where this one was after a step."""
-    desk = call.desk
-    status = desk.status()
+    context = call.context
+    status = context.status()
     models = None if status.state is DaemonState.STOPPED else status.models
-    forking = Forking(desk.database, desk.queue, desk.steps, models)
+    forking = Forking(context.database, context.queue, context.steps, models)
     made = forking.fork(call.number("task_id"), call.optional_body(ForkIn))
     return Reply(answer=made, status=201, headers={"Location": f"/api/task/{made.task_id}"})
 

@@ -11,18 +11,18 @@ from server.repository_answers import Repositories, repositories
 
 def show_stats(call: Call) -> Reply:
     """What was done, in buckets of time."""
-    desk = call.desk
-    return Reply(answer=stats(desk.database.reader(), call.asked(StatsQuery).range, desk.clock()))
+    context = call.context
+    return Reply(answer=stats(context.database.reader(), call.asked(StatsQuery).range, context.clock()))
 
 
 def show_repositories(call: Call) -> Reply:
     """How the repositories stand."""
-    return Reply(answer=repositories(call.desk.repositories()))
+    return Reply(answer=repositories(call.context.repositories()))
 
 
 def show_metrics(call: Call) -> Response:
     """Figures for a monitoring system."""
-    return Response(call.desk.metrics(), content_type="text/plain; version=0.0.4; charset=utf-8")
+    return Response(call.context.metrics(), content_type="text/plain; version=0.0.4; charset=utf-8")
 
 
 ENDPOINTS = (

@@ -43,20 +43,20 @@ class Host:
     """The running server.
 
     Args:
-        desk: the parts of the daemon that it speaks to.
+        context: the parts of the daemon that it speaks to.
         listen: where it listens and whom it lets in.
 
     Raises:
         ConfigError: strangers would be let in.
     """
 
-    def __init__(self, desk: AppContext, listen: Listen | None = None) -> None:
-        self._desk = desk
+    def __init__(self, context: AppContext, listen: Listen | None = None) -> None:
+        self._context = context
         self._listen = listen or Listen()
         self._listen.check()
         self._access = Access(self._listen.token) if self._listen.token else None
-        self._stream = Stream(desk.events)
-        self._download = Download(desk.events, desk.mask)
+        self._stream = Stream(context.events)
+        self._download = Download(context.events, context.mask)
         self._ready: Future[None] = Future()
         self._thread: threading.Thread | None = None
         self._loop: asyncio.AbstractEventLoop
@@ -118,9 +118,9 @@ class Host:
         from server.serving.connection import Patience  # noqa: PLC0415  uvicorn
         from server.serving.engine import Engine  # noqa: PLC0415  uvicorn
 
-        assets, metrics = Assets(), Metrics(self._desk, lambda: self._stream.clients)
-        desk = replace(self._desk, metrics=metrics.text)
-        bridge = WSGIMiddleware(cast("Any", create_app(desk, assets)), workers=self._listen.threads)
+        assets, metrics = Assets(), Metrics(self._context, lambda: self._stream.clients)
+        context = replace(self._context, metrics=metrics.text)
+        bridge = WSGIMiddleware(cast("Any", create_app(context, assets)), workers=self._listen.threads)
         routes = self._routes(assets, cast("App", bridge))
         guard = Guard(routes, self._listen.policy(self.port), self._access)
         self._loop = asyncio.get_running_loop()

@@ -48,36 +48,36 @@ _TOLD_ELSEWHERE = frozenset({Kind.STUCK, Kind.ASKED, Kind.GATE_FINDING, Kind.REM
 """Steps and asks tell of these themselves."""
 
 
-def timeline_of(desk: AppContext, task: Task, attempt: int | None) -> Timeline:
+def timeline_of(context: AppContext, task: Task, attempt: int | None) -> Timeline:
     """The course of a task, with one attempt in full; None is the newest."""
-    conn, mask = desk.database.reader(), desk.mask
-    rows = desk.steps.iterations(task.id)
+    conn, mask = context.database.reader(), context.mask
+    rows = context.steps.iterations(task.id)
     attempts = _attempts(rows)
     shown = attempt or max([task.attempt, *(each.attempt for each in attempts)], default=0)
-    steps, calls = desk.steps.course(task.id, shown), desk.steps.calls(task.id, shown)
+    steps, calls = context.steps.course(task.id, shown), context.steps.calls(task.id, shown)
     found = store.fork_origin(conn, task.id)
-    wait_s = desk.clarify_wait_s()
+    wait_s = context.clarify_wait_s()
     return Timeline(
         task_id=task.id,
-        words=_words(desk, task),
+        words=_words(context, task),
         forked_from=fork_row(task.id, found[0]) if found else None,
         forks=[fork_row(task_id, fork) for task_id, fork in store.forks_of(conn, task.id)],
         attempts=attempts,
         attempt=shown,
-        tries=_tries([row for row in rows if row.attempt == shown], told_steps(desk, steps[-MOST_STEPS:], calls)),
+        tries=_tries([row for row in rows if row.attempt == shown], told_steps(context, steps[-MOST_STEPS:], calls)),
         left_out=max(0, len(steps) - MOST_STEPS),
-        running=_running(desk, task, steps, calls),
-        marks=[_mark(event, desk) for event in desk.events.last(5 * MOST_MARKS, task_id=task.id) if _is_told(event)][
-            -MOST_MARKS:
-        ],
-        recalls=_recalls(desk, task.id),
-        asks=[approval_row(each, wait_s, mask) for each in desk.queue.approvals(open_only=False, task_id=task.id)],
+        running=_running(context, task, steps, calls),
+        marks=[
+            _mark(event, context) for event in context.events.last(5 * MOST_MARKS, task_id=task.id) if _is_told(event)
+        ][-MOST_MARKS:],
+        recalls=_recalls(context, task.id),
+        asks=[approval_row(each, wait_s, mask) for each in context.queue.approvals(open_only=False, task_id=task.id)],
         pruned=[short(note, mask) for note in pruning.notes(conn, task.id, task.ended_at)],
     )
 
 
-def _words(desk: AppContext, task: Task) -> Words:
-    spec, mask = task.spec, desk.mask
+def _words(context: AppContext, task: Task) -> Words:
+    spec, mask = task.spec, context.mask
     groups = ((spec.tests, True), (spec.files, False))
     return Words(
         description=passage(spec.description, mask, TEXT_CHARS),
@@ -136,16 +136,16 @@ def _tries(rows: Sequence[IterationRow], steps: Sequence[TimelineStep]) -> list[
     ]
 
 
-def told_steps(desk: AppContext, rows: Sequence[StepRow], calls: Iterable[Call]) -> list[TimelineStep]:
+def told_steps(context: AppContext, rows: Sequence[StepRow], calls: Iterable[Call]) -> list[TimelineStep]:
     """The steps as the timeline has them, each with what its model calls used."""
     made: defaultdict[tuple[int, int], list[Call]] = defaultdict(list)
     for call in calls:
         made[call.attempt, call.step_no].append(call)
-    return [_step(desk, row, made[row.attempt, row.step_no]) for row in rows]
+    return [_step(context, row, made[row.attempt, row.step_no]) for row in rows]
 
 
-def _step(desk: AppContext, row: StepRow, calls: Sequence[Call]) -> TimelineStep:
-    mask, data, findings = desk.mask, row.data, list(mappings(row.data, "findings"))
+def _step(context: AppContext, row: StepRow, calls: Sequence[Call]) -> TimelineStep:
+    mask, data, findings = context.mask, row.data, list(mappings(row.data, "findings"))
     prompts = list(mappings(data, "prompts"))
     return TimelineStep(
         attempt=row.attempt,
@@ -190,10 +190,10 @@ def _list(value: object) -> list[Any]:
     return value if isinstance(value, list) else []
 
 
-def _running(desk: AppContext, task: Task, steps: Sequence[StepRow], calls: Sequence[Call]) -> NowRunning | None:
+def _running(context: AppContext, task: Task, steps: Sequence[StepRow], calls: Sequence[Call]) -> NowRunning | None:
     if task.status is not Status.RUNNING:
         return None
-    worker = next((each for each in desk.status().workers if each.task_id == task.id), None)
+    worker = next((each for each in context.status().workers if each.task_id == task.id), None)
     of_now = steps if steps and steps[-1].attempt == task.attempt else []
     step_no = of_now[-1].step_no + 1 if of_now else 0
     return NowRunning(
@@ -203,7 +203,7 @@ def _running(desk: AppContext, task: Task, steps: Sequence[StepRow], calls: Sequ
         phase=worker.phase if worker else None,
         worker=worker.name if worker else task.worker or "",
         since=worker.since if worker else None,
-        last_line=short(worker.last_line, desk.mask) if worker else "",
+        last_line=short(worker.last_line, context.mask) if worker else "",
         calls=sum(call.attempt == task.attempt and call.step_no == step_no for call in calls),
     )
 
@@ -216,32 +216,32 @@ def _is_told(event: Event) -> bool:
     return event.kind in _TOLD or event.level in {Level.WARNING, Level.ERROR}
 
 
-def _mark(event: Event, desk: AppContext) -> Mark:
+def _mark(event: Event, context: AppContext) -> Mark:
     assert event.at is not None, "only stored events are shown"
     return Mark(
         id=event.id,
         at=event.at,
         level=event.level,
         event=event.kind,
-        message=short(event.message, desk.mask),
+        message=short(event.message, context.mask),
         attempt=event.attempt,
         iteration=event.iteration,
         phase=event.phase,
     )
 
 
-def _recalls(desk: AppContext, task_id: int) -> list[RecallRow]:
+def _recalls(context: AppContext, task_id: int) -> list[RecallRow]:
     """What was near to each attempt; the log tells where it was shown and how old it was, as long as it is kept."""
-    told = {(one.attempt, one.source, one.item): one for one in shown_lessons(desk, task_id)}
+    told = {(one.attempt, one.source, one.item): one for one in shown_lessons(context, task_id)}
     rows = list[RecallRow]()
-    for near in of_task(desk.database.reader(), task_id):
+    for near in of_task(context.database.reader(), task_id):
         log = told.pop((near.attempt, near.kind, near.item), None)
         rows.append(
             RecallRow(
                 attempt=near.attempt,
                 kind=near.kind,
                 item=near.item,
-                about=short((log.about if log else "") or near.about.partition("\n")[0], desk.mask),
+                about=short((log.about if log else "") or near.about.partition("\n")[0], context.mask),
                 arm=near.arm,
                 score=near.score,
                 age_days=log.age_days if log else None,
@@ -250,16 +250,16 @@ def _recalls(desk: AppContext, task_id: int) -> list[RecallRow]:
                 solved=near.solved,
             )
         )
-    return [*rows, *(_from_log(one, desk) for one in told.values())]
+    return [*rows, *(_from_log(one, context) for one in told.values())]
 
 
-def _from_log(one: Any, desk: AppContext) -> RecallRow:
+def _from_log(one: Any, context: AppContext) -> RecallRow:
     """A lesson that only the log tells of: an earlier version, or a gate, showed it."""
     return RecallRow(
         attempt=one.attempt or 0,
-        kind=short(one.source, desk.mask),
+        kind=short(one.source, context.mask),
         item=one.item,
-        about=short(one.about, desk.mask),
+        about=short(one.about, context.mask),
         arm=Assignment.SHOWN,
         score=one.score,
         age_days=one.age_days,

@@ -12,14 +12,14 @@ Part = tuple[str, str]
 """Who said it, and what."""
 
 
-def spoken(desk: AppContext, call: Call) -> list[Part]:
+def spoken(context: AppContext, call: Call) -> list[Part]:
     """The messages of a call and its reply, as they are stored: secrets are still in the reply."""
-    prompt = json.loads(desk.steps.artifact(call.prompt) or "[]")
-    reply = desk.steps.artifact(call.reply) or ""
+    prompt = json.loads(context.steps.artifact(call.prompt) or "[]")
+    reply = context.steps.artifact(call.reply) or ""
     return [*((str(role), str(text)) for role, text in prompt), ("reply", reply)]
 
 
-def as_text(desk: AppContext, call: Call) -> str:
+def as_text(context: AppContext, call: Call) -> str:
     """A call in full as plain text, without secrets."""
-    mask = desk.mask
-    return "\n\n".join(f"===== {role}\n{whole(said, mask)}" for role, said in spoken(desk, call))
+    mask = context.mask
+    return "\n\n".join(f"===== {role}\n{whole(said, mask)}" for role, said in spoken(context, call))

@@ -50,12 +50,12 @@ class Steps:
     """Shows steps of one task; made for one request.
 
     Args:
-        desk: the parts of the daemon.
+        context: the parts of the daemon.
         task: the task.
     """
 
-    def __init__(self, desk: AppContext, task: Task) -> None:
-        self._desk, self._task, self._files = desk, task, CaseFiles(desk, task)
+    def __init__(self, context: AppContext, task: Task) -> None:
+        self._context, self._task, self._files = context, task, CaseFiles(context, task)
 
     def detail(self, attempt: int, step_no: int, alone: int | None = None) -> StepDetail:
         """One step; `alone` asks for one call of it in full, and for no other call.
@@ -63,7 +63,7 @@ class Steps:
         Raises:
             UnknownStep: there is no such step, or it is no longer kept.
         """
-        steps, task_id = self._desk.steps, self._task.id
+        steps, task_id = self._context.steps, self._task.id
         row, calls = steps.step(task_id, attempt, step_no), steps.calls(task_id, attempt, step_no)
         if row is None and not calls:
             raise self._files.missing(f"no step {step_no} in attempt {attempt}")
@@ -95,14 +95,14 @@ class Steps:
         )
 
     def _finished(self, row: StepRow, calls: Sequence[Call]) -> StepDetail:
-        mask, work = self._desk.mask, self._files.work(row)
-        before = self._desk.steps.step(self._task.id, row.attempt, row.step_no - 1)
-        earlier = self._desk.steps.work(before.work) if before else None
+        mask, work = self._context.mask, self._files.work(row)
+        before = self._context.steps.step(self._task.id, row.attempt, row.step_no - 1)
+        earlier = self._context.steps.work(before.work) if before else None
         return StepDetail(
             task_id=self._task.id,
             attempt=row.attempt,
             step_no=row.step_no,
-            step=told_steps(self._desk, [row], calls)[0],
+            step=told_steps(self._context, [row], calls)[0],
             plan=passage(work.plan, mask, PART_CHARS),
             summary=short(work.summary, mask),
             feedback=passage(work.feedback, mask, PART_CHARS),
@@ -119,7 +119,7 @@ class Steps:
 
     def _events(self, row: StepRow) -> Iterator[Event]:
         """What was logged while the step ran, and its own line."""
-        events = self._desk.events
+        events = self._context.events
         found = events.after(events.cursor_at(row.started_at), limit=MOST_LINES, task_id=self._task.id)
         last = next((event.id for event in found if _ends(event, row)), found[-1].id if found else 0)
         return (event for event in found if event.id <= last)
@@ -135,11 +135,11 @@ class Steps:
         return found
 
     def _parts(self, call: Call, most: int) -> list[Said]:
-        mask = self._desk.mask
-        return [Said(role=role, said=passage(text, mask, most)) for role, text in spoken(self._desk, call)]
+        mask = self._context.mask
+        return [Said(role=role, said=passage(text, mask, most)) for role, text in spoken(self._context, call)]
 
     def _call(self, call: Call, parts: list[Said], held: Mapping[str, Any] | None) -> StepCall:
-        mask = self._desk.mask
+        mask = self._context.mask
         return StepCall(
             call_no=call.call_no,
             backend=call.backend,

@@ -46,9 +46,9 @@ def shown_findings(data: Mapping[str, Any]) -> list[ShownFinding]:
     return [_finding(one) for one in mappings(data, "findings")]
 
 
-def shown_lessons(desk: AppContext, task_id: int) -> list[ShownLesson]:
+def shown_lessons(context: AppContext, task_id: int) -> list[ShownLesson]:
     """The newest lessons that a task was shown, oldest first."""
-    events = desk.events.last(LESSONS_SHOWN, task_id=task_id, kind=Kind.LESSON_RECALLED)
+    events = context.events.last(LESSONS_SHOWN, task_id=task_id, kind=Kind.LESSON_RECALLED)
     return [
         ShownLesson(
             about=str(one.get("about", "")),

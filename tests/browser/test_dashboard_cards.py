@@ -31,10 +31,10 @@ class Says:
     def __call__(self) -> DaemonStatus:
         return self.now
 
-    def change(self, desk: AppContext, **values: object) -> None:
+    def change(self, app_context: AppContext, **values: object) -> None:
         """Say something else, and let an event tell that something happened."""
         self.now = replace(self.now, **values)  # type: ignore[arg-type]  # fields of the status
-        desk.events.emit(Event(kind=Kind.STATE_SAVED, level=Level.DEBUG, message="saved"))
+        app_context.events.emit(Event(kind=Kind.STATE_SAVED, level=Level.DEBUG, message="saved"))
 
 
 @pytest.fixture
@@ -43,15 +43,15 @@ def says() -> Says:
 
 
 @pytest.fixture
-def desk(tmp_path: Path, says: Says) -> Iterator[AppContext]:
+def app_context(tmp_path: Path, says: Says) -> Iterator[AppContext]:
     made = make_desk(tmp_path)
     yield replace(made, status=says)
     made.database.close()
 
 
 @pytest.fixture
-def page(browser: Browser, desk: AppContext) -> Iterator[Page]:
-    with serving(desk) as client:
+def page(browser: Browser, app_context: AppContext) -> Iterator[Page]:
+    with serving(app_context) as client:
         url = f"http://127.0.0.1:{client.host.port}"
         with context_of(browser, url) as context:
             page = context.new_page()
@@ -66,14 +66,14 @@ def worker(page: Page, name: str) -> Locator:
     return page.locator(f"[data-worker={name}]")
 
 
-def test_a_worker_is_shown_at_its_work(page: Page, desk: AppContext, says: Says) -> None:
-    number = submit(desk, "Fix the sign\nin the tax table")
+def test_a_worker_is_shown_at_its_work(page: Page, app_context: AppContext, says: Says) -> None:
+    number = submit(app_context, "Fix the sign\nin the tax table")
     begun = datetime.now(UTC) - timedelta(minutes=12)
     busy = WorkerStatus(
         name="worker-1", task_id=number, description="Fix the sign", phase=Phase.TESTING, iteration=4, attempt=2,
         since=begun, last_line="asked the model", done=12, failed=1,
     )  # fmt: skip
-    says.change(desk, workers=(busy, WorkerStatus(name="worker-2")))
+    says.change(app_context, workers=(busy, WorkerStatus(name="worker-2")))
     card = worker(page, "worker-1")
     expect(card.get_by_role("link", name=f"#{number} Fix the sign")).to_have_attribute("href", f"/task/{number}")
     expect(card.get_by_role("list", name="in testing").locator(".now")).to_have_text("testing")
@@ -83,13 +83,15 @@ def test_a_worker_is_shown_at_its_work(page: Page, desk: AppContext, says: Says)
     shown = card.locator(".time").inner_text()
     expect(card.locator(".time")).not_to_have_text(shown)
     said = Event(kind=Kind.SUITE_JUDGED, level=Level.INFO, message=LINE, worker="worker-1", task_id=number)
-    desk.events.emit(said)
+    app_context.events.emit(said)
     expect(card.locator(".line")).to_have_text(LINE)
 
 
-def test_a_phase_that_is_rare_stands_in_the_track_while_it_lasts(page: Page, desk: AppContext, says: Says) -> None:
+def test_a_phase_that_is_rare_stands_in_the_track_while_it_lasts(
+    page: Page, app_context: AppContext, says: Says
+) -> None:
     for phase in (Phase.CLARIFYING, Phase.REVIEW, Phase.REFLECTING):
-        says.change(desk, workers=(WorkerStatus(name="worker-1", task_id=1, description="x", phase=phase),))
+        says.change(app_context, workers=(WorkerStatus(name="worker-1", task_id=1, description="x", phase=phase),))
         expect(worker(page, "worker-1").locator(".now")).to_have_text(phase.lower())
 
 
@@ -98,13 +100,13 @@ def test_without_workers_and_models_it_says_what_to_do(page: Page) -> None:
         expect(page.get_by_text(text)).to_be_visible()
 
 
-def test_a_model_that_is_not_asked_says_why(page: Page, desk: AppContext, says: Says) -> None:
+def test_a_model_that_is_not_asked_says_why(page: Page, app_context: AppContext, says: Says) -> None:
     down = ModelStatus(
         name="openai", model="gpt", available=False, circuit="open", calls=1212, failures=9, tokens_in=812_031,
         tokens_out=92_345, cost_usd=3.421, latency_s=2.25, detail="429: until 14:05", unpriced=2,
         measured="library 3 of 4",
     )  # fmt: skip
-    says.change(desk, models=(down,))
+    says.change(app_context, models=(down,))
     card = page.locator("[data-model=openai]")
     for text in ("circuit open", "429: until 14:05", "2.3 s", "1,212 calls", "9 failed", "812k in, 92.3k out",
                  "$3.42 + ?", "solved: library 3 of 4"):  # fmt: skip
@@ -112,10 +114,13 @@ def test_a_model_that_is_not_asked_says_why(page: Page, desk: AppContext, says: 
     expect(card.get_by_role("img", name="not reachable")).to_be_visible()
 
 
-def test_what_holds_tasks_back_is_said_with_what_lifts_it(page: Page, desk: AppContext, says: Says) -> None:
-    desk.queue.add_pause(PauseSource.REVIEW, "20 commits wait to be read").result()
+def test_what_holds_tasks_back_is_said_with_what_lifts_it(page: Page, app_context: AppContext, says: Says) -> None:
+    app_context.queue.add_pause(PauseSource.REVIEW, "20 commits wait to be read").result()
     says.change(
-        desk, state=DaemonState.PAUSED, holds=desk.queue.pause_state().reasons, notices=("Set `models.prices`.",)
+        app_context,
+        state=DaemonState.PAUSED,
+        holds=app_context.queue.pause_state().reasons,
+        notices=("Set `models.prices`.",),
     )
     notice = page.get_by_text("Held back (review")
     expect(notice).to_contain_text("20 commits wait to be read. It goes on by itself, once you have read some")
@@ -134,9 +139,9 @@ def test_what_holds_tasks_back_is_said_with_what_lifts_it(page: Page, desk: AppC
     ],
 )
 def test_the_icon_shows_what_is_most_pressing(
-    page: Page, desk: AppContext, says: Says, values: dict[str, object], icon: str
+    page: Page, app_context: AppContext, says: Says, values: dict[str, object], icon: str
 ) -> None:
-    says.change(desk, **values)
+    says.change(app_context, **values)
     expect(page.locator("#icon")).to_have_attribute("href", f"/static/{version(page)}/icons/{icon}.svg")
     if "approvals" in values:
         expect(page).to_have_title("(3) Dashboard · Nightshift")

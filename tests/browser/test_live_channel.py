@@ -27,15 +27,15 @@ COLLECT = """async () => {
 
 
 @pytest.fixture
-def desk(tmp_path: Path) -> Iterator[AppContext]:
+def app_context(tmp_path: Path) -> Iterator[AppContext]:
     made = make_desk(tmp_path)
     yield made
     made.database.close()
 
 
 @pytest.fixture
-def server(desk: AppContext) -> Iterator[Client]:
-    with serving(desk) as client:
+def server(app_context: AppContext) -> Iterator[Client]:
+    with serving(app_context) as client:
         yield client
 
 
@@ -59,10 +59,10 @@ def opened(tabs: BrowserContext) -> Page:
     return page
 
 
-def lines(desk: AppContext, count: int) -> list[int]:
+def lines(app_context: AppContext, count: int) -> list[int]:
     """Store so many events; their ids."""
-    before = desk.events.newest_id()
-    fill(desk, count)
+    before = app_context.events.newest_id()
+    fill(app_context, count)
     return list(range(before + 1, before + count + 1))
 
 
@@ -79,37 +79,41 @@ def streams(context: BrowserContext) -> list[str]:
     return asked
 
 
-def test_all_tabs_of_a_browser_share_one_stream(tabs: BrowserContext, desk: AppContext) -> None:
+def test_all_tabs_of_a_browser_share_one_stream(tabs: BrowserContext, app_context: AppContext) -> None:
     asked = streams(tabs)
     pages = [opened(tabs) for _ in range(3)]
-    ids = lines(desk, 40)
+    ids = lines(app_context, 40)
     for page in pages:
         assert until_seen(page, ids[-1]) == ids
     assert len(asked) == 1
 
 
-def test_when_the_tab_that_listens_goes_the_next_goes_on_where_it_was(tabs: BrowserContext, desk: AppContext) -> None:
+def test_when_the_tab_that_listens_goes_the_next_goes_on_where_it_was(
+    tabs: BrowserContext, app_context: AppContext
+) -> None:
     asked = streams(tabs)
     first, second, third = (opened(tabs) for _ in range(3))
-    ids = lines(desk, 10)
+    ids = lines(app_context, 10)
     for page in (second, third):
         until_seen(page, ids[-1])
     first.close()
-    ids += lines(desk, 10)
+    ids += lines(app_context, 10)
     for page in (second, third):
         assert until_seen(page, ids[-1]) == ids
     assert len(asked) == 2
     assert asked[1].endswith(f"?after={ids[9]}"), "it resumes behind the last line that it saw"
 
 
-def test_a_tab_that_joins_gets_what_happened_since_its_page_was_made(tabs: BrowserContext, desk: AppContext) -> None:
+def test_a_tab_that_joins_gets_what_happened_since_its_page_was_made(
+    tabs: BrowserContext, app_context: AppContext
+) -> None:
     opened(tabs)
     page = tabs.new_page()
     # Its scripts are held back until more has happened.
     early: list[int] = []
 
     def hold(route: Route) -> None:
-        early.extend(lines(desk, 5))
+        early.extend(lines(app_context, 5))
         route.continue_()
 
     page.route("**/app/live.js", hold)
@@ -118,21 +122,21 @@ def test_a_tab_that_joins_gets_what_happened_since_its_page_was_made(tabs: Brows
     page.evaluate(COLLECT)
     assert early
     page.wait_for_function("() => window.live && document.querySelector('#live.on')")
-    ids = lines(desk, 3)
+    ids = lines(app_context, 3)
     assert until_seen(page, ids[-1]) == ids, "what was before it began to collect was delivered before"
 
 
 @pytest.mark.parametrize(("others", "meanwhile"), [(0, 0), (1, 0), (1, 1100)])
 def test_what_happened_while_a_page_was_drawn_is_seen(
-    tabs: BrowserContext, desk: AppContext, others: int, meanwhile: int
+    tabs: BrowserContext, app_context: AppContext, others: int, meanwhile: int
 ) -> None:
     """Alone; beside a tab that remembers it; beside one that remembers 1,000 later lines and has forgotten it."""
     leaders = [opened(tabs) for _ in range(others)]
     page = tabs.new_page()
 
     def hold(route: Route) -> None:
-        submit(desk, "Write it while the scripts are loading")
-        last = lines(desk, meanwhile)[-1:]
+        submit(app_context, "Write it while the scripts are loading")
+        last = lines(app_context, meanwhile)[-1:]
         for leader in leaders:
             leader.wait_for_function("last => !last || window.ids.includes(last)", arg=[*last, None][0])
         route.continue_()
@@ -143,41 +147,41 @@ def test_what_happened_while_a_page_was_drawn_is_seen(
     expect(page.locator("[data-status=queued] b")).to_have_text("1")
 
 
-def test_a_line_that_is_told_twice_is_seen_once(tabs: BrowserContext, desk: AppContext) -> None:
+def test_a_line_that_is_told_twice_is_seen_once(tabs: BrowserContext, app_context: AppContext) -> None:
     page, other = opened(tabs), opened(tabs)
-    ids = lines(desk, 3)
+    ids = lines(app_context, 3)
     until_seen(other, ids[-1])
     page.evaluate(
         """ids => { const channel = new BroadcastChannel('nightshift-live');
           ids.forEach((id) => channel.postMessage({kind: 'line', line: {id, event: 'remark'}})); }""",
         ids,
     )
-    ids += lines(desk, 1)
+    ids += lines(app_context, 1)
     assert until_seen(other, ids[-1]) == ids
 
 
 def test_after_a_restart_no_line_is_missing_or_double_and_the_page_says_it(
-    browser: Browser, tmp_path: Path, desk: AppContext
+    browser: Browser, tmp_path: Path, app_context: AppContext
 ) -> None:
-    with serving(desk) as first:
+    with serving(app_context) as first:
         url = url_of(first)
     port = urlsplit(url).port or 0
     with context_of(browser, url) as tabs:
-        with serving(desk, Listen(port=port)):
+        with serving(app_context, Listen(port=port)):
             page, other = opened(tabs), opened(tabs)
-            ids = lines(desk, 7)
+            ids = lines(app_context, 7)
             for each in (page, other):
                 until_seen(each, ids[-1])
         for each in (page, other):
             expect(each.get_by_text("The daemon does not answer.")).to_be_visible()
             expect(each).to_have_title("✕ Dashboard · Nightshift")
-        ids += lines(desk, 12)
-        with serving(desk, Listen(port=port)):
+        ids += lines(app_context, 12)
+        with serving(app_context, Listen(port=port)):
             for each in (page, other):
                 assert until_seen(each, ids[-1]) == ids
                 expect(each.get_by_text("12 lines caught up")).to_be_visible()
                 expect(each.get_by_text("The daemon does not answer.")).to_be_hidden()
-            ids += lines(desk, 1)
+            ids += lines(app_context, 1)
             assert until_seen(page, ids[-1]) == ids
 
 

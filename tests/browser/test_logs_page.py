@@ -34,15 +34,15 @@ Open = Callable[..., Page]
 @pytest.fixture(scope="module")
 def long(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Client]:
     """A server whose log has three thousand lines, one a minute, and stays as it is."""
-    desk = make_desk(tmp_path_factory.mktemp("long"))
-    put(desk, *(line(number) for number in range(1, 3001)))
-    with serving(desk) as client:
+    app_context = make_desk(tmp_path_factory.mktemp("long"))
+    put(app_context, *(line(number) for number in range(1, 3001)))
+    with serving(app_context) as client:
         yield client
-    desk.database.close()
+    app_context.database.close()
 
 
 @pytest.fixture
-def desk(tmp_path: Path) -> Iterator[AppContext]:
+def app_context(tmp_path: Path) -> Iterator[AppContext]:
     made = make_desk(tmp_path)
     yield made
     made.database.close()
@@ -96,11 +96,11 @@ def line(number: int, text: str = "") -> Event:
     )  # fmt: skip
 
 
-def put(desk: AppContext, *events: Event) -> list[int]:
+def put(app_context: AppContext, *events: Event) -> list[int]:
     def job(conn: Any) -> list[int]:
-        return [desk.events.insert(conn, event).id for event in events]
+        return [app_context.events.insert(conn, event).id for event in events]
 
-    return desk.database.write(job).result()
+    return app_context.database.write(job).result()
 
 
 def ids(page: Page) -> list[int]:
@@ -125,28 +125,28 @@ def scrolled(page: Page, top: str) -> None:
     page.evaluate(f"() => {{ const box = document.getElementById('lines'); box.scrollTop = {top}; }}")
 
 
-def test_lines_come_as_they_happen_and_the_end_stays_in_sight(desk: AppContext, opened: Open) -> None:
-    with serving(desk) as client:
-        put(desk, *(line(number) for number in range(1, 101)))
+def test_lines_come_as_they_happen_and_the_end_stays_in_sight(app_context: AppContext, opened: Open) -> None:
+    with serving(app_context) as client:
+        put(app_context, *(line(number) for number in range(1, 101)))
         page = opened(client)
         until_ids(page, list(range(1, 101)))
         until_in_sight(page, 100)
         for number in range(101, 161):
-            put(desk, line(number))
+            put(app_context, line(number))
         until_ids(page, list(range(1, 161)))
         until_in_sight(page, 160)
 
 
-def test_lines_that_come_while_a_page_is_on_its_way_are_not_left_out(desk: AppContext, opened: Open) -> None:
-    put(desk, *(line(number) for number in range(1, 11)))
-    with serving(desk) as client:
+def test_lines_that_come_while_a_page_is_on_its_way_are_not_left_out(app_context: AppContext, opened: Open) -> None:
+    put(app_context, *(line(number) for number in range(1, 11)))
+    with serving(app_context) as client:
         page = opened(client)
         until_ids(page, list(range(1, 11)))
         answered: list[bool] = []
 
         def held(route: Route) -> None:
             answer = route.fetch()
-            put(desk, *(line(number) for number in range(11, 16)))
+            put(app_context, *(line(number) for number in range(11, 16)))
             page.wait_for_timeout(300)  # the stream brings them first
             route.fulfill(response=answer)
             answered.append(True)
@@ -155,15 +155,15 @@ def test_lines_that_come_while_a_page_is_on_its_way_are_not_left_out(desk: AppCo
         page.get_by_label("Level").select_option("INFO")
         heard(page, lambda: bool(answered))
         for number in range(16, 46):
-            put(desk, line(number))
+            put(app_context, line(number))
         until_ids(page, list(range(1, 46)))
 
 
-def test_an_empty_log_and_an_empty_filter_say_what_to_do(desk: AppContext, opened: Open) -> None:
-    with serving(desk) as client:
+def test_an_empty_log_and_an_empty_filter_say_what_to_do(app_context: AppContext, opened: Open) -> None:
+    with serving(app_context) as client:
         page = opened(client)
         expect(page.get_by_text("No events yet.")).to_be_visible()
-        put(desk, line(1))
+        put(app_context, line(1))
         until_ids(page, [1])
         page.get_by_label("Level").select_option("ERROR")
         expect(page.get_by_text("No line passes this filter")).to_be_visible()
@@ -183,18 +183,18 @@ def test_an_empty_log_and_an_empty_filter_say_what_to_do(desk: AppContext, opene
     ],
 )
 def test_a_filter_is_a_link_and_holds_for_what_comes(
-    desk: AppContext, opened: Open, long: Client, query: str, passing: Callable[[int], bool]
+    app_context: AppContext, opened: Open, long: Client, query: str, passing: Callable[[int], bool]
 ) -> None:
-    with serving(desk) as client:
+    with serving(app_context) as client:
         for start in range(1, 3001, 500):
-            put(desk, *(line(number) for number in range(start, start + 500)))
+            put(app_context, *(line(number) for number in range(start, start + 500)))
         page = opened(client, f"/logs?{query}")
         expected = [number for number in range(1, 3001) if passing(number)]
         tail = expected[-200:]
         page.wait_for_function(
             f"tail => JSON.stringify(({IDS})().slice(-tail.length || 9e9)) === JSON.stringify(tail)", arg=tail
         )
-        put(desk, *(line(number) for number in (2901, 3100, 29)))
+        put(app_context, *(line(number) for number in (2901, 3100, 29)))
         coming = [3000 + at for at, number in enumerate((2901, 3100, 29), 1) if passing(number)]
         if coming:
             until_last(page, coming[-1])
@@ -283,18 +283,20 @@ def test_a_link_to_a_line_opens_it_with_its_surroundings(long: Client, opened: O
     until_in_sight(page, 3000)
 
 
-def test_a_link_to_a_line_that_is_gone_says_so_and_shows_what_lies_around(desk: AppContext, opened: Open) -> None:
-    put(desk, *(line(number) for number in range(1, 21)))
-    desk.database.write(lambda conn: conn.execute("DELETE FROM execution_logs WHERE id = 9")).result()
-    with serving(desk) as client:
+def test_a_link_to_a_line_that_is_gone_says_so_and_shows_what_lies_around(
+    app_context: AppContext, opened: Open
+) -> None:
+    put(app_context, *(line(number) for number in range(1, 21)))
+    app_context.database.write(lambda conn: conn.execute("DELETE FROM execution_logs WHERE id = 9")).result()
+    with serving(app_context) as client:
         page = opened(client, "/logs#L9")
         expect(page.get_by_text("Line 9 is not there")).to_be_visible()
         until_ids(page, [*range(1, 9), *range(10, 21)])
 
 
-def test_scrolling_down_from_a_line_reaches_the_end_and_goes_on_live(desk: AppContext, opened: Open) -> None:
-    put(desk, *(line(number) for number in range(1, 1001)))
-    with serving(desk) as client:
+def test_scrolling_down_from_a_line_reaches_the_end_and_goes_on_live(app_context: AppContext, opened: Open) -> None:
+    put(app_context, *(line(number) for number in range(1, 1001)))
+    with serving(app_context) as client:
         page = opened(client, "/logs#L300")
         until_in_sight(page, 300)
         while ids(page)[-1] < 1000:
@@ -302,19 +304,19 @@ def test_scrolling_down_from_a_line_reaches_the_end_and_goes_on_live(desk: AppCo
             scrolled(page, "box.scrollHeight")
             page.wait_for_function(f"last => ({IDS})().at(-1) > last", arg=last)
         scrolled(page, "box.scrollHeight")
-        put(desk, line(1001))
+        put(app_context, line(1001))
         until_last(page, 1001)
         found = ids(page)
         assert found == list(range(found[0], 1002))
 
 
-def test_a_row_opens_with_its_data_and_its_link(desk: AppContext, opened: Open) -> None:
+def test_a_row_opens_with_its_data_and_its_link(app_context: AppContext, opened: Open) -> None:
     put(
-        desk,
+        app_context,
         Event(kind=Kind.STUCK, message="<b>\x1b[31mred\x1b[0m</b>", task_id=3, data={"deep": {"a": "<i>"}}),
         line(2),
     )
-    with serving(desk) as client:
+    with serving(app_context) as client:
         page = opened(client, "/logs?kind=stuck")
         page.locator("#L1 .text").click()
         expect(page.locator("#L1 .detail pre")).to_contain_text('"a": "<i>"')
@@ -328,12 +330,12 @@ def test_a_row_opens_with_its_data_and_its_link(desk: AppContext, opened: Open) 
         expect(page).to_have_url(f"{url_of(client)}/logs#L1")
 
 
-def test_colours_are_shown_and_nothing_else_is_obeyed(desk: AppContext, opened: Open) -> None:
+def test_colours_are_shown_and_nothing_else_is_obeyed(app_context: AppContext, opened: Open) -> None:
     put(
-        desk,
+        app_context,
         Event(kind=Kind.REMARK, message="\x1b[1;31mbad\x1b[0m <img src=x onerror=alert(1)>\x1b]0;t\x07\x1b[8mhidden"),
     )
-    with serving(desk) as client:
+    with serving(app_context) as client:
         page = opened(client)
         bad = page.locator("#L1 .a-fg1.a-bold")
         expect(bad).to_have_text("bad")
@@ -342,24 +344,24 @@ def test_colours_are_shown_and_nothing_else_is_obeyed(desk: AppContext, opened: 
         assert page.locator("#L1 img").count() == 0
 
 
-def test_a_pause_holds_lines_back_and_counts_them(desk: AppContext, opened: Open) -> None:
-    put(desk, line(1))
-    with serving(desk) as client:
+def test_a_pause_holds_lines_back_and_counts_them(app_context: AppContext, opened: Open) -> None:
+    put(app_context, line(1))
+    with serving(app_context) as client:
         page = opened(client)
         until_ids(page, [1])
         page.keyboard.press("Space")
-        put(desk, *(line(number) for number in range(2, 9)))
+        put(app_context, *(line(number) for number in range(2, 9)))
         expect(page.get_by_role("button", name="7 new lines")).to_be_visible()
         assert ids(page) == [1]
         page.keyboard.press("Space")
         until_ids(page, list(range(1, 9)))
-        put(desk, line(9))
+        put(app_context, line(9))
         until_ids(page, list(range(1, 10)))
 
 
-def test_who_reads_above_is_told_of_new_lines_and_not_moved(desk: AppContext, opened: Open) -> None:
-    put(desk, *(line(number) for number in range(1, 201)))
-    with serving(desk) as client:
+def test_who_reads_above_is_told_of_new_lines_and_not_moved(app_context: AppContext, opened: Open) -> None:
+    put(app_context, *(line(number) for number in range(1, 201)))
+    with serving(app_context) as client:
         page = opened(client)
         until_in_sight(page, 200)
         page.keyboard.press("f")
@@ -367,7 +369,7 @@ def test_who_reads_above_is_told_of_new_lines_and_not_moved(desk: AppContext, op
         page.mouse.move(600, 500)
         page.mouse.wheel(0, -1500)
         page.wait_for_function("() => document.getElementById('lines').scrollTop < 2500")
-        put(desk, *(line(number) for number in range(201, 206)))
+        put(app_context, *(line(number) for number in range(201, 206)))
         button = page.get_by_role("button", name="5 new lines")
         expect(button).to_be_visible()
         assert not page.evaluate(IN_SIGHT, 205)
@@ -487,16 +489,16 @@ def test_a_connection_that_died_without_a_word_is_noticed(page: Page, watch: Wat
     expect(page.get_by_text("The daemon does not answer.")).to_be_hidden()
 
 
-def test_a_server_that_restarts_under_a_filter_of_texts_leaves_no_gap(desk: AppContext, opened: Open) -> None:
-    with serving(desk) as first:
+def test_a_server_that_restarts_under_a_filter_of_texts_leaves_no_gap(app_context: AppContext, opened: Open) -> None:
+    with serving(app_context) as first:
         port = first.host.port
-    put(desk, *(line(number) for number in range(1, 11)))
-    with serving(desk, Listen(port=port)) as client:
+    put(app_context, *(line(number) for number in range(1, 11)))
+    with serving(app_context, Listen(port=port)) as client:
         page = opened(client, "/logs?q=number", allow="failed GET .*/api/.*")
         until_ids(page, list(range(1, 11)))
     expect(page.get_by_text("The daemon does not answer.")).to_be_visible()
-    put(desk, *(line(number) for number in range(11, 31)))
-    with serving(desk, Listen(port=port)):
+    put(app_context, *(line(number) for number in range(11, 31)))
+    with serving(app_context, Listen(port=port)):
         until_ids(page, list(range(1, 31)))
-        put(desk, line(31))
+        put(app_context, line(31))
         until_ids(page, list(range(1, 32)))

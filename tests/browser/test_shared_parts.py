@@ -24,15 +24,15 @@ MODULES = """window.load = (name) => import(
 
 
 @pytest.fixture(scope="module")
-def desk(tmp_path_factory: pytest.TempPathFactory) -> Iterator[AppContext]:
-    made = make_desk(tmp_path_factory.mktemp("desk"))
+def app_context(tmp_path_factory: pytest.TempPathFactory) -> Iterator[AppContext]:
+    made = make_desk(tmp_path_factory.mktemp("app_context"))
     yield made
     made.database.close()
 
 
 @pytest.fixture(scope="module")
-def server(desk: AppContext) -> Iterator[Client]:
-    with serving(desk) as client:
+def server(app_context: AppContext) -> Iterator[Client]:
+    with serving(app_context) as client:
         yield client
 
 
@@ -162,8 +162,8 @@ def test_values_are_said_in_brief(library: Page, name: str, values: list[Any], s
     assert call(library, "text", name, *values) == said
 
 
-def test_control_and_direction_characters_of_a_task_are_visible(stage: Page, desk: AppContext) -> None:
-    submit(desk, "safe\u202eevil\x1b[31m")
+def test_control_and_direction_characters_of_a_task_are_visible(stage: Page, app_context: AppContext) -> None:
+    submit(app_context, "safe\u202eevil\x1b[31m")
     row = stage.get_by_text(r"safe\u{202e}evil\x1b[31m").first
     expect(row).to_be_visible()
     assert "\u202e" not in stage.inner_text("body")

@@ -17,12 +17,12 @@ def home(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Home:
 
 
 @pytest.fixture(params=["daemon", "database"])
-def desk(request: pytest.FixtureRequest, home: Home) -> Iterator[AppContext]:
+def context(request: pytest.FixtureRequest, home: Home) -> Iterator[AppContext]:
     """The home's queue, behind a running server or alone."""
     if request.param == "daemon":
         with home.daemon() as running:
             yield running
     else:
-        alone = home.desk()
+        alone = home.context()
         yield alone
         alone.database.close()

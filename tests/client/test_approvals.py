@@ -13,10 +13,10 @@ from tests.support.asking import package, wait_for
 from tests.support.home import Home
 
 
-def test_what_waits_is_listed_and_read_to_its_end(home: Home, desk: AppContext) -> None:
+def test_what_waits_is_listed_and_read_to_its_end(home: Home, context: AppContext) -> None:
     assert home.cli("--approvals").out == "nothing waits for your decision\n"
     home.cli("do it")
-    wait_for(desk.queue, package("moonphase"), package("tidewave", " " + "long " * 60 + "end"))
+    wait_for(context.queue, package("moonphase"), package("tidewave", " " + "long " * 60 + "end"))
     result = home.cli("--approvals")
     assert result.code == 0
     assert "package:moonphase" in result.out
@@ -26,33 +26,33 @@ def test_what_waits_is_listed_and_read_to_its_end(home: Home, desk: AppContext) 
     assert [(row["approval_id"], row["granted"]) for row in rows] == [(1, None), (2, None)]
 
 
-def test_approving_and_denying(home: Home, desk: AppContext) -> None:
+def test_approving_and_denying(home: Home, context: AppContext) -> None:
     home.cli("do it")
-    wait_for(desk.queue, package("moonphase"), package("tidewave"))
+    wait_for(context.queue, package("moonphase"), package("tidewave"))
     result = home.cli("--approve", "1")
     assert (result.code, result.out) == (0, "approval 1 granted: package:moonphase (task 1)\n")
     denied = home.cli("--deny", "2", "--remark", "use math", "--json").json
     assert (denied["granted"], denied["answer"]) == (False, "use math")
-    assert desk.queue.get(1).status is Status.QUEUED
+    assert context.queue.get(1).status is Status.QUEUED
 
 
 def question(text: str, default: str = "") -> Ask:
     return Ask(kind=AskKind.QUESTION, subject=f"question:{text[:5]}", question=text, default=default)
 
 
-def test_a_question_is_answered(home: Home, desk: AppContext) -> None:
+def test_a_question_is_answered(home: Home, context: AppContext) -> None:
     home.cli("do it")
-    wait_for(desk.queue, question("Which port?"))
+    wait_for(context.queue, question("Which port?"))
     assert home.cli("--answer", "1", " 80\n").out == "approval 1 answered: Which port? (task 1): 80\n"
-    assert desk.queue.answers(1) == [("Which port?", "80")]
-    assert desk.queue.get(1).status is Status.QUEUED
+    assert context.queue.answers(1) == [("Which port?", "80")]
+    assert context.queue.get(1).status is Status.QUEUED
     again = home.cli("--answer", "1", "81")
-    assert (again.code, desk.queue.answers(1)) == (5, [("Which port?", "80")])
+    assert (again.code, context.queue.answers(1)) == (5, [("Which port?", "80")])
 
 
-def test_what_is_assumed_and_when_is_shown_and_taken_by_approving(home: Home, desk: AppContext) -> None:
+def test_what_is_assumed_and_when_is_shown_and_taken_by_approving(home: Home, context: AppContext) -> None:
     home.cli("do it")
-    wait_for(desk.queue, question("Which port?", "8080"), package("moonphase"))
+    wait_for(context.queue, question("Which port?", "8080"), package("moonphase"))
     result = home.cli("--approvals").out
     asked, other = home.cli("--approvals", "--json").json["approvals"]
     waited = datetime.fromisoformat(asked["assumed_at"]) - datetime.fromisoformat(asked["asked_at"])
@@ -60,19 +60,19 @@ def test_what_is_assumed_and_when_is_shown_and_taken_by_approving(home: Home, de
     assert (other["default"], other["assumed_at"]) == ("", None)
     assert f"assumed from {asked['assumed_at'][:19]}Z on: 8080" in result
     assert home.cli("--approve", "1").out == "approval 1 answered: Which port? (task 1): 8080\n"
-    assert desk.queue.answers(1)[0] == ("Which port?", "8080")
+    assert context.queue.answers(1)[0] == ("Which port?", "8080")
 
 
-def test_a_decision_takes_no_answer_and_a_question_no_remark(home: Home, desk: AppContext) -> None:
+def test_a_decision_takes_no_answer_and_a_question_no_remark(home: Home, context: AppContext) -> None:
     home.cli("do it")
-    wait_for(desk.queue, package("moonphase"), question("Which port?"))
+    wait_for(context.queue, package("moonphase"), question("Which port?"))
     refused = home.cli("--answer", "1", "yes please")
     assert (refused.code, refused.out) == (5, "")
     assert "approval 1 asks for a decision (package), which no text answers; approve or deny it" in refused.err
     other = home.cli("--approve", "2", "--remark", "80")
     assert other.code == 5
     assert "approval 2 is a question, which takes an answer and no remark: cli.py --answer 2" in other.err
-    assert [row.granted for row in desk.queue.approvals()] == [None, None]
+    assert [row.granted for row in context.queue.approvals()] == [None, None]
 
 
 @pytest.mark.parametrize(
@@ -91,9 +91,9 @@ def test_an_answer_that_is_none_is_refused(home: Home, arguments: tuple[str, ...
     assert sentence in result.err
 
 
-def test_what_cannot_be_decided_has_its_exit_code(home: Home, desk: AppContext) -> None:
+def test_what_cannot_be_decided_has_its_exit_code(home: Home, context: AppContext) -> None:
     home.cli("do it")
-    wait_for(desk.queue, package("moonphase"))
+    wait_for(context.queue, package("moonphase"))
     missing = home.cli("--approve", "9")
     assert (missing.code, missing.out) == (4, "")
     assert "there is no approval 9" in missing.err
@@ -111,12 +111,12 @@ def test_without_anything_there_is_nothing_to_decide(home: Home) -> None:
 
 
 def test_the_status_counts_what_waits(home: Home) -> None:
-    desk = home.desk()
+    context = home.context()
     home.cli("do it")
-    wait_for(desk.queue, package("moonphase"))
+    wait_for(context.queue, package("moonphase"))
     assert "1 open, see --approvals" in home.cli("--status").out
     assert home.cli("--status", "--json").json["approvals"] == 1
-    desk.database.close()
+    context.database.close()
 
 
 def test_a_remark_belongs_to_a_decision(home: Home) -> None:
@@ -126,9 +126,9 @@ def test_a_remark_belongs_to_a_decision(home: Home) -> None:
 
 
 def test_packages_of_a_task_reach_the_queue(home: Home) -> None:
-    desk = home.desk()
+    context = home.context()
     assert home.cli("--package", "moonphase", "--package", "PyYAML", "do it").code == 0
-    assert desk.queue.get(1).spec.packages == ("moonphase", "PyYAML")
+    assert context.queue.get(1).spec.packages == ("moonphase", "PyYAML")
     wrong = home.cli("--package", "a b; rm", "do it")
     assert wrong.code == 2
-    desk.database.close()
+    context.database.close()

@@ -16,17 +16,17 @@ FIRST = Commit(
 )  # fmt: skip
 
 
-def enter(home: Home, desk: AppContext, *commits: Commit) -> None:
+def enter(home: Home, context: AppContext, *commits: Commit) -> None:
     for number in {commit.task_id for commit in commits}:
         assert home.cli(f"task {number}").code == 0
     for commit in commits:
-        StateStore(desk.database).record_commit(commit).result()
+        StateStore(context.database).record_commit(commit).result()
 
 
-def test_unread_commits_are_listed_with_what_to_do(home: Home, desk: AppContext) -> None:
+def test_unread_commits_are_listed_with_what_to_do(home: Home, context: AppContext) -> None:
     assert home.cli("--unread").out == "you have read every commit\n"
     left = replace(FIRST, task_id=2, commit="bb22" + "0" * 36, integrated=False, target="", label="self_tested")
-    enter(home, desk, FIRST, left)
+    enter(home, context, FIRST, left)
     out = home.cli("--unread").out
     lines = out.splitlines()
     assert lines[1].split()[:4] == ["2", "bb22000000", "self", "tested"]
@@ -39,8 +39,8 @@ def test_unread_commits_are_listed_with_what_to_do(home: Home, desk: AppContext)
     assert [row["task_id"] for row in home.cli("--unread", "--json").json["commits"]] == [2, 1]
 
 
-def test_reading_is_noted_by_task_by_commit_and_for_all(home: Home, desk: AppContext) -> None:
-    enter(home, desk, FIRST, *(replace(FIRST, task_id=n, commit=f"cc{n}{n}" + "0" * 36) for n in (2, 3)))
+def test_reading_is_noted_by_task_by_commit_and_for_all(home: Home, context: AppContext) -> None:
+    enter(home, context, FIRST, *(replace(FIRST, task_id=n, commit=f"cc{n}{n}" + "0" * 36) for n in (2, 3)))
     assert "3 commits, see --unread" in home.cli("--status").out
     assert home.cli("--reviewed", "1").out == "1 commit marked as read, 2 left\n"
     assert home.cli("--reviewed", "1").out == "nothing of that was unread, 2 left\n"
@@ -49,8 +49,8 @@ def test_reading_is_noted_by_task_by_commit_and_for_all(home: Home, desk: AppCon
     assert "unread" not in home.cli("--status").out
 
 
-def test_what_is_unknown_has_its_own_exit_code(home: Home, desk: AppContext) -> None:
-    enter(home, desk, FIRST)
+def test_what_is_unknown_has_its_own_exit_code(home: Home, context: AppContext) -> None:
+    enter(home, context, FIRST)
     assert home.cli("no commit").code == 0
     for name, message in (("9", "9"), ("2", "made no commit"), ("dddd", "begins with dddd")):
         result = home.cli("--reviewed", name)

@@ -28,9 +28,9 @@ from tests.support.home import CliResult, Home
 
 
 @pytest.fixture
-def desk(home: Home) -> Iterator[AppContext]:
-    with home.daemon() as desk:
-        yield desk
+def context(home: Home) -> Iterator[AppContext]:
+    with home.daemon() as context:
+        yield context
 
 
 @pytest.fixture(params=["daemon", "database"])
@@ -43,19 +43,19 @@ def either(request: pytest.FixtureRequest, home: Home) -> Iterator[Home]:
         yield home
 
 
-def ended(desk: AppContext, ending: Ending) -> None:
+def ended(context: AppContext, ending: Ending) -> None:
     """Claim the next task, wait for it where there is none yet, and end it."""
     until = time.monotonic() + 10
-    while (task := desk.queue.claim("worker-1").result()) is None:
+    while (task := context.queue.claim("worker-1").result()) is None:
         assert time.monotonic() < until
         time.sleep(0.02)
-    desk.queue.finish(task.id, task.fence, ending, reason="because").result()
+    context.queue.finish(task.id, task.fence, ending, reason="because").result()
 
 
 @contextmanager
-def a_worker(desk: AppContext, ending: Ending) -> Iterator[None]:
+def a_worker(context: AppContext, ending: Ending) -> Iterator[None]:
     """Ends the next task beside the block."""
-    thread = threading.Thread(target=ended, args=(desk, ending))
+    thread = threading.Thread(target=ended, args=(context, ending))
     thread.start()
     yield
     thread.join()
@@ -116,20 +116,20 @@ def test_what_is_not_there_exits_with_4_and_what_may_not_be_with_5(either: Home)
 
 def test_pause_and_resume_are_kept(either: Home) -> None:
     assert either.cli("--pause").out == "paused\n"
-    desk = either.desk()
-    assert desk.queue.pause_state().paused
+    context = either.context()
+    assert context.queue.pause_state().paused
     assert either.cli("--resume").code == 0
-    assert not desk.queue.pause_state().paused
-    desk.database.close()
+    assert not context.queue.pause_state().paused
+    context.database.close()
 
 
 def test_a_checkpoint_is_asked_for_once(either: Home) -> None:
     result = either.cli("--checkpoint-now")
     assert (result.code, result.out.partition(":")[0]) == (0, "checkpoint")
-    desk = either.desk()
-    assert checkpoints.read(desk.database.reader()).asked
-    desk.database.write(lambda conn: checkpoints.begin(desk.queue.transaction(conn), "the week is over")).result()
-    desk.database.close()
+    context = either.context()
+    assert checkpoints.read(context.database.reader()).asked
+    context.database.write(lambda conn: checkpoints.begin(context.queue.transaction(conn), "the week is over")).result()
+    context.database.close()
     again = either.cli("--checkpoint-now")
     assert again.out == "a checkpoint is under way or waits for you already; `cli.py --resume` lets tasks go on\n"
     assert "held back (checkpoint): the week is over" in either.cli("--status").out
@@ -141,15 +141,15 @@ def test_a_checkpoint_without_a_daemon_is_for_its_next_start(home: Home) -> None
 
 
 def test_a_resume_lists_what_else_holds_tasks_back(either: Home) -> None:
-    desk = either.desk()
-    desk.queue.pause("lunch").result()
-    desk.queue.add_pause(PauseSource.REVIEW, "20 commits wait to be read").result()
+    context = either.context()
+    context.queue.pause("lunch").result()
+    context.queue.add_pause(PauseSource.REVIEW, "20 commits wait to be read").result()
     result = either.cli("--resume")
     assert (result.code, result.out.splitlines()[0]) == (0, "paused")
     assert "held back (review): 20 commits wait to be read; goes on by itself, once you have read some" in result.out
     assert "lunch" not in result.out
-    desk.queue.remove_pause(PauseSource.REVIEW).result()
-    desk.database.close()
+    context.queue.remove_pause(PauseSource.REVIEW).result()
+    context.database.close()
     assert "held back" not in either.cli("--resume").out
 
 
@@ -193,11 +193,11 @@ def test_a_broken_file_of_tasks_is_refused_whole(either: Home) -> None:
 
 
 def test_waiting_for_a_task_that_ended_prints_how(either: Home) -> None:
-    desk = either.desk()
+    context = either.context()
     for ending in (Ending.COMMITTED, Ending.STUCK):
         either.cli(f"to be {ending}")
-        ended(desk, ending)
-    desk.database.close()
+        ended(context, ending)
+    context.database.close()
     assert either.cli("--wait", "1").code == 0
     result = either.cli("--wait", "2")
     assert (result.code, result.out) == (1, "task 2 failed: stuck, because (0 iterations, 0 tokens)\n")
@@ -206,7 +206,7 @@ def test_waiting_for_a_task_that_ended_prints_how(either: Home) -> None:
 # --- with a daemon
 
 
-def test_with_a_daemon_the_status_is_its_own_with_exit_code_0(home: Home, desk: AppContext) -> None:
+def test_with_a_daemon_the_status_is_its_own_with_exit_code_0(home: Home, context: AppContext) -> None:
     home.cli("do it")
     result = home.cli("--status")
     assert (result.code, result.err) == (0, "")
@@ -216,7 +216,7 @@ def test_with_a_daemon_the_status_is_its_own_with_exit_code_0(home: Home, desk: 
     assert (report["state"], report["queue"], report["pid"]) == ("running", {"queued": 1}, 4711)
 
 
-def test_control_characters_of_a_model_do_not_reach_the_terminal(home: Home, desk: AppContext) -> None:
+def test_control_characters_of_a_model_do_not_reach_the_terminal(home: Home, context: AppContext) -> None:
     assert "\\x1b[31m!" in home.cli("--status").out
     home.cli("clear \x1b[2J the screen\u202e")
     for arguments in (("--history",), ("--logs",), ("--show", "1")):
@@ -225,41 +225,41 @@ def test_control_characters_of_a_model_do_not_reach_the_terminal(home: Home, des
         assert "\u202e" not in result.out
 
 
-def test_a_running_task_is_asked_to_end(home: Home, desk: AppContext) -> None:
+def test_a_running_task_is_asked_to_end(home: Home, context: AppContext) -> None:
     home.cli("do it")
-    desk.queue.claim("worker-1").result()
+    context.queue.claim("worker-1").result()
     assert home.cli("--cancel", "1").out == "task 1 running, to be cancelled at its next safe point\n"
 
 
-def test_waiting_ends_with_the_task(home: Home, desk: AppContext) -> None:
+def test_waiting_ends_with_the_task(home: Home, context: AppContext) -> None:
     home.cli("do it")
-    with a_worker(desk, Ending.COMMITTED):
+    with a_worker(context, Ending.COMMITTED):
         assert home.cli("--wait", "1").code == 0
 
 
-def test_running_in_the_foreground_shows_the_progress_and_the_end(home: Home, desk: AppContext) -> None:
+def test_running_in_the_foreground_shows_the_progress_and_the_end(home: Home, context: AppContext) -> None:
     home.cli("an older task")
-    ended(desk, Ending.COMMITTED)
-    with a_worker(desk, Ending.STUCK):
+    ended(context, Ending.COMMITTED)
+    with a_worker(context, Ending.STUCK):
         result = home.cli("--run", "do it")
     lines = result.out.splitlines()
     assert [line.split()[3] for line in lines[:-1]] == ["task_submitted", "task_claimed", "task_moved"]
     assert (result.code, lines[-1]) == (1, "task 2 failed: stuck, because (0 iterations, 0 tokens)")
 
 
-def test_a_foreground_task_as_json_is_its_result_alone(home: Home, desk: AppContext) -> None:
-    with a_worker(desk, Ending.COMMITTED):
+def test_a_foreground_task_as_json_is_its_result_alone(home: Home, context: AppContext) -> None:
+    with a_worker(context, Ending.COMMITTED):
         result = home.cli("--run", "do it", "--json")
     assert (result.code, result.json["status"], result.json["ending"]) == (0, "done", "committed")
 
 
-def test_waiting_while_the_daemon_is_paused_prints_why(home: Home, desk: AppContext) -> None:
+def test_waiting_while_the_daemon_is_paused_prints_why(home: Home, context: AppContext) -> None:
     home.cli("--pause")
 
     def cancel_it() -> None:
-        while not desk.queue.find():
+        while not context.queue.find():
             time.sleep(0.05)
-        desk.queue.cancel(1).result()
+        context.queue.cancel(1).result()
 
     thread = threading.Thread(target=cancel_it)
     thread.start()
@@ -269,11 +269,11 @@ def test_waiting_while_the_daemon_is_paused_prints_why(home: Home, desk: AppCont
     assert (result.code, result.out.splitlines()[-1][:16]) == (1, "task 1 cancelled")
 
 
-def test_a_task_that_waits_for_an_answer_ends_the_waiting(home: Home, desk: AppContext) -> None:
+def test_a_task_that_waits_for_an_answer_ends_the_waiting(home: Home, context: AppContext) -> None:
     home.cli("do it")
-    task = desk.queue.claim("worker-1").result()
+    task = context.queue.claim("worker-1").result()
     assert task is not None
-    desk.queue.wait_for_owner(task.id, task.fence, "Which port?").result()
+    context.queue.wait_for_owner(task.id, task.fence, "Which port?").result()
     result = home.cli("--wait", "1")
     assert (result.code, result.out) == (1, "task 1 waiting: Which port?\n")
 

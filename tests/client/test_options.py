@@ -81,9 +81,9 @@ def test_every_field_of_a_task_can_be_given(home: Home) -> None:
     assert (task["priority"], task["kind"], task["language"], task["base"]) == (5, "cli_tool", "javascript", "main")
     assert (task["repo"], task["depends_on"], task["key"]) == (str(Path.home()), [1], "k")
     assert (task["status"], task["metadata"]) == ("blocked", {"category": "api"})
-    desk = home.desk()
-    spec = desk.queue.get(task["task_id"]).spec
-    desk.database.close()
+    context = home.context()
+    spec = context.queue.get(task["task_id"]).spec
+    context.database.close()
     assert spec.tests == {"tests/test_a.py": "def test_a(): assert 1\n"}
     assert list(spec.files) == ["case.py"]
     assert (spec.limits.iterations, spec.limits.wall_s, spec.limits.cpus) == (3, 1.5, 0.5)
@@ -96,9 +96,9 @@ def test_a_relative_file_keeps_its_path(home: Home, monkeypatch: pytest.MonkeyPa
     (home.path / "pkg").mkdir()
     (home.path / "pkg" / "a=b.py").write_text("x = 1\n")
     task = submitted(home, "do it", "--file", "pkg/a=b.py")
-    desk = home.desk()
-    assert desk.queue.get(task["task_id"]).spec.files == {"pkg/a=b.py": "x = 1\n"}
-    desk.database.close()
+    context = home.context()
+    assert context.queue.get(task["task_id"]).spec.files == {"pkg/a=b.py": "x = 1\n"}
+    context.database.close()
 
 
 def test_two_files_of_one_path_are_refused(home: Home) -> None:
@@ -118,9 +118,9 @@ def test_a_time_without_a_zone_is_the_typists_own(home: Home) -> None:
 
 def test_a_command_is_split_as_a_shell_would(home: Home) -> None:
     task = submitted(home, "do it", "--test-command", "make 'test all' -k")
-    desk = home.desk()
-    assert desk.queue.get(task["task_id"]).spec.test_command == ("make", "test all", "-k")
-    desk.database.close()
+    context = home.context()
+    assert context.queue.get(task["task_id"]).spec.test_command == ("make", "test all", "-k")
+    context.database.close()
 
 
 def test_a_dash_reads_the_task_from_the_standard_input(home: Home, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -134,9 +134,9 @@ def test_cases_and_an_oracle_are_read_from_files(home: Home) -> None:
     cases.write_text(f'- {{call: shop.total, args: [{{literal: "(1, 2)"}}]}}\n{raising}\n')
     oracle.write_text("def total(prices):\n    return sum(prices)\n")
     task = submitted(home, "do it", "--cases", str(cases), "--oracle", str(oracle))
-    desk = home.desk()
-    spec = desk.queue.get(task["task_id"]).spec
-    desk.database.close()
+    context = home.context()
+    spec = context.queue.get(task["task_id"]).spec
+    context.database.close()
     assert [(case.call, case.args, case.raises) for case in spec.cases] == [
         ("shop:total", "((1, 2),)", ()), ("shop:total", "([],)", ("ValueError",)),
     ]  # fmt: skip

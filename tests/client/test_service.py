@@ -90,8 +90,8 @@ def test_a_reload_lists_what_holds_and_what_waits(home: Home) -> None:
 
 
 def test_faults_are_printed_one_a_line_with_exit_code_2(home: Home) -> None:
-    with home.daemon() as desk:
-        cast("Reloads", desk.reload).faults = ["worker_count (WORKER_COUNT): too many", "quiet_hours: no span"]
+    with home.daemon() as context:
+        cast("Reloads", context.reload).faults = ["worker_count (WORKER_COUNT): too many", "quiet_hours: no span"]
         result = home.cli("--reload")
     assert result.code == 2
     assert result.err.splitlines() == ["error: worker_count (WORKER_COUNT): too many", "error: quiet_hours: no span"]

@@ -12,20 +12,20 @@ from tests.support.home import Home
 from tests.support.worked_task import submit, work_on
 
 
-def fail(desk: AppContext, task_id: int) -> None:
-    task = desk.queue.claim("worker-1", only=task_id).result()
+def fail(context: AppContext, task_id: int) -> None:
+    task = context.queue.claim("worker-1", only=task_id).result()
     assert task is not None
-    desk.queue.finish(task.id, task.fence, Ending.GAVE_UP).result()
+    context.queue.finish(task.id, task.fence, Ending.GAVE_UP).result()
 
 
-def test_a_task_is_made_more_urgent(home: Home, desk: AppContext) -> None:
+def test_a_task_is_made_more_urgent(home: Home, context: AppContext) -> None:
     home.cli("first")
     home.cli("second")
     assert home.cli("--prioritise", "2=-5").out == "task 2 queued, priority -5\n"
     result = home.cli("--prioritise", "2=9", "--json")
     assert result.json == {"task_id": 2, "status": "queued", "priority": 9}
     assert home.cli("--prioritise", "9=1").code == 4
-    claimed = desk.queue.claim("worker-1").result()
+    claimed = context.queue.claim("worker-1").result()
     assert claimed is not None
     assert claimed.id == 2
 
@@ -44,23 +44,23 @@ def test_what_is_no_task_and_priority_is_refused(home: Home, text: str) -> None:
     assert "--prioritise takes ID=N" in result.err
 
 
-def test_all_that_failed_is_queued_again(home: Home, desk: AppContext) -> None:
+def test_all_that_failed_is_queued_again(home: Home, context: AppContext) -> None:
     for text in ("first", "second", "third"):
         home.cli(text)
     home.cli("fourth", "--depends-on", "1")
-    fail(desk, 1)
-    fail(desk, 2)
+    fail(context, 1)
+    fail(context, 2)
     result = home.cli("--retry-failed")
     assert (result.code, result.out) == (0, "3 of 3 failed tasks queued again\n")
     assert home.cli("--retry-failed", "--json").json == {"tasks": []}
-    assert [str(desk.queue.get(task_id).status) for task_id in (1, 2, 3, 4)] == ["queued"] * 3 + ["blocked"]
+    assert [str(context.queue.get(task_id).status) for task_id in (1, 2, 3, 4)] == ["queued"] * 3 + ["blocked"]
 
 
-def test_a_task_that_cannot_be_queued_again_is_named(home: Home, desk: AppContext) -> None:
+def test_a_task_that_cannot_be_queued_again_is_named(home: Home, context: AppContext) -> None:
     home.cli("first")
     home.cli("second", "--depends-on", "1")
     home.cli("third")
-    fail(desk, 3)
+    fail(context, 3)
     home.cli("--cancel", "1")  # which fails the second
     result = home.cli("--retry-failed")
     assert (result.code, result.out) == (5, "1 of 2 failed tasks queued again\n")
@@ -73,18 +73,18 @@ def test_nothing_failed_where_nothing_ever_was(home: Home) -> None:
     assert not (home.path / "db").exists()
 
 
-def test_a_fork_begins_after_the_step_that_is_named_or_the_last(home: Home, desk: AppContext) -> None:
-    submit(desk, "Write calc.py")
-    work_on(desk)
+def test_a_fork_begins_after_the_step_that_is_named_or_the_last(home: Home, context: AppContext) -> None:
+    submit(context, "Write calc.py")
+    work_on(context)
     result = home.cli("--fork", "1:3", "--remark", "Use the other sign.")
     assert result.code == 0, result.err
     assert result.out == "task 2 queued, begins after step 3 of attempt 1 of task 1\n"
-    assert desk.queue.get(2).spec.description.endswith("Use the other sign.")
+    assert context.queue.get(2).spec.description.endswith("Use the other sign.")
     assert home.cli("--fork", "1", "--json").json["step_no"] == 5
 
 
-def test_what_cannot_be_forked_has_its_own_exit_code(home: Home, desk: AppContext) -> None:
-    submit(desk, "Write calc.py")
+def test_what_cannot_be_forked_has_its_own_exit_code(home: Home, context: AppContext) -> None:
+    submit(context, "Write calc.py")
     for place, code, message in (
         ("1", 4, "not begun yet"),
         ("1:9:9", 4, "attempt 9"),
@@ -93,9 +93,9 @@ def test_what_cannot_be_forked_has_its_own_exit_code(home: Home, desk: AppContex
     ):
         result = home.cli("--fork", place)
         assert (result.code, message in result.err) == (code, True), result.err
-    work_on(desk)
+    work_on(context)
     assert home.cli("--fork", "1", "--model", "gpt-9").code == 2
-    assert desk.queue.find(limit=2) == [desk.queue.get(1)]
+    assert context.queue.find(limit=2) == [context.queue.get(1)]
 
 
 def test_a_fork_of_nothing_is_not_found(home: Home) -> None:

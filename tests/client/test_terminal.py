@@ -104,13 +104,15 @@ def test_ctrl_c_drops_the_line_and_quit_leaves(home: Home) -> None:
 
 
 def test_the_prompt_announces_when_a_task_typed_in_it_has_ended(home: Home) -> None:
-    with home.daemon() as desk, terminal(home) as shown:
+    with home.daemon() as context, terminal(home) as shown:
         shown.expect("nightshift> ")
         shown.type("do it\n")
         shown.expect("task 1 queued")
-        task = desk.queue.claim("worker-1").result()
+        task = context.queue.claim("worker-1").result()
         assert task is not None
-        desk.queue.finish(task.id, task.fence, Ending.COMMITTED, commit="c0ffee" * 6, branch="agent/1-do-it").result()
+        context.queue.finish(
+            task.id, task.fence, Ending.COMMITTED, commit="c0ffee" * 6, branch="agent/1-do-it"
+        ).result()
         shown.type("/sta")
         shown.expect("task 1 done: commit c0ffeec0ff on agent/1-do-it")
         shown.expect("nightshift> /sta")
@@ -124,9 +126,9 @@ def test_following_the_log_goes_on_until_ctrl_c(home: Home) -> None:
         shown.expect("first")
         home.cli("second")
         shown.expect("second")
-        with home.daemon() as desk:
+        with home.daemon() as context:
             time.sleep(0.5)
-            desk.queue.cancel(1).result()
+            context.queue.cancel(1).result()
             shown.expect("task_moved")
         home.cli("third")
         shown.expect("third")

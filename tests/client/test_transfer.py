@@ -30,7 +30,7 @@ def lesson(number: int, **more: str) -> str:
 def lessons(home: Home, file: Path, *numbers: int, **more: str) -> Path:
     """A home that has been used, and a file of lessons."""
     home.path.mkdir(exist_ok=True)
-    home.desk().database.close()
+    home.context().database.close()
     file.write_text("".join(f"{lesson(number, **more)}\n" for number in numbers), encoding="utf-8")
     return file
 
@@ -58,21 +58,21 @@ def test_lessons_go_through_pipes_with_the_counts_beside_them(home: Home, tmp_pa
 
 def test_lessons_are_taken_while_a_daemon_runs(home: Home, tmp_path: Path) -> None:
     file = lessons(home, tmp_path / "in.jsonl", 1)
-    with home.daemon() as desk:
+    with home.daemon() as context:
         assert home.cli("--import-memory", str(file)).code == 0
-        found = desk.database.reader().execute("SELECT problem FROM patterns").fetchall()
+        found = context.database.reader().execute("SELECT problem FROM patterns").fetchall()
         assert [row[0] for row in found] == ["Add 1"]
 
 
 def test_tables_are_not_changed_under_a_daemon_of_an_older_version(home: Home, tmp_path: Path) -> None:
     file = lessons(home, tmp_path / "in.jsonl", 1)
     older = "DELETE FROM _sqlite_migrations WHERE name = '0006_learning'"
-    with home.daemon() as desk:
-        desk.database.write(lambda conn: conn.execute(older)).result()
+    with home.daemon() as context:
+        context.database.write(lambda conn: conn.execute(older)).result()
         refused = home.cli("--import-memory", str(file))
         assert (refused.code, refused.out) == (1, "")
         assert "was written by an older Nightshift" in refused.err
-        assert desk.database.reader().execute("SELECT count(*) FROM patterns").fetchone()[0] == 0
+        assert context.database.reader().execute("SELECT count(*) FROM patterns").fetchone()[0] == 0
 
 
 def test_secrets_are_masked_on_the_way_out(home: Home, tmp_path: Path) -> None:

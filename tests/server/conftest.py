@@ -12,25 +12,25 @@ from tests.support.sse import Listener
 
 
 @pytest.fixture
-def desk(tmp_path: Path) -> Iterator[AppContext]:
+def context(tmp_path: Path) -> Iterator[AppContext]:
     made = make_desk(tmp_path)
     yield made
     made.database.close()
 
 
 @pytest.fixture
-def client(desk: AppContext) -> Iterator[Client]:
-    with serving(desk) as client:
+def client(context: AppContext) -> Iterator[Client]:
+    with serving(context) as client:
         yield client
 
 
 @pytest.fixture(scope="module")
 def shared(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Client]:
     """A server for requests that leave nothing behind, one for all tests of a module."""
-    desk = make_desk(tmp_path_factory.mktemp("shared"))
-    with serving(desk) as client:
+    context = make_desk(tmp_path_factory.mktemp("shared"))
+    with serving(context) as client:
         yield client
-    desk.database.close()
+    context.database.close()
 
 
 @pytest.fixture

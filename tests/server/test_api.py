@@ -22,15 +22,15 @@ JSON = {"Content-Type": "application/json"}
 # ---- submitting
 
 
-def test_a_task_is_taken_as_json(client: Client, desk: AppContext) -> None:
+def test_a_task_is_taken_as_json(client: Client, context: AppContext) -> None:
     got = client.post("/api/task", {"description": "Write add(a, b)", "priority": 5, "kind": "library"})
     assert (got.status, got.json) == (201, {"task_id": 1, "status": "queued", "differs": []})
     assert got.headers["location"] == "/api/task/1"
-    spec = desk.queue.get(1).spec
+    spec = context.queue.get(1).spec
     assert (spec.description, spec.priority, spec.kind) == ("Write add(a, b)", 5, "library")
 
 
-def test_every_field_of_a_task_is_taken(client: Client, desk: AppContext) -> None:
+def test_every_field_of_a_task_is_taken(client: Client, context: AppContext) -> None:
     first = client.post("/api/task", {"description": "first"}).json["task_id"]
     sent = {
         "description": "d", "priority": -3, "repo": "/srv/repo", "base": "main", "kind": "cli_tool",
@@ -40,16 +40,16 @@ def test_every_field_of_a_task_is_taken(client: Client, desk: AppContext) -> Non
     }  # fmt: skip
     got = client.post("/api/task", sent)
     assert (got.status, got.json["status"]) == (201, "blocked")
-    spec = desk.queue.get(got.json["task_id"]).spec
+    spec = context.queue.get(got.json["task_id"]).spec
     assert spec.test_command == ("npm", "test")
     assert (spec.limits.iterations, spec.limits.cost_usd) == (3, 0.5)
     assert spec.metadata == {"who": "me"}
 
 
-def test_a_plain_text_is_the_description(client: Client, desk: AppContext) -> None:
+def test_a_plain_text_is_the_description(client: Client, context: AppContext) -> None:
     got = client.request("POST", "/api/task", "Räum den\nCode auf".encode(), TEXT)
     assert got.status == 201
-    assert desk.queue.get(1).spec.description == "Räum den\nCode auf"
+    assert context.queue.get(1).spec.description == "Räum den\nCode auf"
 
 
 def test_a_key_that_was_seen_answers_with_the_first_task(client: Client) -> None:
@@ -114,23 +114,23 @@ def test_a_body_that_cannot_be_read_is_refused_with_the_reason(
     assert word in got.json["error"]
 
 
-def test_a_byte_order_mark_is_no_part_of_the_text(client: Client, desk: AppContext) -> None:
+def test_a_byte_order_mark_is_no_part_of_the_text(client: Client, context: AppContext) -> None:
     client.request("POST", "/api/task", b"\xef\xbb\xbfhello", TEXT)
-    assert desk.queue.get(1).spec.description == "hello"
+    assert context.queue.get(1).spec.description == "hello"
 
 
-def test_a_large_task_is_taken_whole(client: Client, desk: AppContext) -> None:
+def test_a_large_task_is_taken_whole(client: Client, context: AppContext) -> None:
     text = "x = 'é'\n" * 100_000
     assert client.post("/api/task", {"description": "big", "files": {"big.py": text}}).status == 201
-    assert desk.queue.get(1).spec.files["big.py"] == text
+    assert context.queue.get(1).spec.files["big.py"] == text
 
 
 # ---- reading
 
 
-def test_a_task_shows_what_became_of_it_with_a_row_for_each_try(client: Client, desk: AppContext) -> None:
-    submit(desk, "Write calc.py", key="calc", metadata={"a": [1]})
-    work_on(desk)
+def test_a_task_shows_what_became_of_it_with_a_row_for_each_try(client: Client, context: AppContext) -> None:
+    submit(context, "Write calc.py", key="calc", metadata={"a": [1]})
+    work_on(context)
     shown = client.get("/api/task/1").json
     assert (shown["status"], shown["ending"], shown["attempt"], shown["iteration_count"]) == ("done", "committed", 1, 2)
     assert shown["commit"] == "3f2a9c1d" * 5
@@ -150,8 +150,8 @@ def test_a_task_shows_what_became_of_it_with_a_row_for_each_try(client: Client, 
     assert (second["passed"], second["failed"], second["total"]) == (2, 0, 2)
 
 
-def test_a_new_task_has_no_iterations_yet(client: Client, desk: AppContext) -> None:
-    submit(desk, "new")
+def test_a_new_task_has_no_iterations_yet(client: Client, context: AppContext) -> None:
+    submit(context, "new")
     shown = client.get("/api/task/1").json
     assert shown["iterations"] == []
     assert (shown["ending"], shown["commit"], shown["started_at"]) == (None, None, None)
@@ -165,9 +165,9 @@ def test_a_task_that_does_not_exist_is_not_found(shared: Client, number: str, me
     assert set(got.json) == {"error", "fields"}
 
 
-def test_tasks_are_listed_page_by_page_newest_first(client: Client, desk: AppContext) -> None:
+def test_tasks_are_listed_page_by_page_newest_first(client: Client, context: AppContext) -> None:
     for number in range(1, 8):
-        submit(desk, f"task {number}")
+        submit(context, f"task {number}")
     seen, after = [], ""
     while True:
         page = client.get(f"/api/tasks?limit=3{after}").json
@@ -178,23 +178,23 @@ def test_tasks_are_listed_page_by_page_newest_first(client: Client, desk: AppCon
     assert seen == [7, 6, 5, 4, 3, 2, 1]
     assert client.get("/api/tasks?limit=7").json["next_after"] is None
     for number in range(8, 46):
-        submit(desk, f"task {number}")
+        submit(context, f"task {number}")
     long = client.get("/api/tasks?limit=42").json
     assert [task["task_id"] for task in long["tasks"]] == list(range(45, 3, -1))
     assert long["next_after"] == 4
 
 
-def test_tasks_can_be_picked_by_status(client: Client, desk: AppContext) -> None:
-    submit(desk, "a")
-    desk.queue.cancel(submit(desk, "b")).result()
+def test_tasks_can_be_picked_by_status(client: Client, context: AppContext) -> None:
+    submit(context, "a")
+    context.queue.cancel(submit(context, "b")).result()
     assert [task["description"] for task in client.get("/api/tasks?status=cancelled").json["tasks"]] == ["b"]
     assert client.get("/api/tasks?status=failed").json["tasks"] == []
     assert len(client.get("/api/tasks?status=&limit=&after=").json["tasks"]) == 2
 
 
-def test_a_long_description_is_cut_in_lists_alone(client: Client, desk: AppContext) -> None:
+def test_a_long_description_is_cut_in_lists_alone(client: Client, context: AppContext) -> None:
     text = "y" * (MAX_LISTED_CHARS + 1)
-    submit(desk, text)
+    submit(context, text)
     assert client.get("/api/tasks").json["tasks"][0]["description"] == "y" * MAX_LISTED_CHARS + "…"
     assert client.get("/api/task/1").json["description"] == text
 
@@ -226,8 +226,8 @@ def test_a_wrong_or_unknown_parameter_is_refused_by_its_name(shared: Client, pat
     assert name in got.json["error"]
 
 
-def test_the_status_tells_the_daemon_as_a_whole(client: Client, desk: AppContext) -> None:
-    submit(desk, "a")
+def test_the_status_tells_the_daemon_as_a_whole(client: Client, context: AppContext) -> None:
+    submit(context, "a")
     shown = client.get("/api/status").json
     assert shown["state"] == "running"
     assert shown["queue"] == {"queued": 1}
@@ -238,10 +238,10 @@ def test_the_status_tells_the_daemon_as_a_whole(client: Client, desk: AppContext
     assert shown["next_checkpoint_at"] == "2026-11-28T06:00:00.000000Z"
 
 
-def test_logs_are_read_with_a_cursor(client: Client, desk: AppContext) -> None:
+def test_logs_are_read_with_a_cursor(client: Client, context: AppContext) -> None:
     for level in Level:
-        fill(desk, 2, level=level, task_id=3)
-    fill(desk, 2)
+        fill(context, 2, level=level, task_id=3)
+    fill(context, 2)
     newest = client.get("/api/logs?limit=3").json
     assert [event["id"] for event in newest["events"]] == [8, 9, 10]
     assert newest["last_id"] == 10
@@ -258,45 +258,45 @@ def test_logs_are_read_with_a_cursor(client: Client, desk: AppContext) -> None:
 # ---- acting
 
 
-def test_a_queued_task_is_cancelled_at_once_and_can_be_retried(client: Client, desk: AppContext) -> None:
-    submit(desk, "a")
+def test_a_queued_task_is_cancelled_at_once_and_can_be_retried(client: Client, context: AppContext) -> None:
+    submit(context, "a")
     gone = client.post("/api/task/1/cancel")
     assert (gone.status, gone.json) == (200, {"task_id": 1, "status": "cancelled", "cancel_requested": False})
     back = client.post("/api/task/1/retry", {})
     assert (back.status, back.json["status"]) == (200, "queued")
 
 
-def test_a_running_task_is_asked_to_end(client: Client, desk: AppContext) -> None:
-    submit(desk, "a")
-    desk.queue.claim("worker-1").result()
+def test_a_running_task_is_asked_to_end(client: Client, context: AppContext) -> None:
+    submit(context, "a")
+    context.queue.claim("worker-1").result()
     asked = client.request("POST", "/api/task/1/cancel")
     assert asked.json == {"task_id": 1, "status": "running", "cancel_requested": True}
 
 
-def test_an_illegal_move_is_a_conflict(client: Client, desk: AppContext) -> None:
-    submit(desk, "a")
-    work_on(desk)
+def test_an_illegal_move_is_a_conflict(client: Client, context: AppContext) -> None:
+    submit(context, "a")
+    work_on(context)
     for verb in ("cancel", "retry"):
         got = client.post(f"/api/task/1/{verb}")
         assert got.status == 409
         assert "1" in got.json["error"]
 
 
-def test_pause_and_resume_hold_and_free_the_queue(client: Client, desk: AppContext) -> None:
+def test_pause_and_resume_hold_and_free_the_queue(client: Client, context: AppContext) -> None:
     paused = client.post("/api/pause", {"reason": "lunch"}).json
     assert paused["state"] == "paused"
     assert [(hold["source"], hold["reason"]) for hold in paused["holds"]] == [("owner", "lunch")]
-    assert desk.queue.pause_state().reason == "lunch"
-    submit(desk, "a")
-    assert desk.queue.claim("worker-1").result() is None
+    assert context.queue.pause_state().reason == "lunch"
+    submit(context, "a")
+    assert context.queue.claim("worker-1").result() is None
     assert client.request("POST", "/api/resume").json == {"state": "running", "holds": []}
     assert client.request("POST", "/api/pause").json["state"] == "paused"
 
 
-def test_a_resume_says_what_still_holds_tasks_back(client: Client, desk: AppContext) -> None:
-    desk.queue.add_pause(PauseSource.CHECKPOINT, "the week is over").result()
+def test_a_resume_says_what_still_holds_tasks_back(client: Client, context: AppContext) -> None:
+    context.queue.add_pause(PauseSource.CHECKPOINT, "the week is over").result()
     assert client.get("/api/status").json["state"] == "checkpoint"
-    desk.queue.add_pause(PauseSource.QUIET, "quiet hours until 07:00").result()
+    context.queue.add_pause(PauseSource.QUIET, "quiet hours until 07:00").result()
     resumed = client.request("POST", "/api/resume").json
     assert resumed["state"] == "paused"
     assert [(hold["source"], hold["reason"]) for hold in resumed["holds"]] == [("quiet", "quiet hours until 07:00")]
@@ -329,26 +329,26 @@ def test_another_method_is_refused_with_those_that_are_possible(
 # ---- health and failures
 
 
-def test_health_is_told_without_a_word_of_any_task(client: Client, desk: AppContext) -> None:
-    submit(desk, "secret plans")
+def test_health_is_told_without_a_word_of_any_task(client: Client, context: AppContext) -> None:
+    submit(context, "secret plans")
     got = client.get("/healthz")
     well = {"status": "ok", "database": True, "writer": True, "loop_lag_s": 0.001, "faults": []}
     assert (got.status, got.json) == (200, well)
 
 
 def test_a_closed_database_is_seen_by_the_health_check(tmp_path: Path) -> None:
-    desk = make_desk(tmp_path)
-    with serving(desk) as client:
-        desk.database.close()
+    context = make_desk(tmp_path)
+    with serving(context) as client:
+        context.database.close()
         got = client.get("/healthz")
         assert got.status == 503
         assert got.json["status"] == "failing"
         assert got.json["writer"] is False
 
 
-def test_an_error_inside_is_told_to_the_log_alone(desk: AppContext, caplog: pytest.LogCaptureFixture) -> None:
-    calls = iter([desk.status()])
-    with serving(replace(desk, status=lambda: next(calls))) as client:
+def test_an_error_inside_is_told_to_the_log_alone(context: AppContext, caplog: pytest.LogCaptureFixture) -> None:
+    calls = iter([context.status()])
+    with serving(replace(context, status=lambda: next(calls))) as client:
         got = client.get("/api/status")
     assert got.status == 500
     assert got.json == {"error": "something went wrong inside Nightshift; its log says what", "fields": {}}
@@ -360,7 +360,7 @@ def test_answers_are_not_stored_by_any_cache(client: Client) -> None:
     assert client.get("/").headers["cache-control"] == "no-store"
 
 
-def test_eight_clients_at_once_lose_nothing(client: Client, desk: AppContext) -> None:
+def test_eight_clients_at_once_lose_nothing(client: Client, context: AppContext) -> None:
     def send(number: int) -> int:
         return int(client.post("/api/task", {"description": f"task {number}"}).json["task_id"])
 
@@ -370,8 +370,8 @@ def test_eight_clients_at_once_lose_nothing(client: Client, desk: AppContext) ->
     assert json.loads(client.get("/api/tasks?limit=500").body)["tasks"][0]["task_id"] == 80
 
 
-def test_an_unhealthy_daemon_says_what_is_not_well(desk: AppContext) -> None:
-    ill = replace(desk, faults=lambda: ("the workers have ended",))
+def test_an_unhealthy_daemon_says_what_is_not_well(context: AppContext) -> None:
+    ill = replace(context, faults=lambda: ("the workers have ended",))
     with serving(ill) as client:
         got = client.get("/healthz")
         assert (got.status, got.json["status"], got.json["database"]) == (503, "failing", True)

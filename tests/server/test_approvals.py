@@ -19,11 +19,11 @@ EVIL = "<script>alert(1)</script><img src=x onerror=alert(2)>\"'{{7*7}}\x1b[31m"
 
 
 @pytest.fixture
-def asked(desk: AppContext) -> int:
+def asked(context: AppContext) -> int:
     """The first of two open asks of task 1."""
-    submit(desk, "Tell the moon")
-    wait_for(desk.queue, package("moonphase"), package("tidewave"))
-    return desk.queue.approvals()[0].id
+    submit(context, "Tell the moon")
+    wait_for(context.queue, package("moonphase"), package("tidewave"))
+    return context.queue.approvals()[0].id
 
 
 def test_open_asks_are_listed_oldest_first(client: Client, asked: int) -> None:
@@ -36,22 +36,22 @@ def test_open_asks_are_listed_oldest_first(client: Client, asked: int) -> None:
     assert client.get("/api/status").json["approvals"] == 0, "the status is the daemon's own word"
 
 
-def test_decisions_let_the_task_go_on(client: Client, desk: AppContext, asked: int) -> None:
+def test_decisions_let_the_task_go_on(client: Client, context: AppContext, asked: int) -> None:
     granted = client.post(f"/api/approvals/{asked}", {"granted": True})
     assert (granted.status, granted.json["granted"]) == (200, True)
-    assert desk.queue.get(1).status is Status.WAITING
+    assert context.queue.get(1).status is Status.WAITING
     denied = client.post(f"/api/approvals/{asked + 1}", {"granted": False, "answer": "use math"})
     assert (denied.json["granted"], denied.json["answer"]) == (False, "use math")
-    assert desk.queue.get(1).status is Status.QUEUED
+    assert context.queue.get(1).status is Status.QUEUED
     assert client.get("/api/approvals?open=1").json == {"approvals": []}
     assert [row["granted"] for row in client.get("/api/approvals").json["approvals"]] == [True, False]
     assert client.get("/api/approvals?task=2").json == {"approvals": []}
 
 
-def test_a_question_has_its_default_and_takes_an_answer(client: Client, desk: AppContext) -> None:
-    submit(desk, "Serve it")
+def test_a_question_has_its_default_and_takes_an_answer(client: Client, context: AppContext) -> None:
+    submit(context, "Serve it")
     port = Ask(kind=AskKind.QUESTION, subject="question:1", question="Which port?", default="8080")
-    wait_for(desk.queue, port, package("moonphase"))
+    wait_for(context.queue, port, package("moonphase"))
     asked, other = client.get("/api/approvals?open=1").json["approvals"]
     waited = datetime.fromisoformat(asked["assumed_at"]) - datetime.fromisoformat(asked["asked_at"])
     assert (asked["default"], waited) == ("8080", timedelta(hours=4))
@@ -71,12 +71,12 @@ def test_a_question_has_its_default_and_takes_an_answer(client: Client, desk: Ap
     [({}, "granted"), ({"granted": "yes"}, "granted"), ({"granted": 1}, "granted"), ({"granted": True, "x": 1}, "x")],
 )
 def test_what_is_no_decision_is_refused_and_decides_nothing(
-    client: Client, desk: AppContext, asked: int, body: object, field: str
+    client: Client, context: AppContext, asked: int, body: object, field: str
 ) -> None:
     got = client.post(f"/api/approvals/{asked}", body)
     assert got.status == 400
     assert field in got.json["error"]
-    assert len(desk.queue.approvals()) == 2
+    assert len(context.queue.approvals()) == 2
 
 
 def test_what_is_not_there_or_was_decided_is_told_apart(client: Client, asked: int) -> None:
@@ -97,30 +97,30 @@ def test_what_is_not_there_or_was_decided_is_told_apart(client: Client, asked: i
     ],
 )
 def test_a_page_of_somebody_else_cannot_decide(
-    client: Client, desk: AppContext, asked: int, headers: dict[str, str]
+    client: Client, context: AppContext, asked: int, headers: dict[str, str]
 ) -> None:
     got = client.request("POST", f"/api/approvals/{asked}", '{"granted": true}', headers)
     assert got.status in {400, 403, 415}
-    assert len(desk.queue.approvals()) == 2
+    assert len(context.queue.approvals()) == 2
 
 
-def test_a_step_names_the_packages_that_it_ran_with(client: Client, desk: AppContext) -> None:
-    submit(desk, "Tell the moon", packages=["moonphase"])
-    task = desk.queue.claim("worker-1").result()
+def test_a_step_names_the_packages_that_it_ran_with(client: Client, context: AppContext) -> None:
+    submit(context, "Tell the moon", packages=["moonphase"])
+    task = context.queue.claim("worker-1").result()
     assert task is not None
     work = AttemptState(phase=Phase.COMMIT, base="c0ffee" * 6, step_no=1, packages={"moonphase": "1.0", EVIL: EVIL})
     step = Step(phase=Phase.TESTING, outcome=Outcome.OK, state=work)
-    desk.steps.save_step(task.id, 1, task.fence, step, started_at=utc_now(), duration_s=0.1).result()
+    context.steps.save_step(task.id, 1, task.fence, step, started_at=utc_now(), duration_s=0.1).result()
     assert client.get("/api/task/1/timeline").json["words"]["packages"] == ["moonphase"]
     ran = client.get("/api/task/1/step/1/0").json["packages"]
     assert ran["moonphase"] == "1.0"
     assert not [text for pair in ran.items() for text in pair if "\x1b" in text]
 
 
-def test_a_hostile_question_cannot_end_what_it_comes_in(client: Client, desk: AppContext) -> None:
-    submit(desk, "x")
+def test_a_hostile_question_cannot_end_what_it_comes_in(client: Client, context: AppContext) -> None:
+    submit(context, "x")
     question = Ask(kind=AskKind.QUESTION, subject="question:1", question=EVIL)
-    wait_for(desk.queue, package("x", EVIL), question)
+    wait_for(context.queue, package("x", EVIL), question)
     for granted in (False, True):
         for path in ("/", "/task/1", "/inbox"):
             text = client.get(path, Accept="text/html").text
@@ -129,4 +129,4 @@ def test_a_hostile_question_cannot_end_what_it_comes_in(client: Client, desk: Ap
             assert "\x1b" not in text
             assert "\\u003cscript>alert(1)" in text
         if not granted:
-            desk.queue.decide(desk.queue.approvals()[0].id, True, EVIL).result()
+            context.queue.decide(context.queue.approvals()[0].id, True, EVIL).result()

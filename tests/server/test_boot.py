@@ -24,19 +24,19 @@ SECRET = "hunter2-hunter2"
 
 
 @pytest.fixture
-def routes(desk: AppContext) -> Map:
+def routes(context: AppContext) -> Map:
     """The addresses of an application; none of its pages is asked for."""
-    app: Flask = create_app(desk, Assets())
+    app: Flask = create_app(context, Assets())
     return app.url_map
 
 
 @pytest.fixture
 def careful(tmp_path: Path) -> Iterator[AppContext]:
-    """A desk that knows a secret."""
-    desk = make_desk(tmp_path / "careful")
-    desk.mask.learn([SECRET, "12345678"])
-    yield desk
-    desk.database.close()
+    """A context that knows a secret."""
+    context = make_desk(tmp_path / "careful")
+    context.mask.learn([SECRET, "12345678"])
+    yield context
+    context.database.close()
 
 
 def page(*preload: str, path: str = "/") -> Page:
@@ -49,39 +49,41 @@ def data_of(html: str) -> Any:
     return json.loads(found[1])
 
 
-def test_a_page_comes_with_the_answers_of_the_api(client: Client, desk: AppContext) -> None:
-    submit(desk, "Write calc.py")
-    fill(desk, 3)
+def test_a_page_comes_with_the_answers_of_the_api(client: Client, context: AppContext) -> None:
+    submit(context, "Write calc.py")
+    fill(context, 3)
     data = data_of(client.get("/").text)
     for address in (STATUS, TASKS):
         assert data["answers"][address] == client.get(address).json
-    assert data["after"] == desk.events.newest_id()
+    assert data["after"] == context.events.newest_id()
     assert data["page"] == {"name": "dashboard", "where": {}}
 
 
-def test_a_text_cannot_end_the_data(client: Client, desk: AppContext) -> None:
-    submit(desk, EVIL)
+def test_a_text_cannot_end_the_data(client: Client, context: AppContext) -> None:
+    submit(context, EVIL)
     html = client.get("/").text
     assert EVIL not in html
     assert html.count("</script>") == html.count("<script")
     assert data_of(html)["answers"][TASKS]["tasks"][0]["description"] == EVIL
 
 
-def test_parameters_of_the_path_stand_in_the_addresses(desk: AppContext, routes: Map) -> None:
-    number = submit(desk, "Write calc.py")
-    data = json.loads(boot_data(desk, routes, page("/api/task/{task_id}", path="/task/{task_id}"), {"task_id": number}))
+def test_parameters_of_the_path_stand_in_the_addresses(context: AppContext, routes: Map) -> None:
+    number = submit(context, "Write calc.py")
+    data = json.loads(
+        boot_data(context, routes, page("/api/task/{task_id}", path="/task/{task_id}"), {"task_id": number})
+    )
     assert data["answers"][f"/api/task/{number}"]["description"] == "Write calc.py"
     assert data["page"]["where"] == {"task_id": number}
 
 
-def test_a_page_about_nothing_does_not_exist(desk: AppContext, routes: Map) -> None:
+def test_a_page_about_nothing_does_not_exist(context: AppContext, routes: Map) -> None:
     with pytest.raises(UnknownTask):
-        boot_data(desk, routes, page("/api/task/{task_id}"), {"task_id": 99})
+        boot_data(context, routes, page("/api/task/{task_id}"), {"task_id": 99})
 
 
 @pytest.mark.parametrize("address", ["/api/nothing", "/api/tasks?limit=many", "/api/task"])
-def test_what_cannot_be_answered_is_left_to_the_script(desk: AppContext, routes: Map, address: str) -> None:
-    data = json.loads(boot_data(desk, routes, page(address, STATUS), {}))
+def test_what_cannot_be_answered_is_left_to_the_script(context: AppContext, routes: Map, address: str) -> None:
+    data = json.loads(boot_data(context, routes, page(address, STATUS), {}))
     assert list(data["answers"]) == [STATUS]
 
 

@@ -14,15 +14,15 @@ from tests.support.worked_task import submit, work_on
 BULK = "/api/tasks/bulk"
 
 
-def statuses(desk: AppContext) -> list[str]:
-    return [str(task.status) for task in reversed(desk.queue.find(limit=500))]
+def statuses(context: AppContext) -> list[str]:
+    return [str(task.status) for task in reversed(context.queue.find(limit=500))]
 
 
-def test_each_of_several_tasks_is_told_what_became_of_it(desk: AppContext, client: Client) -> None:
-    submit(desk, "first")
-    work_on(desk)
-    submit(desk, "second")
-    submit(desk, "third")
+def test_each_of_several_tasks_is_told_what_became_of_it(context: AppContext, client: Client) -> None:
+    submit(context, "first")
+    work_on(context)
+    submit(context, "second")
+    submit(context, "third")
     got = client.post(BULK, {"action": "cancel", "ids": [3, 1, 2, 99, 2]})
     assert got.status == 200
     told = {each["task_id"]: (each["ok"], each["status"]) for each in got.json["results"]}
@@ -31,58 +31,58 @@ def test_each_of_several_tasks_is_told_what_became_of_it(desk: AppContext, clien
     errors = {each["task_id"]: each["error"] for each in got.json["results"]}
     assert "done" in errors[1]
     assert "no task 99" in errors[99]
-    assert statuses(desk) == ["done", "cancelled", "cancelled"]
+    assert statuses(context) == ["done", "cancelled", "cancelled"]
 
 
-def test_a_filter_acts_on_what_the_list_shows_and_the_action_is_for(desk: AppContext, client: Client) -> None:
+def test_a_filter_acts_on_what_the_list_shows_and_the_action_is_for(context: AppContext, client: Client) -> None:
     for number in range(4):
-        submit(desk, f"{'cheese' if number % 2 else 'wine'} {number}")
-    work_on(desk, passes=False)  # the oldest: wine 0
+        submit(context, f"{'cheese' if number % 2 else 'wine'} {number}")
+    work_on(context, passes=False)  # the oldest: wine 0
     asked = {"action": "cancel", "filter": {"q": "wine"}}
     counted = client.post(BULK, {**asked, "dry_run": True}).json
     assert (counted["matched"], counted["fitting"], counted["results"]) == (2, 1, [])
-    assert statuses(desk) == ["failed", "queued", "queued", "queued"]
+    assert statuses(context) == ["failed", "queued", "queued", "queued"]
     done = client.post(BULK, asked).json
     assert [(each["task_id"], each["ok"]) for each in done["results"]] == [(3, True)]
-    assert statuses(desk) == ["failed", "queued", "cancelled", "queued"]
+    assert statuses(context) == ["failed", "queued", "cancelled", "queued"]
 
 
-def test_all_that_failed_are_retried_in_the_order_of_what_they_need(desk: AppContext, client: Client) -> None:
-    first = submit(desk, "first")
-    second = submit(desk, "second", depends_on=[first])
-    work_on(desk, passes=False)
-    assert statuses(desk) == ["failed", "failed"]
+def test_all_that_failed_are_retried_in_the_order_of_what_they_need(context: AppContext, client: Client) -> None:
+    first = submit(context, "first")
+    second = submit(context, "second", depends_on=[first])
+    work_on(context, passes=False)
+    assert statuses(context) == ["failed", "failed"]
     done = client.post(BULK, {"action": "retry", "filter": {"status": ["failed"]}}).json
     assert [(each["task_id"], each["ok"]) for each in done["results"]] == [(first, True), (second, True)]
-    assert statuses(desk) == ["queued", "blocked"]
+    assert statuses(context) == ["queued", "blocked"]
 
 
-def test_a_chain_is_cancelled_from_its_end(desk: AppContext, client: Client) -> None:
-    first = submit(desk, "first")
-    submit(desk, "second", depends_on=[first])
+def test_a_chain_is_cancelled_from_its_end(context: AppContext, client: Client) -> None:
+    first = submit(context, "first")
+    submit(context, "second", depends_on=[first])
     done = client.post(BULK, {"action": "cancel", "filter": {}}).json
     assert all(each["ok"] for each in done["results"])
-    assert statuses(desk) == ["cancelled", "cancelled"]
+    assert statuses(context) == ["cancelled", "cancelled"]
 
 
-def test_more_than_fit_into_a_request_go_on_behind_the_last(desk: AppContext, client: Client) -> None:
+def test_more_than_fit_into_a_request_go_on_behind_the_last(context: AppContext, client: Client) -> None:
     for number in range(MAX_AT_ONCE + 3):
-        submit(desk, f"task {number}")
+        submit(context, f"task {number}")
     asked = {"action": "prioritise", "priority": 7, "filter": {"status": ["queued"]}}
     first = client.post(BULK, asked).json
     assert (first["matched"], len(first["results"])) == (MAX_AT_ONCE + 3, MAX_AT_ONCE)
     rest = client.post(BULK, {**asked, "after": first["next_after"]}).json
     assert [each["task_id"] for each in rest["results"]] == [MAX_AT_ONCE + 1, MAX_AT_ONCE + 2, MAX_AT_ONCE + 3]
     assert rest["next_after"] is None
-    assert {task.spec.priority for task in desk.queue.find(limit=MAX_AT_ONCE + 3)} == {7}
+    assert {task.spec.priority for task in context.queue.find(limit=MAX_AT_ONCE + 3)} == {7}
 
 
-def test_a_running_task_is_asked_to_end(desk: AppContext, client: Client) -> None:
-    submit(desk, "runs")
-    desk.queue.claim("worker-1").result()
+def test_a_running_task_is_asked_to_end(context: AppContext, client: Client) -> None:
+    submit(context, "runs")
+    context.queue.claim("worker-1").result()
     told = client.post(BULK, {"action": "cancel", "ids": [1]}).json["results"]
     assert [(each["ok"], each["status"]) for each in told] == [(True, "running")]
-    assert desk.queue.get(1).cancel_requested
+    assert context.queue.get(1).cancel_requested
 
 
 @pytest.mark.parametrize(
@@ -107,25 +107,25 @@ def test_what_is_wrong_in_a_request_is_named(shared: Client, asked: Any, word: s
     assert word in got.json["error"]
 
 
-def test_a_priority_decides_what_is_claimed_next_and_is_told(desk: AppContext, client: Client) -> None:
-    submit(desk, "first")
-    submit(desk, "second")
+def test_a_priority_decides_what_is_claimed_next_and_is_told(context: AppContext, client: Client) -> None:
+    submit(context, "first")
+    submit(context, "second")
     got = client.post("/api/task/2/priority", {"priority": 5})
     assert (got.status, got.json) == (200, {"task_id": 2, "status": "queued", "priority": 5})
     assert client.get("/api/task/2").json["priority"] == 5
-    assert [event.message for event in desk.events.last(9, kind=Kind.TASK_PRIORITISED)] == ["priority 1 → 5"]
-    claimed = desk.queue.claim("worker-1").result()
+    assert [event.message for event in context.events.last(9, kind=Kind.TASK_PRIORITISED)] == ["priority 1 → 5"]
+    claimed = context.queue.claim("worker-1").result()
     assert claimed is not None
     assert (claimed.id, claimed.spec.priority) == (2, 5)
     assert client.post("/api/task/2/priority", {"priority": 5}).status == 200  # the same again says nothing
-    assert len(desk.events.last(9, kind=Kind.TASK_PRIORITISED)) == 1
+    assert len(context.events.last(9, kind=Kind.TASK_PRIORITISED)) == 1
 
 
-def test_what_is_done_has_no_priority(desk: AppContext, client: Client) -> None:
-    submit(desk, "first")
-    work_on(desk)
+def test_what_is_done_has_no_priority(context: AppContext, client: Client) -> None:
+    submit(context, "first")
+    work_on(context)
     got = client.post("/api/task/1/priority", {"priority": 5})
     assert (got.status, "done" in got.json["error"]) == (409, True)
     assert client.post("/api/task/9/priority", {"priority": 5}).status == 404
     assert client.post("/api/task/1/priority", {}).status == 400
-    assert desk.queue.get(1).status is Status.DONE
+    assert context.queue.get(1).status is Status.DONE

@@ -18,11 +18,11 @@ FIRST = Commit(
 
 
 @pytest.fixture
-def ledger(desk: AppContext) -> StateStore:
+def ledger(context: AppContext) -> StateStore:
     """Three tasks; the first has one commit, the second two, the third none."""
-    state = StateStore(desk.database)
+    state = StateStore(context.database)
     for number in range(3):
-        submit(desk, f"task {number}")
+        submit(context, f"task {number}")
     second = replace(FIRST, task_id=2, commit="aa22" + "0" * 36, integrated=False, target="")
     for commit in (FIRST, second, replace(second, commit="bb33" + "0" * 36)):
         state.record_commit(commit).result()
@@ -78,9 +78,9 @@ def test_a_revert_is_passed_on_with_what_was_asked(client: Client, ledger: State
     assert (refused.status, "nothing to take back" in refused.json["error"]) == (409, True)
 
 
-def test_a_task_tells_by_what_it_was_taken_back(desk: AppContext, client: Client, ledger: StateStore) -> None:
+def test_a_task_tells_by_what_it_was_taken_back(context: AppContext, client: Client, ledger: StateStore) -> None:
     assert client.get("/api/task/1").json["reverted_by"] is None
-    desk.database.write(
+    context.database.write(
         lambda conn: conn.execute("UPDATE git_commits SET reverted_by = 'dd44' WHERE task_id = 1")
     ).result()
     assert client.get("/api/task/1").json["reverted_by"] == "dd44"

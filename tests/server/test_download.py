@@ -23,8 +23,8 @@ def lines(client: Client, query: str = "") -> list[str]:
     return got.text.splitlines()
 
 
-def test_json_lines_are_the_lines_of_the_api_in_order(desk: AppContext, client: Client) -> None:
-    fill(desk, 2600)
+def test_json_lines_are_the_lines_of_the_api_in_order(context: AppContext, client: Client) -> None:
+    fill(context, 2600)
     got = client.get("/api/logs/download")
     assert got.headers["content-type"] == "application/x-ndjson"
     assert got.headers["content-disposition"].startswith('attachment; filename="nightshift-')
@@ -35,11 +35,11 @@ def test_json_lines_are_the_lines_of_the_api_in_order(desk: AppContext, client: 
     assert found[-1] == shown
 
 
-def test_the_filters_and_the_ends_hold(desk: AppContext, client: Client) -> None:
+def test_the_filters_and_the_ends_hold(context: AppContext, client: Client) -> None:
     for number in range(1, 41):
         level = Level.ERROR if number % 2 else Level.INFO
-        desk.events.emit(Event(kind=Kind.REMARK, level=level, message=f"number {number}", worker=f"w-{number % 3}"))
-    desk.events.catch_up().result()
+        context.events.emit(Event(kind=Kind.REMARK, level=level, message=f"number {number}", worker=f"w-{number % 3}"))
+    context.events.catch_up().result()
     found = lines(client, "?level=ERROR&worker=w-1&after=5&before=24&q=number+1%7C2&regex=1")
     assert [json.loads(each)["id"] for each in found] == [13, 19]
     assert lines(client, "?q=nothing") == []
@@ -58,24 +58,24 @@ def test_a_log_that_is_empty_is_an_empty_file(shared: Client) -> None:
     ],
 )
 def test_the_form_for_people_has_colours_or_none_and_nothing_else(
-    desk: AppContext, client: Client, ansi: str, message: str
+    context: AppContext, client: Client, ansi: str, message: str
 ) -> None:
     event = Event(kind=Kind.STUCK, level=Level.WARNING, message=HOSTILE, task_id=7, worker="worker-2", at=AT)
-    desk.database.write(lambda conn: desk.events.insert(conn, event)).result()
+    context.database.write(lambda conn: context.events.insert(conn, event)).result()
     got = client.get(f"/api/logs/download?format=text&ansi={ansi}")
     assert got.headers["content-type"] == "text/plain; charset=utf-8"
     assert got.text == f"2026-11-22T08:30:00.000000Z WARNING #7 worker-2 stuck: {message}\n"
 
 
 def test_secrets_that_became_known_later_are_masked(tmp_path: Path) -> None:
-    desk = make_desk(tmp_path)
+    context = make_desk(tmp_path)
     event = Event(kind=Kind.REMARK, message="hunter2-hunter2")
-    desk.database.write(lambda conn: desk.events.append(conn, event)).result()
-    desk.mask.learn(["hunter2-hunter2"])
-    with serving(desk) as client:
+    context.database.write(lambda conn: context.events.append(conn, event)).result()
+    context.mask.learn(["hunter2-hunter2"])
+    with serving(context) as client:
         for form in ("jsonl", "text"):
             assert "hunter2" not in client.get(f"/api/logs/download?format={form}").text
-    desk.database.close()
+    context.database.close()
 
 
 @pytest.mark.parametrize("query", ["format=pdf", "ansi=maybe", "q=(&regex=1", "limit=5", "after=-1", "level=LOUD"])
@@ -92,9 +92,9 @@ def test_only_get_and_head_are_possible(shared: Client) -> None:
     assert shared.post("/api/logs/download", {}).status == 405
 
 
-def test_a_client_that_takes_nothing_costs_no_memory_and_holds_nobody_up(desk: AppContext, client: Client) -> None:
+def test_a_client_that_takes_nothing_costs_no_memory_and_holds_nobody_up(context: AppContext, client: Client) -> None:
     """The server reads no further than the client's buffers reach; a whole file would be ten megabytes."""
-    fill(desk, 5000, size=1900)
+    fill(context, 5000, size=1900)
     with socket.socket() as slow:
         slow.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
         slow.connect(("127.0.0.1", client.host.port))
@@ -105,7 +105,7 @@ def test_a_client_that_takes_nothing_costs_no_memory_and_holds_nobody_up(desk: A
         assert 0 < max(each.transport.get_write_buffer_size() for each in connections) < 3_000_000
 
 
-def test_more_downloads_than_allowed_are_asked_to_come_later(desk: AppContext, client: Client) -> None:
+def test_more_downloads_than_allowed_are_asked_to_come_later(context: AppContext, client: Client) -> None:
     client.host._download._most = 0
     got = client.get("/api/logs/download")
     assert got.status == 503

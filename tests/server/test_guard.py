@@ -18,10 +18,10 @@ LENGTH = f"Content-Length: {len(TASK)}"
 
 @pytest.fixture(scope="module")
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Client]:
-    desk = make_desk(tmp_path_factory.mktemp("guard"))
-    with serving(desk, Listen(port=0, max_body_bytes=100_000)) as client:
+    context = make_desk(tmp_path_factory.mktemp("guard"))
+    with serving(context, Listen(port=0, max_body_bytes=100_000)) as client:
         yield client
-    desk.database.close()
+    context.database.close()
 
 
 def tasks(server: Client) -> int:
@@ -169,22 +169,22 @@ def test_a_body_that_was_cut_off_never_becomes_a_task(server: Client, framing: s
 
 
 def test_writes_are_limited_and_the_refusal_says_when_to_come_back(tmp_path: Path) -> None:
-    desk = make_desk(tmp_path)
-    with serving(desk, Listen(port=0, writes_per_s=0.5, writes_burst=3)) as client:
+    context = make_desk(tmp_path)
+    with serving(context, Listen(port=0, writes_per_s=0.5, writes_burst=3)) as client:
         statuses = [client.post("/api/task", {"description": "x"}).status for _ in range(4)]
         assert statuses == [201, 201, 201, 429]
         refused = client.post("/api/task", {"description": "x"})
         assert 1 <= int(refused.headers["retry-after"]) <= 2
         assert client.get("/api/status").status == 200
-    desk.database.close()
+    context.database.close()
 
 
 def test_a_name_that_the_owner_lists_is_served_with_its_origins(tmp_path: Path) -> None:
-    desk = make_desk(tmp_path)
-    with serving(desk, Listen(port=0, names=("Night.example",))) as client:
+    context = make_desk(tmp_path)
+    with serving(context, Listen(port=0, names=("Night.example",))) as client:
         port = client.host.port
         head = ["POST /api/task HTTP/1.1", JSON, LENGTH, "Sec-Fetch-Site: same-origin"]
         for origin in ("https://night.example", "http://night.example"):
             assert ask(port, [*head, f"Origin: {origin}"], [TASK], host="night.example")[0] == 201
         assert ask(port, [*head, "Origin: https://day.example"], [TASK], host="night.example")[0] == 403
-    desk.database.close()
+    context.database.close()

@@ -21,8 +21,8 @@ from tests.support.raw_http import ask
 from tests.support.sse import Listener
 
 
-def test_it_answers_when_start_returns_and_is_gone_when_stop_does(desk: AppContext) -> None:
-    host = Host(desk, Listen(port=0))
+def test_it_answers_when_start_returns_and_is_gone_when_stop_does(context: AppContext) -> None:
+    host = Host(context, Listen(port=0))
     host.start()
     port = host.port
     assert port > 0
@@ -32,34 +32,34 @@ def test_it_answers_when_start_returns_and_is_gone_when_stop_does(desk: AppConte
     host.stop()
     with pytest.raises(ConnectionRefusedError):
         Client(host).get("/healthz")
-    again = Host(desk, Listen(port=port))
+    again = Host(context, Listen(port=port))
     again.start()
     again.stop()
 
 
-def test_a_taken_port_is_reported_where_the_daemon_starts(desk: AppContext) -> None:
-    with serving(desk) as client:
+def test_a_taken_port_is_reported_where_the_daemon_starts(context: AppContext) -> None:
+    with serving(context) as client:
         with pytest.raises(ConfigError, match=f"port {client.host.port} .* FLASK_PORT"):
-            Host(desk, Listen(port=client.host.port)).start()
+            Host(context, Listen(port=client.host.port)).start()
         assert client.get("/healthz").status == 200
 
 
-def test_an_address_for_others_needs_a_token(desk: AppContext) -> None:
+def test_an_address_for_others_needs_a_token(context: AppContext) -> None:
     with pytest.raises(ConfigError, match="API_TOKEN"):
-        Host(desk, Listen(address="0.0.0.0"))
+        Host(context, Listen(address="0.0.0.0"))
 
 
-def test_the_address_that_a_connection_came_in_on_is_served_when_all_are(desk: AppContext) -> None:
-    with serving(desk, Listen(address="0.0.0.0", port=0, token="t")) as client:
+def test_the_address_that_a_connection_came_in_on_is_served_when_all_are(context: AppContext) -> None:
+    with serving(context, Listen(address="0.0.0.0", port=0, token="t")) as client:
         port = client.host.port
         assert ask(port, ["GET /healthz HTTP/1.1"])[0] == 200
         assert ask(port, ["GET /healthz HTTP/1.1"], host=f"192.0.2.1:{port}")[0] == 403
         assert ask(port, ["GET /healthz HTTP/1.1"], host=f"evil.example:{port}")[0] == 403
 
 
-def test_a_unix_socket_answers_without_a_token_and_only_as_localhost(desk: AppContext, tmp_path: Path) -> None:
+def test_a_unix_socket_answers_without_a_token_and_only_as_localhost(context: AppContext, tmp_path: Path) -> None:
     path = tmp_path / "run" / "s"
-    with serving(desk, Listen(port=0, token="t", socket_path=path)) as client:
+    with serving(context, Listen(port=0, token="t", socket_path=path)) as client:
         assert over_socket(path, "localhost", "POST") == 201
         assert over_socket(path, "evil.example", "GET") == 403
         assert client.post("/api/task", {"description": "x"}).status == 401
@@ -67,10 +67,10 @@ def test_a_unix_socket_answers_without_a_token_and_only_as_localhost(desk: AppCo
 
 
 def test_code_of_the_tasks_that_may_reach_the_socket_needs_the_token_there_too(
-    desk: AppContext, tmp_path: Path
+    context: AppContext, tmp_path: Path
 ) -> None:
     path = tmp_path / "run" / "s"
-    with serving(desk, Listen(port=0, token="t", exposed=True, socket_path=path)):
+    with serving(context, Listen(port=0, token="t", exposed=True, socket_path=path)):
         assert over_socket(path, "localhost", "POST") == 401
 
 
@@ -85,35 +85,37 @@ def over_socket(path: Path, host: str, method: str) -> int:
     return status
 
 
-def test_it_stops_at_once_with_fifty_streams_open(desk: AppContext, listen: type[Listener]) -> None:
-    host = Host(desk, Listen(port=0))
+def test_it_stops_at_once_with_fifty_streams_open(context: AppContext, listen: type[Listener]) -> None:
+    host = Host(context, Listen(port=0))
     host.start()
     listeners = [listen(host.port) for _ in range(50)]
     host.stop()
     assert all(listener.rest()[-1] == ("end", None, {}) for listener in listeners)
 
 
-def test_a_client_that_reads_nothing_cannot_hold_the_stop_up_for_long(desk: AppContext, listen: type[Listener]) -> None:
-    host = Host(desk, Listen(port=0))
+def test_a_client_that_reads_nothing_cannot_hold_the_stop_up_for_long(
+    context: AppContext, listen: type[Listener]
+) -> None:
+    host = Host(context, Listen(port=0))
     host.start()
-    fill(desk, 3000, size=1500)
+    fill(context, 3000, size=1500)
     stuck = listen(host.port, "?after=0", receive_buffer=4096)
     time.sleep(0.2)
     host.stop()
     stuck.close()
 
 
-def test_a_request_that_is_being_answered_is_finished_at_the_stop(desk: AppContext) -> None:
+def test_a_request_that_is_being_answered_is_finished_at_the_stop(context: AppContext) -> None:
     asked = threading.Event()
 
     def slow() -> DaemonStatus:
         if asked_for_real.is_set():
             asked.set()
             time.sleep(0.3)
-        return desk.status()
+        return context.status()
 
     asked_for_real = threading.Event()
-    host = Host(replace(desk, status=slow), Listen(port=0))
+    host = Host(replace(context, status=slow), Listen(port=0))
     host.start()
     asked_for_real.set()
     with ThreadPoolExecutor(1) as threads:
@@ -123,19 +125,19 @@ def test_a_request_that_is_being_answered_is_finished_at_the_stop(desk: AppConte
         assert answer.result().json["state"] == "running"
 
 
-def test_signals_stay_the_daemons(desk: AppContext) -> None:
+def test_signals_stay_the_daemons(context: AppContext) -> None:
     before = signal.getsignal(signal.SIGINT), signal.getsignal(signal.SIGTERM)
-    with serving(desk):
+    with serving(context):
         assert (signal.getsignal(signal.SIGINT), signal.getsignal(signal.SIGTERM)) == before
 
 
 def test_no_thread_is_left_behind(tmp_path: Path, listen: type[Listener]) -> None:
-    desk = make_desk(tmp_path)
+    context = make_desk(tmp_path)
     before = set(threading.enumerate())
-    with serving(desk) as client:
+    with serving(context) as client:
         client.get("/api/status")
         listen(client.host.port).close()
     time.sleep(0.1)
     left = {thread.name for thread in set(threading.enumerate()) - before if thread.is_alive()}
     assert left <= {"db-writer"}
-    desk.database.close()
+    context.database.close()

@@ -19,42 +19,42 @@ from tests.support.worked_task import submit
 PORT = Ask(kind=AskKind.QUESTION, subject="question:1", question="Which port?", default="8080")
 
 
-def test_an_ask_says_which_task_wants_it(client: Client, desk: AppContext) -> None:
-    submit(desk, "\n  Serve the moon\nin two lines")
-    wait_for(desk.queue, package("moonphase"))
+def test_an_ask_says_which_task_wants_it(client: Client, context: AppContext) -> None:
+    submit(context, "\n  Serve the moon\nin two lines")
+    wait_for(context.queue, package("moonphase"))
     (asked,) = client.get("/api/approvals?open=1").json["approvals"]
     assert (asked["wanted"], asked["answered_by"]) == ("Serve the moon", None)
 
 
-def test_several_are_decided_at_once_and_what_cannot_be_is_told(client: Client, desk: AppContext) -> None:
+def test_several_are_decided_at_once_and_what_cannot_be_is_told(client: Client, context: AppContext) -> None:
     for number in range(2):
-        submit(desk, f"task {number}")
-        wait_for(desk.queue, package("moonphase"), PORT)
-    desk.queue.decide(1, True).result()
+        submit(context, f"task {number}")
+        wait_for(context.queue, package("moonphase"), PORT)
+    context.queue.decide(1, True).result()
     got = client.post("/api/decisions", {"approvals": [1, 2, 3, 4, 3, 99], "granted": True, "remark": "go on"}).json
     assert [(row["approval_id"], row["answer"]) for row in got["decided"]] == [(2, "8080"), (3, "go on"), (4, "8080")]
     assert [(row["approval_id"], row["why"].split(";")[0]) for row in got["refused"]] == [
         (1, "approval 1 was granted before"), (99, "there is no approval 99"),
     ]  # fmt: skip
-    assert {desk.queue.get(number).status for number in (1, 2)} == {Status.QUEUED}
+    assert {context.queue.get(number).status for number in (1, 2)} == {Status.QUEUED}
 
 
-def test_what_is_no_list_of_asks_decides_nothing(client: Client, desk: AppContext) -> None:
-    submit(desk, "x")
-    wait_for(desk.queue, package("moonphase"))
+def test_what_is_no_list_of_asks_decides_nothing(client: Client, context: AppContext) -> None:
+    submit(context, "x")
+    wait_for(context.queue, package("moonphase"))
     for body in ({}, {"approvals": [], "granted": True}, {"approvals": [1]}, {"approvals": ["1"], "granted": "yes"}):
         got = client.post("/api/decisions", body)
         assert got.status == 400
     assert "granted" in client.post("/api/decisions", {"approvals": [1]}).json["error"]
-    assert len(desk.queue.approvals()) == 1
+    assert len(context.queue.approvals()) == 1
 
 
-def test_decisions_are_listed_newest_first_with_who_and_when(client: Client, desk: AppContext) -> None:
+def test_decisions_are_listed_newest_first_with_who_and_when(client: Client, context: AppContext) -> None:
     for _ in range(3):
-        submit(desk, "x")
-        wait_for(desk.queue, PORT)
+        submit(context, "x")
+        wait_for(context.queue, PORT)
     client.post("/api/approvals/1", {"granted": False, "answer": "no port"})
-    desk.queue.assume(utc_now() + timedelta(days=1)).result()
+    context.queue.assume(utc_now() + timedelta(days=1)).result()
     page = client.get("/api/decisions?limit=2").json
     assert [row["approval_id"] for row in page["decisions"]] == [3, 2]
     assert {(row["answered_by"], row["answer"]) for row in page["decisions"]} == {("assumed", "8080")}
@@ -64,11 +64,11 @@ def test_decisions_are_listed_newest_first_with_who_and_when(client: Client, des
     assert (denied["answered_at"] >= denied["asked_at"], rest["next_after"]) == (True, None)
 
 
-def test_a_commit_tells_its_size_and_its_first_files(client: Client, desk: AppContext) -> None:
-    submit(desk, "x")
+def test_a_commit_tells_its_size_and_its_first_files(client: Client, context: AppContext) -> None:
+    submit(context, "x")
     files = (ChangedFile(path="a\x1b[31m.py", added=3, removed=1), ChangedFile(path="b.png", added=None, removed=None))
     many = tuple(ChangedFile(path=f"{number}.py", added=1, removed=0) for number in range(30))
-    state = StateStore(desk.database)
+    state = StateStore(context.database)
     state.record_commit(replace(FIRST, files=files)).result()
     state.record_commit(replace(FIRST, commit="bb" * 20, files=many)).result()
     state.record_commit(replace(FIRST, commit="cc" * 20, files=None)).result()
@@ -80,10 +80,10 @@ def test_a_commit_tells_its_size_and_its_first_files(client: Client, desk: AppCo
     assert (unknown["files"], unknown["file_count"]) == (None, None)
 
 
-def test_secrets_and_controls_are_not_shown(client: Client, desk: AppContext) -> None:
-    desk.mask.learn(["hunter2222"])
-    submit(desk, "Log in with hunter2222")
-    wait_for(desk.queue, package("x", "\x1b[31m"), replace(PORT, default="hunter2222"))
+def test_secrets_and_controls_are_not_shown(client: Client, context: AppContext) -> None:
+    context.mask.learn(["hunter2222"])
+    submit(context, "Log in with hunter2222")
+    wait_for(context.queue, package("x", "\x1b[31m"), replace(PORT, default="hunter2222"))
     text = client.get("/api/approvals").text
     assert "hunter2222" not in text
     assert "\\u001b" not in text

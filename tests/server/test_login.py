@@ -20,10 +20,10 @@ TOKEN = "a-token-of-the-owner"
 @pytest.fixture
 def server(tmp_path: Path) -> Iterator[Client]:
     """Listens on all addresses, so that reads need the token as well."""
-    desk = make_desk(tmp_path)
-    with serving(desk, Listen(address="0.0.0.0", port=0, token=TOKEN)) as client:
+    context = make_desk(tmp_path)
+    with serving(context, Listen(address="0.0.0.0", port=0, token=TOKEN)) as client:
         yield client
-    desk.database.close()
+    context.database.close()
 
 
 def log_in(server: Client, token: str, **headers: str) -> Got:
@@ -105,11 +105,11 @@ def test_another_page_cannot_log_a_browser_in(server: Client) -> None:
 
 @pytest.fixture(params=[False, True], ids=["set", "made_for_the_weakest_sandbox"])
 def on_the_loopback(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Client]:
-    desk = make_desk(tmp_path)
-    submit(desk, "a task that is nobody else's business")
-    with serving(desk, Listen(port=0, token=TOKEN, exposed=request.param)) as client:
+    context = make_desk(tmp_path)
+    submit(context, "a task that is nobody else's business")
+    with serving(context, Listen(port=0, token=TOKEN, exposed=request.param)) as client:
         yield client
-    desk.database.close()
+    context.database.close()
 
 
 READ = [

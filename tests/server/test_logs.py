@@ -15,8 +15,8 @@ from tests.support.app_context import Client, fill
 START = datetime(2026, 11, 22, 8, tzinfo=UTC)
 
 
-def put(desk: AppContext, *events: Event) -> None:
-    desk.database.write(lambda conn: [desk.events.insert(conn, event) for event in events]).result()
+def put(context: AppContext, *events: Event) -> None:
+    context.database.write(lambda conn: [context.events.insert(conn, event) for event in events]).result()
 
 
 def say(message: str, **more: Any) -> Event:
@@ -29,9 +29,9 @@ def ids(client: Client, **query: Any) -> list[int]:
     return [event["id"] for event in got.json["events"]]
 
 
-def test_each_filter_takes_what_it_names(desk: AppContext, client: Client) -> None:
+def test_each_filter_takes_what_it_names(context: AppContext, client: Client) -> None:
     put(
-        desk,
+        context,
         say("a", level=Level.DEBUG, task_id=1, worker="worker-1"),
         say("b", level=Level.WARNING, task_id=1, worker="worker-2", kind=Kind.STUCK),
         say("c", level=Level.ERROR, task_id=2, worker="worker-1", kind=Kind.STUCK),
@@ -44,8 +44,8 @@ def test_each_filter_takes_what_it_names(desk: AppContext, client: Client) -> No
     assert ids(client, worker="worker") == []
 
 
-def test_pages_lead_back_and_forth(desk: AppContext, client: Client) -> None:
-    fill(desk, 10)
+def test_pages_lead_back_and_forth(context: AppContext, client: Client) -> None:
+    fill(context, 10)
     newest = client.get("/api/logs?limit=3").json
     assert (newest["first_id"], newest["last_id"]) == (8, 10)
     older = client.get("/api/logs?limit=3&before=8").json
@@ -55,16 +55,16 @@ def test_pages_lead_back_and_forth(desk: AppContext, client: Client) -> None:
     assert client.get("/api/logs?before=1").json == {"events": [], "first_id": 1, "last_id": 0}
 
 
-def test_a_time_is_jumped_to(desk: AppContext, client: Client) -> None:
-    put(desk, *(say("x", at=START + timedelta(minutes=number)) for number in range(10)))
+def test_a_time_is_jumped_to(context: AppContext, client: Client) -> None:
+    put(context, *(say("x", at=START + timedelta(minutes=number)) for number in range(10)))
     assert ids(client, at="2026-11-22T08:07:30Z") == [9, 10]
     assert ids(client, at="2026-11-22T09:05:00+01:00", limit=2) == [6, 7]
     assert ids(client, at="2030-01-01T00:00:00Z") == []
     assert ids(client, at="2020-01-01T00:00:00Z", limit=1) == [1]
 
 
-def test_a_text_is_found_in_any_case_and_as_it_reads(desk: AppContext, client: Client) -> None:
-    put(desk, say("100% of Straße_1"), say("1000 of strasse 1"), say("\x1b[31mre\x1b[1md\x1b[0m alert"), say(""))
+def test_a_text_is_found_in_any_case_and_as_it_reads(context: AppContext, client: Client) -> None:
+    put(context, say("100% of Straße_1"), say("1000 of strasse 1"), say("\x1b[31mre\x1b[1md\x1b[0m alert"), say(""))
     assert ids(client, q="100%") == [1]
     assert ids(client, q="STRASSE") == [1, 2]
     assert ids(client, q="e_1") == [1]
@@ -74,8 +74,8 @@ def test_a_text_is_found_in_any_case_and_as_it_reads(desk: AppContext, client: C
     assert ids(client, q="x1b") == []
 
 
-def test_a_pattern_is_a_pattern(desk: AppContext, client: Client) -> None:
-    put(desk, say("tests passed: 12"), say("Tests failed: 3"), say("nothing"))
+def test_a_pattern_is_a_pattern(context: AppContext, client: Client) -> None:
+    put(context, say("tests passed: 12"), say("Tests failed: 3"), say("nothing"))
     assert ids(client, q=r"tests? \w+: \d+$", regex=1) == [1, 2]
     assert ids(client, q=r"(?-i)tests", regex=1) == [1]
     assert ids(client, q=r"^tests", regex=1, inverse=1) == [3]
@@ -93,9 +93,9 @@ def test_what_is_no_pattern_is_refused_by_name(client: Client, pattern: str) -> 
 @pytest.mark.parametrize(
     "pattern", ["(a+)+$", "(a|aa)*b", "(x?){1000}y", "(.*)(.*)(.*)(.*)(.*)(.*)(.*)(.*)z", "(a|a?)+b"]
 )
-def test_no_pattern_holds_the_daemon_up(desk: AppContext, client: Client, pattern: str) -> None:
+def test_no_pattern_holds_the_daemon_up(context: AppContext, client: Client, pattern: str) -> None:
     """A backtracking engine takes ages for the first of these events; here a page ends, and paging on does."""
-    put(desk, *(say("a" * 1900 + "!") for _ in range(30)))
+    put(context, *(say("a" * 1900 + "!") for _ in range(30)))
     query, before, pages = urlencode({"q": pattern, "regex": 1, "inverse": int("y" not in pattern)}), 31, 0
     while before > 1:
         before = client.get(f"/api/logs?{query}&before={before}").json["first_id"]
@@ -116,8 +116,8 @@ def test_wrong_parameters_are_refused_by_name(shared: Client, query: str, field:
     assert list(got.json["fields"]) == [field]
 
 
-def test_colours_come_as_classes_beside_the_message(desk: AppContext, client: Client) -> None:
-    put(desk, say("\x1b[1;31mbad\x1b[0m \x1b]0;title\x07<b>"), say("plain"))
+def test_colours_come_as_classes_beside_the_message(context: AppContext, client: Client) -> None:
+    put(context, say("\x1b[1;31mbad\x1b[0m \x1b]0;title\x07<b>"), say("plain"))
     coloured, plain = client.get("/api/logs").json["events"]
     assert coloured["runs"] == [["a-fg1 a-bold", "bad"], ["", r" \x1b]0;title\x07<b>"]]
     assert coloured["message"] == r"\x1b[1;31mbad\x1b[0m \x1b]0;title\x07<b>"

@@ -27,16 +27,16 @@ EVIL = "<script>alert(1)</script>\x1b[31m"
 class Room:
     """A server whose memory has learned from three tasks."""
 
-    desk: AppContext
+    context: AppContext
     client: Client
 
 
 @pytest.fixture
-def room(desk: AppContext, client: Client) -> Room:
-    learn(desk, "Parse a CSV file of prices", "TypeError: can only concatenate str", "Convert to int first.")
-    learn(desk, "Draw the Mandelbrot set", "KeyError: 'aspect'", "Mind the aspect ratio.", repo="/src/art")
-    learn(desk, "Serve a health check", "ImportError: no module web", "Use what is there.", language="javascript")
-    return Room(desk=desk, client=client)
+def room(context: AppContext, client: Client) -> Room:
+    learn(context, "Parse a CSV file of prices", "TypeError: can only concatenate str", "Convert to int first.")
+    learn(context, "Draw the Mandelbrot set", "KeyError: 'aspect'", "Mind the aspect ratio.", repo="/src/art")
+    learn(context, "Serve a health check", "ImportError: no module web", "Use what is there.", language="javascript")
+    return Room(context=context, client=client)
 
 
 def ids(room: Room, query: str = "") -> list[str]:
@@ -49,15 +49,15 @@ def ended(room: Room, lesson: str, outcomes: list[tuple[Assignment, bool]]) -> N
     for arm, solved in outcomes:
         one = Recalled(kind="failure" if kind == "failure" else "pattern", item=int(number), arm=arm, score=0.9)
         task = near(room, one, f"after {lesson}")
-        end = partial(recall_log.end, task_id=task, attempt=1, solved=solved, iterations=2, at=room.desk.clock())
-        room.desk.database.write(end).result()
+        end = partial(recall_log.end, task_id=task, attempt=1, solved=solved, iterations=2, at=room.context.clock())
+        room.context.database.write(end).result()
 
 
 def near(room: Room, one: Recalled, description: str) -> int:
     """A task whose first attempt a lesson was near to."""
-    task = submit(room.desk, description)
-    add = partial(recall_log.add, task_id=task, attempt=1, found=[one], at=room.desk.clock())
-    room.desk.database.write(add).result()
+    task = submit(room.context, description)
+    add = partial(recall_log.add, task_id=task, attempt=1, found=[one], at=room.context.clock())
+    room.context.database.write(add).result()
     return task
 
 
@@ -102,8 +102,8 @@ def test_a_lesson_tells_what_mended_it_and_where_it_was_used(room: Room) -> None
     ended(room, "failure-1", [(Assignment.SHOWN, True), (Assignment.CONTROL, False)])
     data = {"lessons": [{"id": 1, "kind": "failure", "score": 0.9}]}
     told = Event(kind=Kind.LESSON_RECALLED, task_id=4, attempt=1, iteration=2, phase=Phase.REFLECTING, data=data)
-    room.desk.events.emit(told)
-    room.desk.events.catch_up().result()
+    room.context.events.emit(told)
+    room.context.events.catch_up().result()
     got = room.client.get("/api/lesson/failure-1").json
     assert got["error"].startswith("TypeError: can only concatenate str")
     assert got["signature"] != ""
@@ -130,7 +130,7 @@ def test_a_retired_lesson_is_found_no_more_until_it_is_restored(room: Room) -> N
     back = room.client.post("/api/lesson/failure-2/restore").json
     assert (back["state"], back["retired_by"], bool(back["judged_from"])) == ("active", "", True)
     assert ids(room, like) == ["failure-2"]
-    told = [(event.kind, event.data["lesson"]) for event in room.desk.events.last(100) if "lesson" in event.data]
+    told = [(event.kind, event.data["lesson"]) for event in room.context.events.last(100) if "lesson" in event.data]
     assert told == [(Kind.LESSON_RETIRED, 2), (Kind.LESSON_RESTORED, 2)]
 
 
@@ -166,7 +166,7 @@ def test_a_lesson_that_does_not_help_is_on_probation(room: Room) -> None:
     work = AttemptState(phase=Phase.COMMIT, base="")
     for _ in range(7):
         task = near(room, Recalled(kind="failure", item=1, arm=Assignment.SHOWN, score=0.9), "x")
-        asyncio.run(room.desk.memory().conclude(work, task, solved=False))
+        asyncio.run(room.context.memory().conclude(work, task, solved=False))
     assert ids(room, "state=probation") == ["failure-1"]
     assert room.client.get("/api/learning").json["failures"] == {"active": 2, "probation": 1, "retired": 0}
 
@@ -178,7 +178,11 @@ def test_lessons_go_out_as_lines_and_come_in_once(room: Room) -> None:
     assert out.headers["Content-Type"].startswith("application/x-ndjson")
     assert len(exchange.read(out.text)) == 5
     assert room.client.post("/api/lessons/import", {"lines": out.text}).json == {"new": 0, "known": 5}
-    new = {**json.loads(out.text.split("\n")[0]), "signature": "OtherError", "created_at": to_text(room.desk.clock())}
+    new = {
+        **json.loads(out.text.split("\n")[0]),
+        "signature": "OtherError",
+        "created_at": to_text(room.context.clock()),
+    }
     taken = room.client.post("/api/lessons/import", {"lines": json.dumps(new)})
     assert taken.json == {"new": 1, "known": 0}
     assert ids(room, "text=OtherError") == ["failure-4"]
@@ -195,7 +199,7 @@ def test_a_file_with_a_fault_is_refused_whole_and_each_fault_is_named(room: Room
 
 
 def test_hostile_texts_come_as_texts_without_controls(room: Room) -> None:
-    learn(room.desk, EVIL, f"ValueError: {EVIL}", EVIL)
+    learn(room.context, EVIL, f"ValueError: {EVIL}", EVIL)
     for path in ("/api/lessons?text=alert", "/api/lesson/failure-4"):
         got = room.client.get(path)
         assert "\x1b" not in got.text
@@ -204,9 +208,9 @@ def test_hostile_texts_come_as_texts_without_controls(room: Room) -> None:
         assert got.headers["Content-Type"] == "application/json"
 
 
-def test_without_a_daemon_lessons_are_read_and_not_retired(desk: AppContext) -> None:
-    learn(desk, "Parse a CSV file", "TypeError: x", "Advice.")
-    with serving(replace(desk, memory=no_memory)) as client:
+def test_without_a_daemon_lessons_are_read_and_not_retired(context: AppContext) -> None:
+    learn(context, "Parse a CSV file", "TypeError: x", "Advice.")
+    with serving(replace(context, memory=no_memory)) as client:
         assert len(client.get("/api/lessons").json["lessons"]) == 2
         refused = client.post("/api/lesson/failure-1/retire")
         assert (refused.status, "no daemon is behind this server" in refused.json["error"]) == (503, True)

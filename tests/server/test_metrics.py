@@ -36,20 +36,20 @@ def one(found: Figures, name: str, **labels: str) -> float:
     return found[f"nightshift_{name}", tuple(sorted(labels.items()))]
 
 
-def emit(desk: AppContext, kind: Kind, data: dict[str, object]) -> None:
-    desk.events.emit(Event(kind=kind, data=data))
-    desk.database.write(lambda _: None).result()
+def emit(context: AppContext, kind: Kind, data: dict[str, object]) -> None:
+    context.events.emit(Event(kind=kind, data=data))
+    context.database.write(lambda _: None).result()
 
 
-def settle(desk: AppContext) -> None:
+def settle(context: AppContext) -> None:
     """Subscribers hear of a commit after its future is done; the next one comes after that."""
-    desk.database.write(lambda _: None).result()
+    context.database.write(lambda _: None).result()
 
 
-def test_the_queue_the_workers_and_the_models_are_measured(desk: AppContext, client: Client) -> None:
-    submit(desk, "Add a secret feature to /srv/shop")
-    work_on(desk)
-    submit(desk, "another")
+def test_the_queue_the_workers_and_the_models_are_measured(context: AppContext, client: Client) -> None:
+    submit(context, "Add a secret feature to /srv/shop")
+    work_on(context)
+    submit(context, "another")
     found = figures(client)
     assert (one(found, "tasks", status="done"), one(found, "tasks", status="queued")) == (1, 1)
     assert 0 <= one(found, "oldest_queued_seconds") < 600
@@ -66,15 +66,15 @@ def test_the_queue_the_workers_and_the_models_are_measured(desk: AppContext, cli
     assert one(found, "disk_free_bytes") > 0
 
 
-def test_what_happened_is_counted_since_the_start(desk: AppContext, client: Client) -> None:
-    submit(desk, "one")
-    work_on(desk)
-    submit(desk, "two")
-    work_on(desk, passes=False)
-    emit(desk, Kind.MODEL_CALLED, CALLED)
-    emit(desk, Kind.MODEL_CALLED, {**CALLED, "cost_usd": None})
-    emit(desk, Kind.MODEL_FAILED, {"backend": "ollama", "model": "qwen2.5-coder:7b", "error": "ModelUnavailable"})
-    emit(desk, Kind.MODEL_CALLED, {"cut": True})  # long data are kept elsewhere
+def test_what_happened_is_counted_since_the_start(context: AppContext, client: Client) -> None:
+    submit(context, "one")
+    work_on(context)
+    submit(context, "two")
+    work_on(context, passes=False)
+    emit(context, Kind.MODEL_CALLED, CALLED)
+    emit(context, Kind.MODEL_CALLED, {**CALLED, "cost_usd": None})
+    emit(context, Kind.MODEL_FAILED, {"backend": "ollama", "model": "qwen2.5-coder:7b", "error": "ModelUnavailable"})
+    emit(context, Kind.MODEL_CALLED, {"cut": True})  # long data are kept elsewhere
     found, model = figures(client), {"backend": "ollama", "model": "qwen2.5-coder:7b"}
     assert one(found, "task_endings_total", ending=Ending.COMMITTED) == 1
     assert one(found, "task_endings_total", ending=Ending.STUCK) == 1
@@ -90,15 +90,15 @@ def test_what_happened_is_counted_since_the_start(desk: AppContext, client: Clie
     assert one(found, "events_total", level="INFO") > 6
 
 
-def test_the_time_a_task_ran_is_from_its_claim(desk: AppContext, client: Client) -> None:
+def test_the_time_a_task_ran_is_from_its_claim(context: AppContext, client: Client) -> None:
     now = utc_now()
     for at, kind, data in (
         (now, Kind.TASK_CLAIMED, {"from": "queued", "to": "running"}),
         (now + timedelta(seconds=40), Kind.TASK_MOVED, {"from": "running", "to": "waiting"}),
         (now + timedelta(seconds=50), Kind.TASK_MOVED, {"from": "waiting", "to": "cancelled", "ending": "user"}),
     ):
-        desk.events.emit(Event(kind=kind, at=at, task_id=7, data=data))
-    settle(desk)
+        context.events.emit(Event(kind=kind, at=at, task_id=7, data=data))
+    settle(context)
     found = figures(client)
     assert one(found, "task_run_seconds_sum", to="waiting") == 40
     assert one(found, "task_run_seconds_bucket", to="waiting", le="30.0") == 0
@@ -112,19 +112,19 @@ def test_who_follows_the_live_log_is_counted(client: Client, listen: type[Listen
     assert one(figures(client), "stream_clients") == 1
 
 
-def test_no_task_and_none_of_its_texts_is_named(desk: AppContext, client: Client) -> None:
-    submit(desk, "Add a secret feature", repo="/srv/shop", metadata={"who": "me"})
-    work_on(desk, said=" and a hidden reason")
+def test_no_task_and_none_of_its_texts_is_named(context: AppContext, client: Client) -> None:
+    submit(context, "Add a secret feature", repo="/srv/shop", metadata={"who": "me"})
+    work_on(context, said=" and a hidden reason")
     text = client.get("/metrics").text
     for word in ("secret", "shop", "hidden", "task_id", "agent/"):
         assert word not in text
 
 
-def test_figures_stand_behind_the_guard_as_all_that_is_read(desk: AppContext, client: Client) -> None:
+def test_figures_stand_behind_the_guard_as_all_that_is_read(context: AppContext, client: Client) -> None:
     assert client.get("/metrics", Host="evil.example").status == 403
     assert client.get("/metrics", Origin="https://evil.example").status == 403
     token = "t" * 40
     for address in ("0.0.0.0", "127.0.0.1"):
-        with serving(desk, Listen(port=0, address=address, token=token)) as guarded:
+        with serving(context, Listen(port=0, address=address, token=token)) as guarded:
             assert guarded.get("/metrics").status == 401
             assert guarded.get("/metrics", Authorization=f"Bearer {token}").status == 200

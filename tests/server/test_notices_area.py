@@ -15,15 +15,15 @@ from tests.support.app_context import Client, make_desk, serving
 
 @pytest.fixture
 def client(tmp_path: Path) -> Iterator[Client]:
-    desk = make_desk(tmp_path)
+    context = make_desk(tmp_path)
     port = SettingsPort(told=lambda: frozenset({"checkpoint", "needs_you"}))
-    with serving(replace(desk, settings=port)) as client:
-        desk.events.emit(Event(kind=Kind.BACKUP_FAILED, message="no room"))
-        desk.events.emit(Event(kind=Kind.CHECKPOINT, message="the report is written"))
-        desk.events.emit(Event(kind=Kind.ASKED, message="May it?", task_id=1))
-        desk.database.write(lambda _: None).result()
+    with serving(replace(context, settings=port)) as client:
+        context.events.emit(Event(kind=Kind.BACKUP_FAILED, message="no room"))
+        context.events.emit(Event(kind=Kind.CHECKPOINT, message="the report is written"))
+        context.events.emit(Event(kind=Kind.ASKED, message="May it?", task_id=1))
+        context.database.write(lambda _: None).result()
         yield client
-    desk.database.close()
+    context.database.close()
 
 
 def test_only_the_kinds_that_are_wanted_are_told_and_from_where_on(client: Client) -> None:

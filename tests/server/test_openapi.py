@@ -63,9 +63,9 @@ def test_the_document_takes_the_fields_that_the_parser_takes(described: dict[str
     assert set(described["components"]["schemas"]["TaskIn"]["properties"]) == set(TaskIn.model_fields)
 
 
-def asked_of_commits(desk: AppContext, client: Client, described: dict[str, Any]) -> set[tuple[str, int]]:
+def asked_of_commits(context: AppContext, client: Client, described: dict[str, Any]) -> set[tuple[str, int]]:
     seen, commits, task = set(), "/api/commits", "/api/task/{task_id}"
-    StateStore(desk.database).record_commit(COMMIT).result()
+    StateStore(context.database).record_commit(COMMIT).result()
     for query in ("", "?unread=1&standing=1&task=1&limit=2", "?after=x"):
         seen.add((commits, check(described, "GET", commits, client.get(commits + query))))
     for body in ({"commit": "aaaa"}, {"all": True}, {"commit": "bbbb"}, {}, {"commit": "abcd", "all": True}):
@@ -106,8 +106,8 @@ def asked_of_decisions(client: Client, described: dict[str, Any]) -> set[tuple[s
     return seen
 
 
-def asked_of_lessons(desk: AppContext, client: Client, described: dict[str, Any]) -> set[tuple[str, int]]:
-    learn(desk, "Parse a CSV file", "TypeError: x", "Advice.")
+def asked_of_lessons(context: AppContext, client: Client, described: dict[str, Any]) -> set[tuple[str, int]]:
+    learn(context, "Parse a CSV file", "TypeError: x", "Advice.")
     seen, all_of, one, taken = set(), "/api/lessons", "/api/lesson/{lesson_id}", "/api/lessons/import"
     for query in ("", "?text=csv&state=active&limit=1", "?like=Parse+a+CSV+file", "?kind=x"):
         seen.add((all_of, check(described, "GET", all_of, client.get(all_of + query))))
@@ -166,14 +166,14 @@ def asked_of_settings(client: Client, described: dict[str, Any]) -> set[tuple[st
 
 
 def test_every_answer_is_as_the_document_says(
-    desk: AppContext, client: Client, described: dict[str, Any], tmp_path: Path
+    context: AppContext, client: Client, described: dict[str, Any], tmp_path: Path
 ) -> None:
-    submit(desk, "Write calc.py", tests={"test_calc.py": "def test(): ..."}, metadata={"a": {"b": [1, None]}})
-    work_on(desk)
-    submit(desk, "Fail", kind="cli_tool", repo="/srv/x", base="main", depends_on=[1], priority=9)
-    work_on(desk, passes=False)
-    submit(desk, "Later", not_before="2031-01-01T00:00:00Z")
-    fill(desk, 3)
+    submit(context, "Write calc.py", tests={"test_calc.py": "def test(): ..."}, metadata={"a": {"b": [1, None]}})
+    work_on(context)
+    submit(context, "Fail", kind="cli_tool", repo="/srv/x", base="main", depends_on=[1], priority=9)
+    work_on(context, passes=False)
+    submit(context, "Later", not_before="2031-01-01T00:00:00Z")
+    fill(context, 3)
     task, one = "/api/task", "/api/task/{task_id}"
     seen = {
         (task, check(described, "POST", task, client.post(task, {"description": "x", "key": "k"}))),
@@ -194,8 +194,8 @@ def test_every_answer_is_as_the_document_says(
         path = f"{one}/{verb}"
         seen.add((path, check(described, "POST", path, client.post(f"/api/task/{number}/{verb}"))))
     approvals, decide = "/api/approvals", "/api/approvals/{approval_id}"
-    submit(desk, "Ask", priority=99)
-    wait_for(desk.queue, package("moonphase"))
+    submit(context, "Ask", priority=99)
+    wait_for(context.queue, package("moonphase"))
     for query in ("", "?open=1", "?task=9", "?open=x"):
         seen.add((approvals, check(described, "GET", approvals, client.get(approvals + query))))
     for number, body in (
@@ -207,13 +207,13 @@ def test_every_answer_is_as_the_document_says(
         seen.add((decide, check(described, "POST", decide, client.post(f"{approvals}/{number}", body))))
     seen |= asked_of_decisions(client, described)
     answer, port = f"{decide}/answer", Ask(kind=AskKind.QUESTION, subject="question:1", question="Which?", default="80")
-    submit(desk, "Ask", priority=100)
-    wait_for(desk.queue, port)
+    submit(context, "Ask", priority=100)
+    wait_for(context.queue, port)
     for number, body in ((2, {}), (2, {"answer": "81"}), (2, {"answer": "82"}), (1, {"answer": "81"}), (99, {})):
         seen.add((answer, check(described, "POST", answer, client.post(f"{approvals}/{number}/answer", body))))
     seen |= asked_of_a_course(client, described)
-    seen |= asked_of_commits(desk, client, described)
-    seen |= asked_of_lessons(desk, client, described)
+    seen |= asked_of_commits(context, client, described)
+    seen |= asked_of_lessons(context, client, described)
     seen |= asked_of_reports(client, described)
     seen |= asked_of_steering(client, described)
     with settings_served(tmp_path / "home") as rig:
@@ -221,7 +221,7 @@ def test_every_answer_is_as_the_document_says(
     for path in ("/api/pause", "/api/checkpoint", "/api/checkpoint", "/api/resume"):
         seen.add((path, check(described, "POST", path, client.request("POST", path))))
     for faults in ([], ["worker_count (WORKER_COUNT): Input should be a number"]):
-        cast("Reloads", desk.reload).faults = faults
+        cast("Reloads", context.reload).faults = faults
         seen.add(("/api/reload", check(described, "POST", "/api/reload", client.request("POST", "/api/reload"))))
     described_ok = {(e.path, status) for e in ENDPOINTS for status in e.answers if status < 300}
     assert described_ok <= seen
@@ -234,9 +234,9 @@ def test_a_refusal_of_the_guard_is_as_the_document_says(shared: Client, describe
 
 
 def test_the_data_of_the_stream_is_a_log_line(
-    desk: AppContext, client: Client, described: dict[str, Any], listen: type[Listener]
+    context: AppContext, client: Client, described: dict[str, Any], listen: type[Listener]
 ) -> None:
-    submit(desk, "x")
+    submit(context, "x")
     schema = {"$ref": "#/components/schemas/LogLine", "components": described["components"]}
     for _, _, data in listen(client.host.port, "?after=0").take(1):
         Draft202012Validator(schema).validate(data)

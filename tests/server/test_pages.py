@@ -32,18 +32,18 @@ class Tags(HTMLParser):
         self.words += data
 
 
-def pages(desk: AppContext) -> list[str]:
+def pages(context: AppContext) -> list[str]:
     """Addresses of all pages, for a database in which every text is hostile."""
-    submit(desk, EVIL, tests={"test_x.py": EVIL}, files={"calc.py": EVIL}, repo=EVIL, metadata={"a": EVIL})
-    work_on(desk, passes=False, reply=EVIL, said=EVIL)
-    desk.queue.cancel(submit(desk, f"two {EVIL}", test_command=[EVIL])).result()
-    desk.events.emit(Event(kind=Kind.MODEL_FAILED, level=Level.ERROR, message=EVIL, task_id=1))
-    desk.queue.pause(EVIL).result()
+    submit(context, EVIL, tests={"test_x.py": EVIL}, files={"calc.py": EVIL}, repo=EVIL, metadata={"a": EVIL})
+    work_on(context, passes=False, reply=EVIL, said=EVIL)
+    context.queue.cancel(submit(context, f"two {EVIL}", test_command=[EVIL])).result()
+    context.events.emit(Event(kind=Kind.MODEL_FAILED, level=Level.ERROR, message=EVIL, task_id=1))
+    context.queue.pause(EVIL).result()
     return ["/", "/task/1", "/task/2", "/logs", "/logs?level=ERROR", "/login", "/nothing"]
 
 
-def test_hostile_texts_are_shown_as_text_on_every_page(client: Client, desk: AppContext) -> None:
-    for path in pages(desk):
+def test_hostile_texts_are_shown_as_text_on_every_page(client: Client, context: AppContext) -> None:
+    for path in pages(context):
         got = client.get(path, **BROWSER)
         tags = Tags(got.text)
         scripts = [attributes for tag, attributes in tags.seen if tag == "script"]
@@ -56,8 +56,8 @@ def test_hostile_texts_are_shown_as_text_on_every_page(client: Client, desk: App
     assert "49" not in Tags(client.get("/task/1/call/1/1/0").text).words
 
 
-def test_no_page_has_inline_script_or_style(client: Client, desk: AppContext) -> None:
-    for path in pages(desk):
+def test_no_page_has_inline_script_or_style(client: Client, context: AppContext) -> None:
+    for path in pages(context):
         text = client.get(path, **BROWSER).text
         assert "<style" not in text
         assert " style=" not in text
@@ -73,8 +73,8 @@ def test_no_script_writes_markup() -> None:
         assert not sinks.search(script.read_text()), script.name
 
 
-def test_all_that_a_page_links_to_is_there(client: Client, desk: AppContext) -> None:
-    for path in pages(desk):
+def test_all_that_a_page_links_to_is_there(client: Client, context: AppContext) -> None:
+    for path in pages(context):
         tags = Tags(client.get(path, **BROWSER).text)
         links = {attributes.get("src") or attributes.get("href") or "" for _, attributes in tags.seen}
         for link in links:
@@ -83,21 +83,21 @@ def test_all_that_a_page_links_to_is_there(client: Client, desk: AppContext) -> 
 
 
 def test_secrets_in_replies_are_masked(tmp_path: Path) -> None:
-    desk = make_desk(tmp_path)
-    desk.mask.learn(["hunter2-hunter2"])
-    submit(desk, "Write calc.py")
-    work_on(desk, reply="key = 'hunter2-hunter2'")
-    with serving(desk) as client:
+    context = make_desk(tmp_path)
+    context.mask.learn(["hunter2-hunter2"])
+    submit(context, "Write calc.py")
+    work_on(context, reply="key = 'hunter2-hunter2'")
+    with serving(context) as client:
         for path in ("/task/1/call/1/1/0", "/api/task/1/step/1/1", "/api/task/1/diff", "/task/1"):
             assert "hunter2" not in client.get(path).text, path
         assert "***" in client.get("/task/1/call/1/1/0").text
         assert "***" in client.get("/api/task/1/step/1/1").text
         assert "***" in client.get("/api/task/1/diff").text
-    desk.database.close()
+    context.database.close()
 
 
-def test_control_and_direction_characters_are_made_visible(client: Client, desk: AppContext) -> None:
-    submit(desk, "safe\u202eevil\x1b[31m")
+def test_control_and_direction_characters_are_made_visible(client: Client, context: AppContext) -> None:
+    submit(context, "safe\u202eevil\x1b[31m")
     text = json.loads(client.get("/api/task/1/timeline").text)["words"]["description"]["text"]
     assert text == r"safe\u{202e}evil\x1b[31m"
 

@@ -7,9 +7,9 @@ from tests.support.app_context import Client
 from tests.support.worked_task import submit, work_on
 
 
-def test_a_call_tells_what_its_prompt_held_and_what_not(client: Client, desk: AppContext) -> None:
-    number = submit(desk, "Write calc.py")
-    work_on(desk)
+def test_a_call_tells_what_its_prompt_held_and_what_not(client: Client, context: AppContext) -> None:
+    number = submit(context, "Write calc.py")
+    work_on(context)
     (call,) = client.get(f"/api/task/{number}/step/1/1").json["calls"]
     assert call["prompt"] == {
         "tokens": 1234, "limit": 24000, "again": False, "sections": [["Instructions", 900], ["The task", 334]],
@@ -21,8 +21,8 @@ def test_a_call_tells_what_its_prompt_held_and_what_not(client: Client, desk: Ap
     assert step["prompt"] == {"tokens": 1234, "limit": 24000, "left_out": 4952, "shortened": 1, "omitted": 1}
 
 
-def test_the_log_is_not_filled_with_what_prompts_held(client: Client, desk: AppContext) -> None:
-    number = submit(desk, "Write calc.py")
-    work_on(desk)
-    assert desk.steps.timeline(number)[0].data["prompts"]
+def test_the_log_is_not_filled_with_what_prompts_held(client: Client, context: AppContext) -> None:
+    number = submit(context, "Write calc.py")
+    work_on(context)
+    assert context.steps.timeline(number)[0].data["prompts"]
     assert "whole_count" not in client.get(f"/api/logs?task={number}").text

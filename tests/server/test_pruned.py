@@ -20,42 +20,42 @@ LATER = datetime(2100, 1, 1, tzinfo=UTC)
 SAID = "Its steps, prompts and replies were pruned on 2026-11-22 (keep_work_days)."
 
 
-def prune(desk: AppContext, task_id: int) -> None:
-    gone = desk.database.write(lambda conn: pruning.prune_work(conn, task_id, LATER, AT, "keep_work_days")).result()
+def prune(context: AppContext, task_id: int) -> None:
+    gone = context.database.write(lambda conn: pruning.prune_work(conn, task_id, LATER, AT, "keep_work_days")).result()
     assert gone.rows
 
 
-def prune_log(desk: AppContext, upto: int) -> None:
-    desk.database.write(lambda conn: pruning.prune_events(conn, 0, upto, LATER)).result()
+def prune_log(context: AppContext, upto: int) -> None:
+    context.database.write(lambda conn: pruning.prune_events(conn, 0, upto, LATER)).result()
     said = Pruned(at=AT, setting="keep_events_days", before=datetime.now(UTC) + timedelta(minutes=1))
-    desk.database.write(lambda conn: pruning.note_events(conn, said)).result()
+    context.database.write(lambda conn: pruning.note_events(conn, said)).result()
 
 
 @pytest.fixture
-def worked(desk: AppContext) -> int:
+def worked(context: AppContext) -> int:
     """A task that ended with steps and calls."""
-    task_id = submit(desk, "Add two numbers")
-    task = work_on(desk)
+    task_id = submit(context, "Add two numbers")
+    task = work_on(context)
     assert task.id == task_id
-    if desk.queue.get(task_id).ended_at is None:
-        desk.queue.cancel(task_id).result()
+    if context.queue.get(task_id).ended_at is None:
+        context.queue.cancel(task_id).result()
     return task_id
 
 
 def test_the_course_of_a_pruned_task_says_so_and_keeps_what_its_tries_took(
-    client: Client, desk: AppContext, worked: int
+    client: Client, context: AppContext, worked: int
 ) -> None:
     before = client.get(f"/api/task/{worked}/timeline").json
     assert before["pruned"] == []
-    prune(desk, worked)
+    prune(context, worked)
     after = client.get(f"/api/task/{worked}/timeline").json
     assert after["pruned"] == [SAID]
     assert [each["steps"] for each in after["tries"]] == [[], [], []]
     assert [each["phases"] for each in after["tries"]] == [each["phases"] for each in before["tries"]]
 
 
-def test_what_was_pruned_is_not_there_and_says_why(client: Client, desk: AppContext, worked: int) -> None:
-    prune(desk, worked)
+def test_what_was_pruned_is_not_there_and_says_why(client: Client, context: AppContext, worked: int) -> None:
+    prune(context, worked)
     for path in ("step/1/1", "diff", "diff?of=step&attempt=1&step=1", "diff?of=iteration&attempt=1&iteration=1"):
         gone = client.get(f"/api/task/{worked}/{path}")
         assert gone.status == 404
@@ -65,61 +65,61 @@ def test_what_was_pruned_is_not_there_and_says_why(client: Client, desk: AppCont
 
 
 def test_a_fork_begins_although_the_steps_of_its_source_were_pruned(
-    client: Client, desk: AppContext, worked: int
+    client: Client, context: AppContext, worked: int
 ) -> None:
     made = client.post(f"/api/task/{worked}/fork", {"attempt": 1, "step_no": 4}).json["task_id"]
-    prune(desk, worked)
-    fork, digest = task_rows.fork_origin(desk.database.reader(), made) or (None, "")
-    work = desk.steps.work(digest)
+    prune(context, worked)
+    fork, digest = task_rows.fork_origin(context.database.reader(), made) or (None, "")
+    work = context.steps.work(digest)
     assert fork is not None
     assert work is not None
     assert work.change == {"calc.py": RIGHT}
 
 
-def test_the_api_says_so(client: Client, desk: AppContext, worked: int) -> None:
+def test_the_api_says_so(client: Client, context: AppContext, worked: int) -> None:
     assert client.get(f"/api/task/{worked}").json["pruned"] == []
-    prune(desk, worked)
+    prune(context, worked)
     assert client.get(f"/api/task/{worked}").json["pruned"] == [SAID]
 
 
-def test_a_call_that_was_pruned_is_gone_and_not_unknown(client: Client, desk: AppContext, worked: int) -> None:
+def test_a_call_that_was_pruned_is_gone_and_not_unknown(client: Client, context: AppContext, worked: int) -> None:
     assert client.get(f"/task/{worked}/call/1/0/0").status == 200
-    prune(desk, worked)
+    prune(context, worked)
     gone = client.get(f"/task/{worked}/call/1/0/0")
     assert (gone.status, "keep_work_days" in gone.text) == (410, True)
 
 
-def test_a_task_whose_lines_of_the_log_were_pruned_says_so(client: Client, desk: AppContext, worked: int) -> None:
-    desk.events.emit(Event(kind=Kind.STATE_SAVED))
-    prune_log(desk, 10**9)
+def test_a_task_whose_lines_of_the_log_were_pruned_says_so(client: Client, context: AppContext, worked: int) -> None:
+    context.events.emit(Event(kind=Kind.STATE_SAVED))
+    prune_log(context, 10**9)
     notes = client.get(f"/api/task/{worked}").json["pruned"]
     assert notes == ["Its lines of the log were pruned on 2026-11-22 (keep_events_days)."]
     assert client.get(f"/api/task/{worked}/timeline").json["pruned"] == notes
 
 
 def test_a_stream_resumes_with_an_id_that_was_pruned_since(
-    desk: AppContext, client: Client, listen: type[Listener]
+    context: AppContext, client: Client, listen: type[Listener]
 ) -> None:
-    fill(desk, 10)
-    prune_log(desk, 8)
+    fill(context, 10)
+    prune_log(context, 8)
     assert listen(client.host.port, "?after=3").ids(2) == [9, 10]
     late = listen(client.host.port, last_id=10)
-    fill(desk, 1)
+    fill(context, 1)
     assert late.ids(1) == [11]
 
 
 def test_a_stream_goes_on_while_what_it_has_shown_is_pruned(
-    desk: AppContext, client: Client, listen: type[Listener]
+    context: AppContext, client: Client, listen: type[Listener]
 ) -> None:
     live = listen(client.host.port, "?after=0")
-    fill(desk, 10)
+    fill(context, 10)
     assert live.ids(10) == list(range(1, 11))
-    prune_log(desk, 10)
-    fill(desk, 2)
+    prune_log(context, 10)
+    fill(context, 2)
     assert live.ids(2) == [11, 12]
 
 
-def test_log_pages_go_on_behind_what_was_pruned(desk: AppContext, client: Client) -> None:
-    fill(desk, 10)
-    prune_log(desk, 8)
+def test_log_pages_go_on_behind_what_was_pruned(context: AppContext, client: Client) -> None:
+    fill(context, 10)
+    prune_log(context, 8)
     assert [line["id"] for line in client.get("/api/logs?after=2").json["events"]] == [9, 10]

@@ -16,8 +16,8 @@ def test_what_changed_and_what_waits_is_answered_by_name(client: Client) -> None
     )
 
 
-def test_each_fault_is_a_field_of_its_own(client: Client, desk: AppContext) -> None:
-    cast("Reloads", desk.reload).faults = ["worker_count (WORKER_COUNT): too many", "nothing at all"]
+def test_each_fault_is_a_field_of_its_own(client: Client, context: AppContext) -> None:
+    cast("Reloads", context.reload).faults = ["worker_count (WORKER_COUNT): too many", "nothing at all"]
     got = client.request("POST", "/api/reload")
     assert got.status == 422
     assert got.json["fields"] == {"worker_count": "too many", "settings": "nothing at all"}

@@ -38,10 +38,10 @@ def room(two_weeks: tuple[History, Path], tmp_path: Path) -> Iterator[tuple[Clie
             raise ValueError(f"{week!r} is no week; write it as 2026-W47")
         return write_report(summarise(history.store.db, FIRST, FIRST + WEEK), tmp_path / "made")
 
-    desk = replace(make_desk(tmp_path), reports_dir=lambda: folder, report=report)
-    with serving(desk) as client:
-        yield client, desk
-    desk.database.close()
+    context = replace(make_desk(tmp_path), reports_dir=lambda: folder, report=report)
+    with serving(context) as client:
+        yield client, context
+    context.database.close()
 
 
 def names(client: Client, query: str = "") -> list[str]:
@@ -94,8 +94,8 @@ def test_a_report_is_downloaded_in_both_forms(room: tuple[Client, AppContext]) -
 
 
 def test_a_name_that_is_no_report_is_not_found(room: tuple[Client, AppContext]) -> None:
-    client, desk = room
-    (desk.reports_dir().parent / "2026-W01.md").write_text("outside")
+    client, context = room
+    (context.reports_dir().parent / "2026-W01.md").write_text("outside")
     for name in ("2026-W01", "..%2F2026-W01", "%2e%2e", "agent", "2026-W1"):
         for path in (f"/api/report/{name}", f"/api/report/{name}/file"):
             assert client.get(path).status == 404
@@ -113,22 +113,22 @@ def test_a_report_is_made_when_it_is_wanted(room: tuple[Client, AppContext]) -> 
 
 def test_a_report_of_before_can_be_downloaded_alone(tmp_path: Path) -> None:
     (tmp_path / "2026-W47.md").write_text("# old")
-    desk = replace(make_desk(tmp_path), reports_dir=lambda: tmp_path)
-    with serving(desk) as client:
+    context = replace(make_desk(tmp_path), reports_dir=lambda: tmp_path)
+    with serving(context) as client:
         (row,) = client.get("/api/reports").json["reports"]
         assert (row["name"], row["facts"], row["since"]) == ("2026-W47", None, None)
         assert client.get("/api/report/2026-W47").json["page"] is None
         assert client.get("/api/report/2026-W47/file").text == "# old"
         assert client.get("/api/report/2026-W47/file?form=html").status == 404
-    desk.database.close()
+    context.database.close()
 
 
 def test_without_a_folder_there_are_no_reports(tmp_path: Path) -> None:
-    desk = replace(make_desk(tmp_path), reports_dir=lambda: tmp_path / "nowhere", report=cannot_report)
-    with serving(desk) as client:
+    context = replace(make_desk(tmp_path), reports_dir=lambda: tmp_path / "nowhere", report=cannot_report)
+    with serving(context) as client:
         assert client.get("/api/reports").json == {"reports": [], "next_after": None}
         assert "no daemon" in client.post("/api/reports", {}).json["error"]
-    desk.database.close()
+    context.database.close()
 
 
 def test_secrets_that_were_learned_since_and_controls_are_not_shown(tmp_path: Path) -> None:
@@ -138,11 +138,11 @@ def test_secrets_that_were_learned_since_and_controls_are_not_shown(tmp_path: Pa
             lambda conn: conn.execute("UPDATE git_commits SET subject = ?", (f"{EVIL} hunter2222",))
         ).result()
         path = write_report(summarise(history.store.db, FIRST, FIRST + WEEK), tmp_path / "r")
-    desk = replace(make_desk(tmp_path), reports_dir=lambda: tmp_path / "r")
-    desk.mask.learn(["hunter2222"])
-    with serving(desk) as client:
+    context = replace(make_desk(tmp_path), reports_dir=lambda: tmp_path / "r")
+    context.mask.learn(["hunter2222"])
+    with serving(context) as client:
         got = client.get(f"/api/report/{path.stem}")
-    desk.database.close()
+    context.database.close()
     shown = "\n".join(texts(got.json))
     assert "hunter2222" in path.with_suffix(".json").read_text()
     assert "hunter2222" not in shown

@@ -129,9 +129,9 @@ def test_an_empty_home_has_empty_buckets(hand: Hand) -> None:
         assert found.models == []
 
 
-def test_the_api_tells_what_was_done(desk: AppContext, client: Client) -> None:
-    submit(desk, "one")
-    work_on(desk)
+def test_the_api_tells_what_was_done(context: AppContext, client: Client) -> None:
+    submit(context, "one")
+    work_on(context)
     for wanted in Range:
         told = client.get(f"/api/stats?range={wanted}").json
         assert (told["total"]["done"], told["buckets"][-1]["done"], told["total"]["iterations"]) == (1, 1, 2.0)

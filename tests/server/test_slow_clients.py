@@ -62,8 +62,8 @@ def answer(connection: socket.socket) -> bytes:
 
 
 @pytest.fixture
-def hasty(desk: AppContext) -> Iterator[Client]:
-    with serving(desk, Listen(port=0, head_wall_s=SOON, stall_s=SOON, pace=Pace(wall_s=SOON))) as client:
+def hasty(context: AppContext) -> Iterator[Client]:
+    with serving(context, Listen(port=0, head_wall_s=SOON, stall_s=SOON, pace=Pace(wall_s=SOON))) as client:
         yield client
 
 
@@ -120,12 +120,12 @@ def test_requests_one_after_the_other_are_answered_on_one_connection(hasty: Clie
             assert b" 200 " in answer(connection)
 
 
-def test_a_stream_outlives_all_of_it(hasty: Client, desk: AppContext, listen: type[Listener]) -> None:
+def test_a_stream_outlives_all_of_it(hasty: Client, context: AppContext, listen: type[Listener]) -> None:
     listener = listen(hasty.host.port)
     for _ in range(3):
         with connected(hasty, sent=head(hasty)) as connection:
             rest(connection)
-    submit(desk, "still here")
+    submit(context, "still here")
     assert listener.take(1)[0][2]["message"] == "still here"
 
 
@@ -138,8 +138,8 @@ def opened(client: Client, sent: bytes = b"") -> socket.socket:
     return made
 
 
-def test_whoever_owes_longest_makes_room_and_newcomers_are_served(desk: AppContext) -> None:
-    with serving(desk, Listen(port=0, most_owing=20)) as client:
+def test_whoever_owes_longest_makes_room_and_newcomers_are_served(context: AppContext) -> None:
+    with serving(context, Listen(port=0, most_owing=20)) as client:
         idle = [opened(client) for _ in range(60)]
         begun = [opened(client, head(client)) for _ in range(60)]
         assert client.get("/healthz").status == 200
@@ -152,8 +152,8 @@ def test_whoever_owes_longest_makes_room_and_newcomers_are_served(desk: AppConte
             connection.close()
 
 
-def test_bodies_that_do_not_come_make_room_as_well(desk: AppContext) -> None:
-    with serving(desk, Listen(port=0, most_owing=20)) as client:
+def test_bodies_that_do_not_come_make_room_as_well(context: AppContext) -> None:
+    with serving(context, Listen(port=0, most_owing=20)) as client:
         request = head(client, "POST /api/task", "Content-Length: 100", "Content-Type: text/plain") + b"\r\nx"
         waiting = [opened(client, request) for _ in range(60)]
         assert client.post("/api/task", {"description": "x"}).status == 201
@@ -165,9 +165,9 @@ def test_bodies_that_do_not_come_make_room_as_well(desk: AppContext) -> None:
 
 
 def test_streams_count_as_requests_and_the_health_is_told_all_the_same(
-    desk: AppContext, listen: type[Listener]
+    context: AppContext, listen: type[Listener]
 ) -> None:
-    with serving(desk, Listen(port=0, max_requests=3)) as client:
+    with serving(context, Listen(port=0, max_requests=3)) as client:
         listeners = [listen(client.host.port) for _ in range(3)]
         refused = client.get("/api/status")
         assert (refused.status, refused.headers["retry-after"]) == (503, "1")
@@ -188,8 +188,8 @@ def test_a_body_that_does_not_come_is_refused(hasty: Client) -> None:
     assert b"only 10 bytes of the body arrived within 0.301 s" in got
 
 
-def test_large_bodies_share_a_room_and_small_ones_need_none(desk: AppContext) -> None:
-    with serving(desk, Listen(port=0, max_body_bytes=200_000)) as client:
+def test_large_bodies_share_a_room_and_small_ones_need_none(context: AppContext) -> None:
+    with serving(context, Listen(port=0, max_body_bytes=200_000)) as client:
         request = head(client, "POST /api/task", "Content-Length: 190000", "Content-Type: text/plain")
         with ExitStack() as stack:
             sent = request + b"\r\n" + b"x" * 180_000
@@ -210,9 +210,9 @@ def test_what_needs_no_token_takes_no_more_than_the_token(client: Client) -> Non
 # ---- answers
 
 
-def test_a_client_that_takes_nothing_of_its_answers_is_dropped(desk: AppContext) -> None:
-    fill(desk, 3000, size=2000)
-    with serving(desk, Listen(port=0, stall_s=SOON)) as client:
+def test_a_client_that_takes_nothing_of_its_answers_is_dropped(context: AppContext) -> None:
+    fill(context, 3000, size=2000)
+    with serving(context, Listen(port=0, stall_s=SOON)) as client:
         request = head(client, "GET /api/logs?limit=1000") + b"\r\n"
         with connected(client, sent=request * 10, receive_buffer=4096) as connection:
             gone = select.poll()
@@ -220,9 +220,9 @@ def test_a_client_that_takes_nothing_of_its_answers_is_dropped(desk: AppContext)
             assert gone.poll(20_000)
 
 
-def test_a_client_that_takes_its_answers_slowly_gets_them_whole(desk: AppContext) -> None:
-    fill(desk, 1000, size=2000)
-    with serving(desk, Listen(port=0, stall_s=0.7)) as client:
+def test_a_client_that_takes_its_answers_slowly_gets_them_whole(context: AppContext) -> None:
+    fill(context, 1000, size=2000)
+    with serving(context, Listen(port=0, stall_s=0.7)) as client:
         whole = client.get("/api/logs?limit=1000").body
         request = head(client, "GET /api/logs?limit=1000") + b"\r\n"
         with connected(client, sent=request * 4) as connection:

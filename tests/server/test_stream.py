@@ -27,13 +27,13 @@ def port(client: Client) -> int:
     return client.host.port
 
 
-def test_events_arrive_with_their_ids_as_they_happen(desk: AppContext, port: int, listen: type[Listener]) -> None:
-    fill(desk, 3)
+def test_events_arrive_with_their_ids_as_they_happen(context: AppContext, port: int, listen: type[Listener]) -> None:
+    fill(context, 3)
     listener = listen(port)
     assert listener.status == 200
     assert "content-type: text/event-stream" in listener.head
     assert "cache-control: no-store" in listener.head
-    fill(desk, 2)
+    fill(context, 2)
     first, second = listener.take(2)
     assert (first[1], second[1]) == (4, 5)
     assert first[2]["event"] == "model_called"
@@ -41,7 +41,7 @@ def test_events_arrive_with_their_ids_as_they_happen(desk: AppContext, port: int
 
 
 def test_a_stream_line_is_what_the_log_page_of_the_api_shows(
-    desk: AppContext, client: Client, listen: type[Listener]
+    context: AppContext, client: Client, listen: type[Listener]
 ) -> None:
     listener = listen(client.host.port, "?after=0")
     client.post("/api/task", {"description": "line one\nline two é \u2028"})
@@ -49,32 +49,34 @@ def test_a_stream_line_is_what_the_log_page_of_the_api_shows(
     assert sent[2] == client.get("/api/logs").json["events"][0]
 
 
-def test_after_and_last_event_id_resume_behind_the_id(desk: AppContext, port: int, listen: type[Listener]) -> None:
-    fill(desk, 10)
+def test_after_and_last_event_id_resume_behind_the_id(context: AppContext, port: int, listen: type[Listener]) -> None:
+    fill(context, 10)
     assert listen(port, "?after=7").ids(3) == [8, 9, 10]
     assert listen(port, "?after=0").ids(10) == list(range(1, 11))
     # A browser reconnects to the old address; its header is the newer word.
     assert listen(port, "?after=2", last_id=9).ids(1) == [10]
 
 
-def test_the_filters_hold_for_what_was_and_for_what_comes(desk: AppContext, port: int, listen: type[Listener]) -> None:
+def test_the_filters_hold_for_what_was_and_for_what_comes(
+    context: AppContext, port: int, listen: type[Listener]
+) -> None:
     for level in Level:
-        fill(desk, 1, level=level, task_id=1)
-        fill(desk, 1, level=level, task_id=2)
+        fill(context, 1, level=level, task_id=1)
+        fill(context, 1, level=level, task_id=2)
     bad = listen(port, "?after=0&level=WARNING&task=2")
     assert bad.ids(2) == [6, 8]
     for level in Level:
-        fill(desk, 1, level=level, task_id=1)
-        fill(desk, 1, level=level, task_id=2)
+        fill(context, 1, level=level, task_id=1)
+        fill(context, 1, level=level, task_id=2)
     assert bad.ids(2) == [14, 16]
 
 
-def test_workers_and_kinds_are_filtered_too(desk: AppContext, port: int, listen: type[Listener]) -> None:
+def test_workers_and_kinds_are_filtered_too(context: AppContext, port: int, listen: type[Listener]) -> None:
     def put() -> None:
         for worker in ("w-1", "w-2"):
             for kind in (Kind.STUCK, Kind.PUSHED):
-                desk.events.emit(Event(kind=kind, worker=worker))
-        desk.events.catch_up().result()
+                context.events.emit(Event(kind=kind, worker=worker))
+        context.events.catch_up().result()
 
     put()
     first, second = listen(port, "?after=0&worker=w-2"), listen(port, "?after=0&worker=w-1&kind=pushed")
@@ -83,9 +85,9 @@ def test_workers_and_kinds_are_filtered_too(desk: AppContext, port: int, listen:
     assert (first.ids(2), second.ids(1)) == ([7, 8], [6])
 
 
-def test_colours_come_as_classes(desk: AppContext, port: int, listen: type[Listener]) -> None:
+def test_colours_come_as_classes(context: AppContext, port: int, listen: type[Listener]) -> None:
     listener = listen(port)
-    desk.events.emit(Event(kind=Kind.REMARK, message="\x1b[31mred\x1b[0m \x1b[2J<b>"))
+    context.events.emit(Event(kind=Kind.REMARK, message="\x1b[31mred\x1b[0m \x1b[2J<b>"))
     (sent,) = listener.take(1)
     assert sent[2]["runs"] == [["a-fg1", "red"], ["", " \\x1b[2J<b>"]]
 
@@ -112,14 +114,14 @@ def test_only_get_and_head_reach_the_stream(shared: Client) -> None:
 
 
 def test_nothing_is_lost_or_doubled_under_concurrent_writes_and_reconnects(
-    desk: AppContext, port: int, listen: type[Listener]
+    context: AppContext, port: int, listen: type[Listener]
 ) -> None:
     """Clients drop their connection at random moments and resume by id while four threads write."""
     total, seen = 1200, list[list[int]]()
 
     def write() -> None:
         for _ in range(total // 4):
-            desk.events.emit(Event(kind=Kind.MODEL_CALLED, message="x"))
+            context.events.emit(Event(kind=Kind.MODEL_CALLED, message="x"))
 
     def read(seed: int) -> None:
         got: list[int] = []
@@ -139,81 +141,83 @@ def test_nothing_is_lost_or_doubled_under_concurrent_writes_and_reconnects(
     assert seen == [list(range(1, total + 1))] * 4
 
 
-def test_fifty_clients_all_get_everything(desk: AppContext, port: int, listen: type[Listener]) -> None:
+def test_fifty_clients_all_get_everything(context: AppContext, port: int, listen: type[Listener]) -> None:
     listeners = [listen(port) for _ in range(50)]
     for _ in range(20):
-        fill(desk, 5)
+        fill(context, 5)
     for listener in listeners:
         assert listener.ids(100) == list(range(1, 101))
     listen(port, "?after=0").close()
 
 
-def test_what_lies_beyond_the_ring_is_read_from_the_log(desk: AppContext, port: int, listen: type[Listener]) -> None:
+def test_what_lies_beyond_the_ring_is_read_from_the_log(context: AppContext, port: int, listen: type[Listener]) -> None:
     held = listen(port)  # keeps the ring filled
-    fill(desk, 5200)
+    fill(context, 5200)
     assert held.ids(5200) == list(range(1, 5201))
     assert listen(port, "?after=0").ids(5200) == list(range(1, 5201))
-    fill(desk, 1, level=Level.ERROR)
+    fill(context, 1, level=Level.ERROR)
     assert listen(port, "?after=0&level=ERROR").ids(1) == [5201]
 
 
-def test_events_of_another_process_are_not_skipped(desk: AppContext, port: int, listen: type[Listener]) -> None:
+def test_events_of_another_process_are_not_skipped(context: AppContext, port: int, listen: type[Listener]) -> None:
     listener = listen(port)
-    with Database(desk.database.path) as other:
+    with Database(context.database.path) as other:
         EventLog(other).emit(Event(kind=Kind.MODEL_CALLED, message="theirs"))
-    fill(desk, 1)
+    fill(context, 1)
     assert listener.ids(2) == [1, 2]
 
 
-def test_an_id_from_the_future_is_answered_with_a_resync(desk: AppContext, port: int, listen: type[Listener]) -> None:
-    fill(desk, 3)
+def test_an_id_from_the_future_is_answered_with_a_resync(
+    context: AppContext, port: int, listen: type[Listener]
+) -> None:
+    fill(context, 3)
     listener = listen(port, last_id=900)
     assert listener.take(1) == [("resync", 3, {})]
-    fill(desk, 1)
+    fill(context, 1)
     assert listener.ids(1) == [4]
 
 
 def test_a_client_that_knows_more_than_the_ring_is_not_sent_back(
-    desk: AppContext, port: int, listen: type[Listener]
+    context: AppContext, port: int, listen: type[Listener]
 ) -> None:
     listen(port)  # keeps a ring, which does not see what another process writes until it is woken
-    with Database(desk.database.path) as other:
+    with Database(context.database.path) as other:
         EventLog(other).emit(Event(kind=Kind.MODEL_CALLED, message="theirs"))
     ahead = listen(port, last_id=1)
-    fill(desk, 1)
+    fill(context, 1)
     assert ahead.take(1)[0][:2] == ("message", 2)
 
 
 def test_a_filter_that_nothing_old_passes_does_not_begin_anew(
-    desk: AppContext, port: int, listen: type[Listener]
+    context: AppContext, port: int, listen: type[Listener]
 ) -> None:
-    fill(desk, 1, level=Level.ERROR)
+    fill(context, 1, level=Level.ERROR)
     held = listen(port)
-    fill(desk, 2500)
+    fill(context, 2500)
     held.ids(2500)
     picky = listen(port, "?after=1&level=ERROR")
-    fill(desk, 1, level=Level.ERROR)
+    fill(context, 1, level=Level.ERROR)
     assert picky.ids(1) == [2502]
 
 
 def test_a_slow_client_is_served_from_the_log_and_misses_nothing(
-    desk: AppContext, port: int, listen: type[Listener]
+    context: AppContext, port: int, listen: type[Listener]
 ) -> None:
     slow = listen(port, "?after=0", receive_buffer=4096)
     for _ in range(6):
-        fill(desk, 1000, size=500)
+        fill(context, 1000, size=500)
         time.sleep(0.05)
     assert slow.ids(6000) == list(range(1, 6001))
 
 
 def test_nothing_grows_for_clients_that_take_nothing_and_nothing_is_skipped(
-    desk: AppContext, client: Client, listen: type[Listener]
+    context: AppContext, client: Client, listen: type[Listener]
 ) -> None:
     """There is no queue to overflow: a cursor waits, the ring is bounded, and the rest is in the database."""
     slow = [listen(client.host.port, "?after=0", receive_buffer=4096) for _ in range(2)]
     quick = listen(client.host.port)
     for _ in range(3):
-        fill(desk, 1000, size=1900)
+        fill(context, 1000, size=1900)
     assert quick.ids(3000)[-1] == 3000
     tail, connections = client.host._stream._tail, client.host._engine.server_state.connections
     assert len(tail._ring) <= tail._size
@@ -222,15 +226,17 @@ def test_nothing_grows_for_clients_that_take_nothing_and_nothing_is_skipped(
         assert listener.ids(3000) == list(range(1, 3001))
 
 
-def test_the_reader_runs_only_while_somebody_listens(desk: AppContext, client: Client, listen: type[Listener]) -> None:
-    stream, others = client.host._stream, list(desk.events._subscribers)
+def test_the_reader_runs_only_while_somebody_listens(
+    context: AppContext, client: Client, listen: type[Listener]
+) -> None:
+    stream, others = client.host._stream, list(context.events._subscribers)
     listeners = [listen(client.host.port) for _ in range(3)]
-    fill(desk, 1)
+    fill(context, 1)
     assert [listener.ids(1) for listener in listeners] == [[1]] * 3
     for listener in listeners:
         listener.close()
     wait_until(lambda: not stream._feeds and stream._tail._reader is None)
-    assert desk.events._subscribers == others
+    assert context.events._subscribers == others
 
 
 def wait_until(true: Callable[[], bool], wall_s: float = 2) -> None:
@@ -241,9 +247,9 @@ def wait_until(true: Callable[[], bool], wall_s: float = 2) -> None:
 
 
 @asynccontextmanager
-async def streaming(desk: AppContext, **settings: Any) -> AsyncIterator[tuple[int, Stream]]:
+async def streaming(context: AppContext, **settings: Any) -> AsyncIterator[tuple[int, Stream]]:
     """The stream alone, with settings of its own, on this test's loop."""
-    stream, bound = Stream(desk.events, **settings), bind_tcp("127.0.0.1", 0)
+    stream, bound = Stream(context.events, **settings), bind_tcp("127.0.0.1", 0)
     started = asyncio.Event()
     engine = Engine(stream, started.set)
     serving = asyncio.create_task(engine.serve([bound]))
@@ -256,38 +262,40 @@ async def streaming(desk: AppContext, **settings: Any) -> AsyncIterator[tuple[in
         await serving
 
 
-async def test_a_silent_stream_beats_and_tells_how_to_reconnect(desk: AppContext, listen: type[Listener]) -> None:
-    async with streaming(desk, heartbeat_s=0.1, retry_ms=1234) as (port, _):
+async def test_a_silent_stream_beats_and_tells_how_to_reconnect(context: AppContext, listen: type[Listener]) -> None:
+    async with streaming(context, heartbeat_s=0.1, retry_ms=1234) as (port, _):
         listener = await asyncio.to_thread(listen, port)
         await asyncio.to_thread(listener.beat)
         await asyncio.to_thread(listener.beat)
         assert listener.retry_ms == 1234
-        fill(desk, 1)
+        fill(context, 1)
         assert await asyncio.to_thread(listener.ids, 1) == [1]
 
 
-async def test_a_filtered_stream_beats_although_other_events_happen(desk: AppContext, listen: type[Listener]) -> None:
-    async with streaming(desk, heartbeat_s=0.3) as (port, _):
+async def test_a_filtered_stream_beats_although_other_events_happen(
+    context: AppContext, listen: type[Listener]
+) -> None:
+    async with streaming(context, heartbeat_s=0.3) as (port, _):
         listener = await asyncio.to_thread(listen, port, "?level=ERROR")
         beat = asyncio.create_task(asyncio.to_thread(listener.beat))
         while not beat.done():
-            fill(desk, 1)
+            fill(context, 1)
             await asyncio.sleep(0.05)
         assert listener.beats == 1
 
 
 async def test_events_that_no_commit_of_ours_announced_are_found_at_the_heartbeat(
-    desk: AppContext, listen: type[Listener]
+    context: AppContext, listen: type[Listener]
 ) -> None:
-    async with streaming(desk, heartbeat_s=0.2) as (port, _):
+    async with streaming(context, heartbeat_s=0.2) as (port, _):
         listener = await asyncio.to_thread(listen, port)
-        with Database(desk.database.path) as other:
+        with Database(context.database.path) as other:
             EventLog(other).emit(Event(kind=Kind.MODEL_CALLED, message="theirs"))
         assert await asyncio.to_thread(listener.ids, 1) == [1]
 
 
-async def test_more_clients_than_allowed_are_asked_to_come_later(desk: AppContext, listen: type[Listener]) -> None:
-    async with streaming(desk, max_clients=2) as (port, stream):
+async def test_more_clients_than_allowed_are_asked_to_come_later(context: AppContext, listen: type[Listener]) -> None:
+    async with streaming(context, max_clients=2) as (port, stream):
         first = await asyncio.to_thread(listen, port)
         await asyncio.to_thread(listen, port)
         refused = await asyncio.to_thread(listen, port)
@@ -298,9 +306,9 @@ async def test_more_clients_than_allowed_are_asked_to_come_later(desk: AppContex
         assert (await asyncio.to_thread(listen, port)).status == 200
 
 
-async def test_a_client_that_takes_nothing_for_long_is_dropped(desk: AppContext, listen: type[Listener]) -> None:
-    fill(desk, 3000, size=1500)
-    async with streaming(desk, send_wall_s=0.2) as (port, stream):
+async def test_a_client_that_takes_nothing_for_long_is_dropped(context: AppContext, listen: type[Listener]) -> None:
+    fill(context, 3000, size=1500)
+    async with streaming(context, send_wall_s=0.2) as (port, stream):
         await asyncio.to_thread(listen, port, "?after=0", receive_buffer=4096)
         assert stream._feeds
         await asyncio.to_thread(wait_until, lambda: not stream._feeds)
@@ -309,15 +317,15 @@ async def test_a_client_that_takes_nothing_for_long_is_dropped(desk: AppContext,
 async def test_a_log_that_cannot_be_read_ends_the_stream_and_the_next_client_starts_anew(
     tmp_path: Path, listen: type[Listener], caplog: pytest.LogCaptureFixture
 ) -> None:
-    desk = make_desk(tmp_path)
-    async with streaming(desk, heartbeat_s=0.1) as (port, _):
+    context = make_desk(tmp_path)
+    async with streaming(context, heartbeat_s=0.1) as (port, _):
         listener = await asyncio.to_thread(listen, port)
-        with Database(desk.database.path) as other:
+        with Database(context.database.path) as other:
             other.write(lambda conn: conn.execute("ALTER TABLE execution_logs RENAME TO hidden")).result()
             assert await asyncio.to_thread(listener.rest) == [("end", None, {})]
             assert "cannot read the log" in caplog.text
             other.write(lambda conn: conn.execute("ALTER TABLE hidden RENAME TO execution_logs")).result()
         again = await asyncio.to_thread(listen, port)
-        fill(desk, 1)
+        fill(context, 1)
         assert await asyncio.to_thread(again.ids, 1) == [1]
-    desk.database.close()
+    context.database.close()

@@ -30,22 +30,22 @@ def lines(file: dict[str, Any]) -> list[tuple[str, str]]:
 
 
 @pytest.fixture
-def worked(desk: AppContext) -> int:
+def worked(context: AppContext) -> int:
     """A task with two tries that brought a file."""
-    number = submit(desk, "Write calc.py", files={"calc.py": WRONG})
-    work_on(desk)
+    number = submit(context, "Write calc.py", files={"calc.py": WRONG})
+    work_on(context)
     return number
 
 
 @contextmanager
 def reading(folder: Path) -> Iterator[AppContext]:
-    """A desk that reads real repositories."""
+    """A context that reads real repositories."""
     manager = GitManager(workspace=folder / "own", author=Author(name="n", email="n@x"), auto_push=False, emit=print)
-    desk = replace(make_desk(folder), tree=manager.tree)
+    context = replace(make_desk(folder), tree=manager.tree)
     try:
-        yield desk
+        yield context
     finally:
-        desk.database.close()
+        context.database.close()
         manager.close()
 
 
@@ -65,13 +65,13 @@ def test_the_whole_change_of_a_commit_is_read_from_the_owners_repository(tmp_pat
     repo = tmp_path / "owned"
     base = committed(repo, {"calc.py": WRONG.encode(), "data.bin": b"\0\1\2"})
     made = committed(repo, {"calc.py": RIGHT.encode(), "data.bin": b"\0\1\3", "big.py": LONG})
-    with reading(tmp_path) as desk, serving(desk) as client:
-        submit(desk, "Mend calc.py", repo=str(repo))
-        task = claimed(desk)
-        save(desk, task, AttemptState(phase=Phase.COMMIT, base=base, step_no=1, change={"calc.py": RIGHT}))
+    with reading(tmp_path) as context, serving(context) as client:
+        submit(context, "Mend calc.py", repo=str(repo))
+        task = claimed(context)
+        save(context, task, AttemptState(phase=Phase.COMMIT, base=base, step_no=1, change={"calc.py": RIGHT}))
         entry = Commit(task_id=1, attempt=1, repo=str(repo), branch="b", commit=made, base=base, subject="s", label="")
-        StateStore(desk.database).record_commit(entry).result()
-        desk.queue.finish(1, task.fence, Ending.COMMITTED, commit=made, branch="b").result()
+        StateStore(context.database).record_commit(entry).result()
+        context.queue.finish(1, task.fence, Ending.COMMITTED, commit=made, branch="b").result()
         diff = client.get("/api/task/1/diff").json
         assert (diff["commit"], diff["note"]) == (made, "")
         big, calc, data = diff["files"]
@@ -85,10 +85,12 @@ def test_the_whole_change_of_a_commit_is_read_from_the_owners_repository(tmp_pat
 
 
 def test_a_repository_that_cannot_be_read_is_said_and_what_is_known_is_shown(tmp_path: Path) -> None:
-    with reading(tmp_path) as desk, serving(desk) as client:
-        submit(desk, "Mend calc.py", repo=str(tmp_path / "gone"))
+    with reading(tmp_path) as context, serving(context) as client:
+        submit(context, "Mend calc.py", repo=str(tmp_path / "gone"))
         save(
-            desk, claimed(desk), AttemptState(phase=Phase.TESTING, base="b" * 40, step_no=1, change={"calc.py": RIGHT})
+            context,
+            claimed(context),
+            AttemptState(phase=Phase.TESTING, base="b" * 40, step_no=1, change={"calc.py": RIGHT}),
         )
         diff = client.get("/api/task/1/diff?of=step&attempt=1&step=0").json
         assert str(tmp_path / "gone") in diff["note"]
@@ -99,9 +101,9 @@ def test_of_very_large_changes_the_rest_is_asked_for_by_path(tmp_path: Path) -> 
     before = {f"f{n:02}.txt": b"".join(b"%d\n" % line for line in range(400)) for n in range(12)}
     base = committed(tmp_path / "owned", before)
     change = {path: raw.decode().replace("\n", "!\n") for path, raw in before.items()}
-    with reading(tmp_path) as desk, serving(desk) as client:
-        submit(desk, "Change all", repo=str(tmp_path / "owned"))
-        save(desk, claimed(desk), AttemptState(phase=Phase.TESTING, base=base, step_no=1, change=change))
+    with reading(tmp_path) as context, serving(context) as client:
+        submit(context, "Change all", repo=str(tmp_path / "owned"))
+        save(context, claimed(context), AttemptState(phase=Phase.TESTING, base=base, step_no=1, change=change))
         files = client.get("/api/task/1/diff").json["files"]
         left = [file for file in files if file["told"]]
         assert (len(files), len(left)) == (12, 8)
@@ -124,12 +126,12 @@ def test_the_diff_of_a_step_of_a_try_and_of_the_task(client: Client, worked: int
 
 
 def test_a_fork_begins_with_what_its_source_left_and_that_is_no_change_of_its_own(
-    client: Client, desk: AppContext, worked: int
+    client: Client, context: AppContext, worked: int
 ) -> None:
     client.post(f"/api/task/{worked}/fork", {"step_no": 4})
     save(
-        desk,
-        claimed(desk),
+        context,
+        claimed(context),
         AttemptState(phase=Phase.TESTING, base="c0ffee" * 6, step_no=1, change={"calc.py": RIGHT, "b.py": "b\n"}),
     )
     (file,) = client.get("/api/task/2/diff?of=step&attempt=1&step=0").json["files"]

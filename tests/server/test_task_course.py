@@ -16,21 +16,21 @@ from tests.support.worked_task import WRONG, claimed, save, submit, work_on
 EVIL = "<script>alert(1)</script>\u202e\x1b[31m"
 
 
-def say(desk: AppContext, task: Task, step_no: int, prompt: str, reply: str, call_no: int = 0) -> None:
+def say(context: AppContext, task: Task, step_no: int, prompt: str, reply: str, call_no: int = 0) -> None:
     """Store a model call."""
     request = ModelRequest(
         phase=Phase.CODING, messages=(Message(role="user", text=prompt),), task_id=task.id, attempt=task.attempt,
         step_no=step_no, call_no=call_no, iteration=1,
     )  # fmt: skip
     completion = Completion(text=reply, backend="openai", model="m", tokens_in=10, tokens_out=5, cost_usd=0.25)
-    desk.steps.save_reply(request, completion).result()
+    context.steps.save_reply(request, completion).result()
 
 
 @pytest.fixture
-def worked(desk: AppContext) -> int:
+def worked(context: AppContext) -> int:
     """A task with two tries that brought a file."""
-    number = submit(desk, "Write calc.py", files={"calc.py": WRONG}, tests={"test_calc.py": "..."})
-    work_on(desk)
+    number = submit(context, "Write calc.py", files={"calc.py": WRONG}, tests={"test_calc.py": "..."})
+    work_on(context)
     return number
 
 
@@ -51,25 +51,27 @@ def test_the_timeline_has_tries_and_steps_with_what_they_used(client: Client, wo
     assert "prompts" not in client.get(f"/api/task/{worked}/timeline").text
 
 
-def test_one_attempt_is_told_in_full_the_newest_or_the_one_asked_for(client: Client, desk: AppContext) -> None:
-    submit(desk, "Write calc.py")
-    work_on(desk, passes=False)
-    desk.queue.retry(1).result()
+def test_one_attempt_is_told_in_full_the_newest_or_the_one_asked_for(client: Client, context: AppContext) -> None:
+    submit(context, "Write calc.py")
+    work_on(context, passes=False)
+    context.queue.retry(1).result()
     assert client.get("/api/task/1/timeline").json["attempt"] == 1
-    task = claimed(desk)
+    task = claimed(context)
     assert client.get("/api/task/1/timeline").json["tries"] == []
-    save(desk, task, AttemptState(phase=Phase.CODING, base="b", attempt=2, step_no=1))
+    save(context, task, AttemptState(phase=Phase.CODING, base="b", attempt=2, step_no=1))
     told = client.get("/api/task/1/timeline").json
     assert (told["attempt"], len(told["tries"]), [each["attempt"] for each in told["attempts"]]) == (2, 1, [1, 2])
     assert len(client.get("/api/task/1/timeline?attempt=1").json["tries"]) == 3
 
 
-def test_what_runs_is_told_with_the_replies_of_the_step_that_has_not_finished(client: Client, desk: AppContext) -> None:
-    submit(desk, "Write calc.py")
+def test_what_runs_is_told_with_the_replies_of_the_step_that_has_not_finished(
+    client: Client, context: AppContext
+) -> None:
+    submit(context, "Write calc.py")
     assert client.get("/api/task/1/timeline").json["running"] is None
-    task = claimed(desk)
-    save(desk, task, AttemptState(phase=Phase.CODING, base="b", step_no=1))
-    say(desk, task, 1, "Write it.", "x = 1")
+    task = claimed(context)
+    save(context, task, AttemptState(phase=Phase.CODING, base="b", step_no=1))
+    say(context, task, 1, "Write it.", "x = 1")
     running = client.get("/api/task/1/timeline").json["running"]
     assert (running["step_no"], running["calls"], running["worker"], running["phase"]) == (1, 1, "worker-1", "CODING")
     step = client.get("/api/task/1/step/1/1").json
@@ -89,25 +91,27 @@ def test_a_step_has_its_verdict_with_each_test_and_only_where_tests_ran(client: 
     assert client.get(f"/api/task/{worked}/step/1/4").json["verdict"] is None
 
 
-def test_of_very_many_tests_those_that_did_not_pass_come_first(client: Client, desk: AppContext) -> None:
-    submit(desk, "Write calc.py")
+def test_of_very_many_tests_those_that_did_not_pass_come_first(client: Client, context: AppContext) -> None:
+    submit(context, "Write calc.py")
     results = [CaseResult(id=f"t{n}", result=Result.PASSED) for n in range(3000)]
     results[2500] = CaseResult(id="bad", result=Result.FAILED)
     evidence = Evidence(tree="t", sandbox="bubblewrap", label=Label.TESTS_PASSED)
     verdict = Verdict(passed=False, reason="1 failed", evidence=evidence, results=tuple(results))
     work = AttemptState(phase=Phase.REFLECTING, base="b", step_no=1, verdict=verdict)
-    save(desk, claimed(desk), work, Phase.TESTING, Outcome.REDO)
+    save(context, claimed(context), work, Phase.TESTING, Outcome.REDO)
     told = client.get("/api/task/1/step/1/0").json["verdict"]
     assert (told["tests"][0]["id"], len(told["tests"]), told["left_out"]) == ("bad", 1000, 2000)
     assert told["counts"] == {"passed": 2999, "failed": 1}
 
 
-def test_long_texts_are_cut_and_come_in_full_when_a_call_is_asked_for_alone(client: Client, desk: AppContext) -> None:
-    submit(desk, "Write calc.py")
-    task, long = claimed(desk), "word " * 40_000
+def test_long_texts_are_cut_and_come_in_full_when_a_call_is_asked_for_alone(
+    client: Client, context: AppContext
+) -> None:
+    submit(context, "Write calc.py")
+    task, long = claimed(context), "word " * 40_000
     for call_no in range(8):
-        say(desk, task, 0, f"{call_no}: {long}", long, call_no)
-    save(desk, task, AttemptState(phase=Phase.TESTING, base="b", step_no=1))
+        say(context, task, 0, f"{call_no}: {long}", long, call_no)
+    save(context, task, AttemptState(phase=Phase.TESTING, base="b", step_no=1))
     calls = client.get("/api/task/1/step/1/0").json["calls"]
     assert len(calls) == 8
     assert [bool(call["parts"]) for call in calls] == [True, True, *[False] * 6]
@@ -142,8 +146,8 @@ def test_what_is_not_there_is_named(client: Client, worked: int, path: str, stat
     assert said in got.json["error"]
 
 
-def test_a_task_that_was_never_begun_reads_well(client: Client, desk: AppContext) -> None:
-    submit(desk, EVIL)
+def test_a_task_that_was_never_begun_reads_well(client: Client, context: AppContext) -> None:
+    submit(context, EVIL)
     told = client.get("/api/task/1/timeline").json
     assert (told["attempt"], told["tries"], told["running"]) == (0, [], None)
     assert told["words"]["description"]["text"] == r"<script>alert(1)</script>\u{202e}\x1b[31m"
@@ -151,9 +155,9 @@ def test_a_task_that_was_never_begun_reads_well(client: Client, desk: AppContext
     assert (diff["files"], diff["note"]) == ([], "No step has finished yet.")
 
 
-def test_hostile_texts_are_printable_in_every_answer(client: Client, desk: AppContext) -> None:
-    submit(desk, EVIL, files={"calc.py": EVIL}, metadata={"a": EVIL})
-    work_on(desk, passes=False, reply=EVIL, said=EVIL)
+def test_hostile_texts_are_printable_in_every_answer(client: Client, context: AppContext) -> None:
+    submit(context, EVIL, files={"calc.py": EVIL}, metadata={"a": EVIL})
+    work_on(context, passes=False, reply=EVIL, said=EVIL)
     paths = ["timeline", "diff", "file?path=calc.py", "file?path=calc.py&attempt=1&step=4"]
     for path in [*paths, *(f"step/1/{number}" for number in range(6))]:
         got = client.get(f"/api/task/1/{path}")
@@ -162,7 +166,7 @@ def test_hostile_texts_are_printable_in_every_answer(client: Client, desk: AppCo
         assert not [each for each in ("\\u202e", "\\u001b", "\u202e") if each in got.text], path
 
 
-def test_a_fork_names_its_source_and_the_source_its_forks(client: Client, desk: AppContext, worked: int) -> None:
+def test_a_fork_names_its_source_and_the_source_its_forks(client: Client, context: AppContext, worked: int) -> None:
     before = client.get(f"/api/task/{worked}").json
     made = client.post(f"/api/task/{worked}/fork", {"step_no": 2, "model": "qwen2.5-coder:7b", "note": EVIL})
     assert made.status == 201
@@ -172,4 +176,4 @@ def test_a_fork_names_its_source_and_the_source_its_forks(client: Client, desk: 
     assert told["forked_from"]["source"] == worked
     assert client.get(f"/api/task/{worked}/timeline").json["forks"] == [told["forked_from"]]
     assert client.get(f"/api/task/{worked}").json == before
-    assert desk.queue.get(2).spec.description.endswith(EVIL)
+    assert context.queue.get(2).spec.description.endswith(EVIL)

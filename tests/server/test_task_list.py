@@ -22,24 +22,24 @@ KINDS = ("library", "cli_tool", None)
 REPOS = ("/srv/shop", "/srv/api", None)
 
 
-def filled(desk: AppContext) -> None:
+def filled(context: AppContext) -> None:
     """Thirty tasks in many statuses; several are equal by anything but their id."""
     for number in range(30):
         submit(
-            desk, f"task {number} of {'cheese' if number % 4 else '100%_wine'}", priority=number % 3,
+            context, f"task {number} of {'cheese' if number % 4 else '100%_wine'}", priority=number % 3,
             kind=KINDS[number % 3], repo=REPOS[number % 2 + number % 3 // 2],
         )  # fmt: skip
     for number in range(18):
-        task = desk.queue.claim(f"worker-{number % 2}").result()
+        task = context.queue.claim(f"worker-{number % 2}").result()
         assert task is not None
         if number < 15:
             spent = Spent(tokens_in=number % 4, cost_usd=number % 5 / 10)
             ending = Ending.GAVE_UP if number % 3 else Ending.COMMITTED
-            desk.queue.finish(
+            context.queue.finish(
                 task.id, task.fence, ending, reason=f"because of {number}", iterations=number % 4, spent=spent,
                 commit=f"{number:02x}c0ffee" * 4 if ending is Ending.COMMITTED else None, branch=f"agent/{task.id}-b",
             ).result()  # fmt: skip
-    desk.queue.cancel(next(t.id for t in desk.queue.find(status=Status.QUEUED))).result()
+    context.queue.cancel(next(t.id for t in context.queue.find(status=Status.QUEUED))).result()
 
 
 @pytest.fixture(scope="module")
@@ -199,17 +199,17 @@ def test_any_cursor_is_read_or_refused(reader: Client, value: Any) -> None:
     assert reader.get(f"/api/tasks?sort=created&cursor={place}").status in {200, 400}
 
 
-def test_a_page_stays_right_while_tasks_move(desk: AppContext, client: Client) -> None:
+def test_a_page_stays_right_while_tasks_move(context: AppContext, client: Client) -> None:
     for number in range(6):
-        submit(desk, f"task {number}", priority=number)
+        submit(context, f"task {number}", priority=number)
     first = client.get("/api/tasks?sort=priority&limit=3").json
-    desk.queue.prioritise(first["tasks"][-1]["task_id"], 99).result()
+    context.queue.prioritise(first["tasks"][-1]["task_id"], 99).result()
     rest = client.get(f"/api/tasks?sort=priority&limit=3&cursor={first['next']}").json
     assert ids(first) + ids(rest) == [6, 5, 4, 3, 2, 1]
 
 
-def test_what_people_wrote_is_masked(desk: AppContext, client: Client) -> None:
-    submit(desk, "Use the key sk-proj-abcdefghijklmnopqrstuvwxyz0123456789 to log in")
+def test_what_people_wrote_is_masked(context: AppContext, client: Client) -> None:
+    submit(context, "Use the key sk-proj-abcdefghijklmnopqrstuvwxyz0123456789 to log in")
     (task,) = client.get("/api/tasks").json["tasks"]
     assert "abcdefghijklmnop" not in task["description"]
     assert "to log in" in task["description"]

@@ -36,20 +36,20 @@ BRIEF = Brief(
 )
 
 
-def lived(desk: AppContext, brief: Brief, findings: list[dict[str, object]], about: str) -> None:
+def lived(context: AppContext, brief: Brief, findings: list[dict[str, object]], about: str) -> None:
     """A task that was read, was shown a lesson, and was sent back by its reviewer."""
-    submit(desk, "Improve the shop")
-    task = desk.queue.claim("worker-1").result()
+    submit(context, "Improve the shop")
+    task = context.queue.claim("worker-1").result()
     assert task is not None
     work = AttemptState(phase=Phase.REFLECTING, base="c0ffee" * 6, step_no=1, iteration=1, brief=brief)
     step = Step(phase=Phase.REVIEW, outcome=Outcome.REDO, state=work, note="sent back", data={"findings": findings})
-    desk.steps.save_step(task.id, 1, task.fence, step, started_at=utc_now(), duration_s=0.1).result()
+    context.steps.save_step(task.id, 1, task.fence, step, started_at=utc_now(), duration_s=0.1).result()
     recalled = {"id": 7, "kind": "failure", "score": 0.873, "age_days": 3.5, "about": about}
     told = Event(
         kind=Kind.LESSON_RECALLED, task_id=task.id, attempt=1, iteration=1, phase=Phase.PLANNING,
         data={"lessons": [recalled]},
     )  # fmt: skip
-    desk.database.write(lambda conn: desk.events.append(conn, told)).result()
+    context.database.write(lambda conn: context.events.append(conn, told)).result()
 
 
 def step(client: Client) -> dict[str, Any]:
@@ -57,8 +57,8 @@ def step(client: Client) -> dict[str, Any]:
     return dict(client.get("/api/task/1/step/1/0").json)
 
 
-def test_findings_stand_at_their_step_with_severity_place_reason_and_fix(client: Client, desk: AppContext) -> None:
-    lived(desk, BRIEF, [dict(one) for one in FINDINGS], "x")
+def test_findings_stand_at_their_step_with_severity_place_reason_and_fix(client: Client, context: AppContext) -> None:
+    lived(context, BRIEF, [dict(one) for one in FINDINGS], "x")
     first, second = step(client)["findings"]
     assert first == {
         "severity": "high", "rule": "", "place": "shop.py:3", "reason": "SQL from a request", "fix": "use parameters",
@@ -67,15 +67,15 @@ def test_findings_stand_at_their_step_with_severity_place_reason_and_fix(client:
     assert client.get("/api/task/1/timeline").json["tries"][0]["steps"][0]["findings"] == 2
 
 
-def test_a_warning_that_code_failed_before_is_told_as_such(client: Client, desk: AppContext) -> None:
+def test_a_warning_that_code_failed_before_is_told_as_such(client: Client, context: AppContext) -> None:
     said = "total is written like code that failed in an earlier task."
     note = {"rule": "memory.failed_before", "severity": "note", "path": "a.py", "line": 1, "message": said}
-    lived(desk, BRIEF, [note], "x")
+    lived(context, BRIEF, [note], "x")
     assert client.get("/api/task/1/timeline").json["tries"][0]["steps"][0]["repeats"] == [said]
 
 
-def test_the_reading_of_a_vague_task_is_shown_with_answers_and_defaults(client: Client, desk: AppContext) -> None:
-    lived(desk, BRIEF, [], "x")
+def test_the_reading_of_a_vague_task_is_shown_with_answers_and_defaults(client: Client, context: AppContext) -> None:
+    lived(context, BRIEF, [], "x")
     read = step(client)["brief"]
     assert (read["goal"], read["inputs"], read["outputs"]) == ("Serve the shop's prices", "a path", "")
     assert (read["constraints"], read["acceptance"]) == (["no framework"], ["GET /prices answers 200"])
@@ -84,13 +84,13 @@ def test_the_reading_of_a_vague_task_is_shown_with_answers_and_defaults(client: 
     ]  # fmt: skip
 
 
-def test_lessons_are_shown_with_score_age_and_what_the_attempt_saw(client: Client, desk: AppContext) -> None:
-    lived(desk, BRIEF, [], "AttributeError: no total")
+def test_lessons_are_shown_with_score_age_and_what_the_attempt_saw(client: Client, context: AppContext) -> None:
+    lived(context, BRIEF, [], "AttributeError: no total")
     near = [
         Recalled(kind="failure", item=7, arm=Assignment.SHOWN, score=0.873),
         Recalled(kind="pattern", item=2, arm=Assignment.CONTROL, score=0.5),
     ]
-    desk.database.write(lambda conn: recall_log.add(conn, 1, 1, near, utc_now())).result()
+    context.database.write(lambda conn: recall_log.add(conn, 1, 1, near, utc_now())).result()
     first, second = client.get("/api/task/1/timeline").json["recalls"]
     assert first == {
         "attempt": 1, "kind": "failure", "item": 7, "about": "AttributeError: no total", "arm": "shown",
@@ -99,21 +99,21 @@ def test_lessons_are_shown_with_score_age_and_what_the_attempt_saw(client: Clien
     assert (second["arm"], second["age_days"], second["iteration"]) == ("control", None, None)
 
 
-def test_a_lesson_that_only_the_log_tells_of_is_shown_too(client: Client, desk: AppContext) -> None:
-    lived(desk, BRIEF, [], "AttributeError: no total")
+def test_a_lesson_that_only_the_log_tells_of_is_shown_too(client: Client, context: AppContext) -> None:
+    lived(context, BRIEF, [], "AttributeError: no total")
     (only,) = client.get("/api/task/1/timeline").json["recalls"]
     assert (only["about"], only["arm"]) == ("AttributeError: no total", "shown")
 
 
-def test_a_task_that_nobody_read_has_none_of_it(client: Client, desk: AppContext) -> None:
-    submit(desk, "Write calc.py")
+def test_a_task_that_nobody_read_has_none_of_it(client: Client, context: AppContext) -> None:
+    submit(context, "Write calc.py")
     told = client.get("/api/task/1/timeline").json
     assert (told["recalls"], told["tries"], told["attempts"], told["attempt"]) == ([], [], [], 0)
 
 
-def test_hostile_words_are_printable_and_masked_as_data(client: Client, desk: AppContext) -> None:
+def test_hostile_words_are_printable_and_masked_as_data(client: Client, context: AppContext) -> None:
     brief = Brief(goal=EVIL, constraints=(EVIL,), questions=(Question(text=EVIL, default=EVIL, answer=f"{EVIL}!"),))
-    lived(desk, brief, [{"severity": EVIL, "path": EVIL, "line": EVIL, "message": EVIL, "fix": EVIL}], EVIL)
+    lived(context, brief, [{"severity": EVIL, "path": EVIL, "line": EVIL, "message": EVIL, "fix": EVIL}], EVIL)
     for path in ("timeline", "step/1/0"):
         got = client.get(f"/api/task/1/{path}")
         assert got.status == 200

@@ -95,14 +95,14 @@ def test_metadata_is_taken_as_deep_as_is_said_and_shown_whole(client: Client) ->
 # ---- tasks of a version that took any depth
 
 
-def stored(desk: AppContext, depth: int) -> None:
+def stored(context: AppContext, depth: int) -> None:
     metadata: dict[str, Any] = {"kept": "as it was", "deep": json.loads(deep(depth))}
-    desk.queue.submit(TaskSpec(description="Do it", metadata=metadata)).result()
+    context.queue.submit(TaskSpec(description="Do it", metadata=metadata)).result()
 
 
 @pytest.mark.parametrize("depth", [60, 300, 400])
-def test_a_task_that_an_older_version_took_can_be_read(client: Client, desk: AppContext, depth: int) -> None:
-    stored(desk, depth)
+def test_a_task_that_an_older_version_took_can_be_read(client: Client, context: AppContext, depth: int) -> None:
+    stored(context, depth)
     shown = client.get("/api/task/1")
     assert shown.status == 200
     assert shown.json["metadata"]["kept"] == "as it was"
@@ -111,9 +111,9 @@ def test_a_task_that_an_older_version_took_can_be_read(client: Client, desk: App
         assert client.get(path).status == 200, path
 
 
-def test_it_can_be_worked_on_and_forked(client: Client, desk: AppContext) -> None:
-    stored(desk, 300)
-    work_on(desk)
+def test_it_can_be_worked_on_and_forked(client: Client, context: AppContext) -> None:
+    stored(context, 300)
+    work_on(context)
     assert client.get("/api/task/1").json["status"] == "done"
     forked = client.post("/api/task/1/fork", {"step_no": 0})
     assert forked.status == 201
@@ -121,17 +121,17 @@ def test_it_can_be_worked_on_and_forked(client: Client, desk: AppContext) -> Non
 
 
 def test_what_no_parser_can_read_any_more_ends_its_task_and_no_other(tmp_path: Path) -> None:
-    desk = make_desk(tmp_path)
-    first, second = submit(desk, "a"), submit(desk, "b")
+    context = make_desk(tmp_path)
+    first, second = submit(context, "a"), submit(context, "b")
     text = '{"description": "a", "metadata": ' + deep(20_000) + "}"
-    desk.database.write(
+    context.database.write(
         lambda conn: conn.execute("UPDATE task_specs SET spec = ? WHERE task_id = ?", (text, first))
     ).result()
-    with serving(desk) as client:
+    with serving(context) as client:
         assert client.get(f"/api/task/{first}").status == 200
-        claimed = desk.queue.claim("worker-1").result()
+        claimed = context.queue.claim("worker-1").result()
         assert claimed is not None
         assert claimed.id == second
         ended = client.get(f"/api/task/{first}").json
         assert (ended["status"], "cannot be read" in ended["reason"]) == ("failed", True)
-    desk.database.close()
+    context.database.close()

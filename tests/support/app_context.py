@@ -1,4 +1,4 @@
-"""A desk of real parts in a folder, and a real server in front of it."""
+"""A context of real parts in a folder, and a real server in front of it."""
 
 from __future__ import annotations
 
@@ -128,16 +128,16 @@ def reverted(task_id: int, force: bool, reapply: bool) -> Future[Reverted]:
 
 
 def fill(
-    desk: AppContext, count: int, *, size: int = 10, level: Level = Level.INFO, task_id: int | None = None
+    context: AppContext, count: int, *, size: int = 10, level: Level = Level.INFO, task_id: int | None = None
 ) -> None:
     """Store events, many to a commit."""
 
     def job(conn: object) -> None:
         for _ in range(count):
             event = Event(kind=Kind.MODEL_CALLED, level=level, message="x" * size, task_id=task_id)
-            desk.events.insert(conn, event)  # type: ignore[arg-type]
+            context.events.insert(conn, event)  # type: ignore[arg-type]
 
-    desk.database.write(job).result()
+    context.database.write(job).result()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -182,8 +182,8 @@ class Client:
 
 
 @contextmanager
-def serving(desk: AppContext, listen: Listen | None = None) -> Iterator[Client]:
-    host = Host(desk, listen or Listen(port=0))
+def serving(context: AppContext, listen: Listen | None = None) -> Iterator[Client]:
+    host = Host(context, listen or Listen(port=0))
     host.start()
     try:
         yield Client(host)

@@ -48,11 +48,11 @@ def haunted(folder: Path) -> Iterator[Daemon]:
     """The daemon of such a home, with a report; its model answers what is hostile too."""
     home = folder / f"<b id={ELEMENT}>home"
     (home / "db").mkdir(parents=True)
-    desk = make_desk(folder)
+    context = make_desk(folder)
     try:
-        _written(desk)
+        _written(context)
     finally:
-        desk.database.close()
+        context.database.close()
     (folder / "db.sqlite").rename(home / "db" / "agent_logs.sqlite")
     age(home / "db" / "agent_logs.sqlite", days=1)  # a report leaves out the minute that is not over yet
     (home / "config.yaml").write_text(json.dumps({"git_author_name": AUTHOR}))
@@ -71,23 +71,23 @@ def _answer(_phase: str, _messages: list[dict[str, str]]) -> str:
     return EVIL
 
 
-def _written(desk: AppContext) -> None:
+def _written(context: AppContext) -> None:
     files = {"test_calc.py": f"# {EVIL}\nfrom calc import add\n", FILE: f"EVIL = {EVIL!r}\n"}
     for passes in (True, False):
-        submit(desk, f"{EVIL} {passes}", tests=files)
-        work_on(desk, passes=passes, said=EVIL, reply=f"# {EVIL}\n")
-    submit(desk, f"Ask {EVIL}")
+        submit(context, f"{EVIL} {passes}", tests=files)
+        work_on(context, passes=passes, said=EVIL, reply=f"# {EVIL}\n")
+    submit(context, f"Ask {EVIL}")
     asked = Ask(kind=AskKind.QUESTION, subject=EVIL, question=EVIL, default=EVIL)
-    wait_for(desk.queue, package("evil", EVIL), asked)
-    StateStore(desk.database).record_commit(
+    wait_for(context.queue, package("evil", EVIL), asked)
+    StateStore(context.database).record_commit(
         Commit(
             task_id=1, attempt=1, repo=f"/<b id={ELEMENT}>", branch=f"agent/1-{EVIL}", commit="3f2a9c1d" * 5,
             base="0" * 40, subject=EVIL, label=EVIL, model=MODEL,
         )
     ).result()  # fmt: skip
     for level in Level:
-        desk.events.emit(Event(kind=Kind.MODEL_CALLED, level=level, message=EVIL, task_id=1, data={"model": EVIL}))
-    desk.queue.pause(EVIL[:500]).result()
+        context.events.emit(Event(kind=Kind.MODEL_CALLED, level=level, message=EVIL, task_id=1, data={"model": EVIL}))
+    context.queue.pause(EVIL[:500]).result()
 
 
 def _lessons() -> list[dict[str, str]]:

@@ -69,7 +69,7 @@ class Home:
         )
         return CliResult(code=done.returncode, out=done.stdout, err=done.stderr)
 
-    def desk(self) -> AppContext:
+    def context(self) -> AppContext:
         """The daemon's parts on this home's database; close its database at the end."""
         database = Database(load_settings(home=self.path).db_path)
         events = EventLog(database)
@@ -106,14 +106,14 @@ class Home:
     @contextmanager
     def daemon(self, **listen: Any) -> Iterator[AppContext]:
         """A server on this home's database, with lock and port file as the daemon has them, but no workers."""
-        settings, desk = load_settings(home=self.path), self.desk()
+        settings, context = load_settings(home=self.path), self.context()
         with InstanceLock(settings.lock_file):
-            host = Host(desk, Listen(**{"port": 0, **listen}))
+            host = Host(context, Listen(**{"port": 0, **listen}))
             host.start()
             settings.port_file.write_text(str(host.port))
             try:
-                yield desk
+                yield context
             finally:
                 host.stop()
                 settings.port_file.unlink()
-                desk.database.close()
+                context.database.close()

@@ -15,11 +15,11 @@ _EVIDENCE = Evidence(tree="", sandbox="", label=Label.TESTS_PASSED)
 
 
 def learn(
-    desk: AppContext, description: str, error: str, advice: str, *, language: str = "python", repo: str | None = None
+    context: AppContext, description: str, error: str, advice: str, *, language: str = "python", repo: str | None = None
 ) -> int:  # fmt: skip
     """A task that failed with an error (`Kind: message`) and was mended as the advice says; gives its id."""
     spec = parse_spec({"description": description, "language": language, "repo": repo})
-    task_id = desk.queue.submit(spec).result().task_id
+    task_id = context.queue.submit(spec).result().task_id
     kind, _, message = error.partition(": ")
     failure = Failure(id="t.py::test_total", kind=kind, message=message, frame="shop.py:3 in total")
     failed = Verdict(passed=False, reason="1 failed", evidence=_EVIDENCE, failures=(failure,))
@@ -27,7 +27,7 @@ def learn(
     work = AttemptState(
         phase=Phase.REFLECTING, base="", change={"shop.py": "total = sum(x)\n"}, verdict=failed, tries=tries
     )  # fmt: skip
-    asyncio.run(desk.memory().remember(work, task_id, description))
+    asyncio.run(context.memory().remember(work, task_id, description))
     passing = replace(work, change={"shop.py": "total = sum(map(int, x))\n"}, verdict=None)
-    asyncio.run(desk.memory().conclude(passing, task_id, solved=True))
+    asyncio.run(context.memory().conclude(passing, task_id, solved=True))
     return task_id

@@ -68,7 +68,7 @@ def settings_served(home: Path, config: str | None = None, listen: Listen | None
     home.mkdir(exist_ok=True)
     if config is not None:
         (home / "config.yaml").write_text(config)
-    loop, events, desk = asyncio.new_event_loop(), list[Event](), make_desk(home)
+    loop, events, context = asyncio.new_event_loop(), list[Event](), make_desk(home)
     thread = threading.Thread(target=loop.run_forever)
     thread.start()
     settings = load_settings(home=home)
@@ -82,13 +82,13 @@ def settings_served(home: Path, config: str | None = None, listen: Listen | None
 
     try:
         made = asyncio.run_coroutine_threadsafe(port(), loop).result(10)
-        with serving(replace(desk, settings=made, reload=made.reload), listen) as client:
+        with serving(replace(context, settings=made, reload=made.reload), listen) as client:
             yield SettingsRig(home=home, live=live, client=client, events=events)
     finally:
         loop.call_soon_threadsafe(loop.stop)
         thread.join(10)
         loop.close()
-        desk.database.close()
+        context.database.close()
 
 
 def _learn(mask: Masker) -> Callable[[Settings], Callable[[], None]]:

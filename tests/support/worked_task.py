@@ -49,13 +49,13 @@ def held(said: str = "") -> dict[str, object]:
     }  # fmt: skip
 
 
-def submit(desk: AppContext, description: str, **fields: object) -> int:
-    return desk.queue.submit(parse_spec({"description": description, **fields})).result().task_id
+def submit(context: AppContext, description: str, **fields: object) -> int:
+    return context.queue.submit(parse_spec({"description": description, **fields})).result().task_id
 
 
-def work_on(desk: AppContext, *, passes: bool = True, reply: str = RIGHT, said: str = "") -> Task:
+def work_on(context: AppContext, *, passes: bool = True, reply: str = RIGHT, said: str = "") -> Task:
     """Claim the next task, write what two tries leave behind, and end it; `said` is added to every text."""
-    task = desk.queue.claim("worker-1").result()
+    task = context.queue.claim("worker-1").result()
     assert task is not None
     work = AttemptState(phase=Phase.PLANNING, base="c0ffee" * 6, attempt=task.attempt)
     script = [
@@ -71,19 +71,19 @@ def work_on(desk: AppContext, *, passes: bool = True, reply: str = RIGHT, said: 
         change = {"calc.py": code} if code else work.change
         work = replace(work, phase=phase, step_no=number, iteration=iteration, change=change, verdict=judged)
         if phase is not Phase.TESTING:
-            _ask(desk, task, work, reply if code else f"Thinking about {note}")
+            _ask(context, task, work, reply if code else f"Thinking about {note}")
         done = replace(work, step_no=number + 1)
         step = Step(phase=phase, outcome=outcome, state=done, note=note + said, data={"prompts": [held(said)]})
-        desk.steps.save_step(task.id, task.attempt, task.fence, step, started_at=utc_now(), duration_s=1.25).result()
+        context.steps.save_step(task.id, task.attempt, task.fence, step, started_at=utc_now(), duration_s=1.25).result()
     ending, reason = (Ending.COMMITTED, "") if passes else (Ending.STUCK, "the same test failed three times")
     spent = Spent(model_calls=4, tokens_in=4800, tokens_out=920, model_s=6.2, suite_s=0.8)
-    return desk.queue.finish(
+    return context.queue.finish(
         task.id, task.fence, ending, reason=reason + said, commit="3f2a9c1d" * 5 if passes else None,
         branch=f"agent/{task.id}-calc" if passes else None, iterations=2, spent=spent,
     ).result()  # fmt: skip
 
 
-def _ask(desk: AppContext, task: Task, work: AttemptState, text: str) -> None:
+def _ask(context: AppContext, task: Task, work: AttemptState, text: str) -> None:
     request = ModelRequest(
         phase=work.phase,
         messages=(Message(role="system", text=f"Phase: {work.phase}\nYou write Python."),
@@ -93,18 +93,18 @@ def _ask(desk: AppContext, task: Task, work: AttemptState, text: str) -> None:
     completion = Completion(
         text=text, backend="ollama", model="qwen2.5-coder:7b", tokens_in=1200, tokens_out=230, latency_s=1.55
     )
-    desk.steps.save_reply(request, completion).result()
+    context.steps.save_reply(request, completion).result()
 
 
-def claimed(desk: AppContext) -> Task:
+def claimed(context: AppContext) -> Task:
     """Claim the next task."""
-    task = desk.queue.claim("worker-1").result()
+    task = context.queue.claim("worker-1").result()
     assert task is not None
     return task
 
 
 def save(
-    desk: AppContext,
+    context: AppContext,
     task: Task,
     work: AttemptState,
     phase: Phase = Phase.CODING,
@@ -113,4 +113,4 @@ def save(
 ) -> None:
     """Store a step that ended with this case file."""
     step = Step(phase=phase, outcome=outcome, state=work, note="note", data=data)
-    desk.steps.save_step(task.id, task.attempt, task.fence, step, started_at=utc_now(), duration_s=0.5).result()
+    context.steps.save_step(task.id, task.attempt, task.fence, step, started_at=utc_now(), duration_s=0.5).result()

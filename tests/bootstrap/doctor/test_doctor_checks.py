@@ -204,8 +204,8 @@ def test_size_and_backups(used: Home) -> None:
 
 def test_a_daemon_that_answers_tells_what_holds_it(home: Home) -> None:
     home.path.mkdir()
-    with home.daemon() as desk:
-        desk.queue.add_pause(PauseSource.OWNER, "holiday").result()
+    with home.daemon() as context:
+        context.queue.add_pause(PauseSource.OWNER, "holiday").result()
         found = list(running.check_daemon(check_context(home.path)))
     assert not graves(found)
     assert f"process {os.getpid()}" in look(found, "daemon").text

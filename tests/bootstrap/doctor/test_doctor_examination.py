@@ -85,10 +85,10 @@ def test_with_everything_broken_there_is_an_answer_and_nothing_is_touched(home: 
 
 
 def test_a_running_daemon_is_looked_at_and_not_disturbed(home: Home) -> None:
-    with home.daemon() as desk:
-        newest = desk.events.newest_id()
+    with home.daemon() as context:
+        newest = context.events.newest_id()
         said = home.run("--doctor")
-        assert desk.events.newest_id() == newest
+        assert context.events.newest_id() == newest
     lines = said.out.splitlines()
     assert lines[0].split() == ["SECTION", "FOUND", "WHAT", "TEXT"]
     assert any(line.startswith("daemon") and "holds the lock" in line for line in lines)
