@@ -1,6 +1,6 @@
 """The SQL of lessons as their owner looks at them: lists by state, place and text, one whole, and where it was near.
 
-A list is read from one covering index for each table (`db.schema_lessons`): beside the columns it needs lie code and
+A list is read from one covering index for each table (`db.schema`): beside the columns it needs lie code and
 fixes, which take many pages each. Only a search for words reads the rows themselves.
 """
 

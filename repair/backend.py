@@ -348,7 +348,7 @@ def coding_text(finding: Finding, changed: Change) -> str:
 
 
 def reflection_text(finding: Finding, material: Material) -> str:
-    """The reflection that `agent.diagnosis` reads."""
+    """The reflection that `agent.reflecting` reads."""
     verdict = material.state.verdict
     kind = verdict.failures[0].kind if verdict and verdict.failures else "failing tests"
     said = {

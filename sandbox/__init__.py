@@ -54,7 +54,7 @@ async def choose(
         scratch: a folder for jobs that have no file system of their own.
         docker_host: the engine's address; the usual places when empty.
         docker_image: an image of the owner's; one is made from this machine when empty.
-        nice: how many levels jobs stand back for other work (`sandbox.priority`).
+        nice: how many levels jobs stand back for other work (`sandbox.launcher`).
 
     Raises:
         KeyError: there is no sandbox of that name.

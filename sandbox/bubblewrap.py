@@ -68,7 +68,7 @@ class BubblewrapSandbox(Isolation):
 
     Args:
         hierarchy: where control groups are made; None leaves limits to each process alone, which is weaker.
-        nice: how many levels jobs stand back (`sandbox.priority`).
+        nice: how many levels jobs stand back (`sandbox.launcher`).
 
     Raises:
         SandboxError: a program is missing, or there is no system-call filter for this machine.

@@ -229,7 +229,7 @@ def find(proc: Path = Path("/proc/self"), *, nice: int = 0) -> Hierarchy:
 
     Args:
         proc: what the kernel tells about this process.
-        nice: how many levels all jobs together stand back (`sandbox.priority`).
+        nice: how many levels all jobs together stand back (`sandbox.launcher`).
 
     Raises:
         CgroupError: there is none that this process may use; says why for each version.

@@ -46,7 +46,7 @@ class DockerSandbox:
         engine: makes them.
         image: gives the image's name; called again when the image has gone.
         python: the words that start the image's interpreter.
-        nice: how many levels jobs stand back (`sandbox.priority`).
+        nice: how many levels jobs stand back (`sandbox.launcher`).
 
     Raises:
         SandboxError: there is no image, or no system-call filter for this machine.

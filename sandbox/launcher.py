@@ -59,7 +59,7 @@ def prefix(limits: SandboxLimits, join_files: Sequence[Path], *, address_space: 
         limits: of the job.
         join_files: control files to enter the job's group.
         address_space: bound the memory of each process too, where no group bounds that of all.
-        nice: how many levels it stands back (`sandbox.priority`).
+        nice: how many levels it stands back (`sandbox.launcher`).
     """
     enter = "".join(f"echo $$ > '{file}' && " for file in join_files)
     group = ["/bin/sh", "-c", f'{enter}exec "$@"', "sh"] if join_files else []

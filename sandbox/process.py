@@ -35,7 +35,7 @@ class ProcessSandbox:
 
     Args:
         scratch: an existing folder for temporary folders, which the jobs' user can enter.
-        nice: how many levels jobs stand back (`sandbox.priority`).
+        nice: how many levels jobs stand back (`sandbox.launcher`).
     """
 
     scratch: Path
