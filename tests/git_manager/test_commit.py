@@ -116,7 +116,7 @@ def test_a_file_may_become_a_folder_and_back_when_the_change_says_so(bench: Benc
 
 def test_text_that_is_no_text_is_refused(bench: Bench, repo: Path) -> None:
     where = bench.git.open(str(repo), None, 7, "x")
-    with pytest.raises(GitError, match=r"a\.py: holds a character that is no text"):
+    with pytest.raises(GitError, match=r"a\.py: holds half of a surrogate pair, which is no text"):
         bench.git.commit(where, where.base, {"a.py": "\ud800"}, message())
 
 
