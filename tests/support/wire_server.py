@@ -221,7 +221,11 @@ class WireServer:
             stop.set()
         listening.set()
         await stop.wait()
+        for connection in runner.server.connections if runner.server else ():
+            if connection.transport:
+                connection.transport.abort()  # a reply that nobody reads would keep its socket open beyond the loop
         await runner.cleanup()
+        await asyncio.sleep(0)
 
     async def _route(self, request: web.Request) -> web.StreamResponse:
         chats = {"/v1/chat/completions": "openai", "/v1/messages": "anthropic", "/api/chat": "ollama"}
