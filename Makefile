@@ -9,16 +9,19 @@ run: setup
 	@exec $(VENV) main.py
 
 # `make test` runs all quick tests and a share of the long ones, drawn by the commit (`tests/support/tiers.py`);
-# `make test-all` runs everything. Many tests wait for what they started, so there is one process more than there are
-# cores. Files are taken in the order of their folders, so that the few long ones do not come last.
-PYTEST := $(VENV) -m pytest -q -n $$(( $$(nproc) + 1 )) --dist loadfile --no-loadscope-reorder
+# `make test-all` runs everything. Files are taken in the order of their folders, so that the few long ones do not come
+# last. What fails beside other tests is shown, and run once more alone before it counts: a browser or a daemon that gets
+# no processor for a minute is no fault of the program.
+PYTEST := $(VENV) -m pytest -q
+BESIDE := -n $$(nproc) --dist loadfile --no-loadscope-reorder
+AGAIN := --last-failed --last-failed-no-failures none
 
 test: setup-dev lint
-	@$(PYTEST)
+	@$(PYTEST) $(BESIDE) || $(PYTEST) $(AGAIN)
 
 test-all: lint
 	@$(PYTHON) scripts/setup.py --dev --engine
-	@NIGHTSHIFT_TESTS=all $(PYTEST)
+	@export NIGHTSHIFT_TESTS=all; $(PYTEST) $(BESIDE) || $(PYTEST) $(AGAIN)
 
 lint: setup-dev
 	@$(VENV) -m ruff check .
