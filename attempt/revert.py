@@ -29,8 +29,7 @@ from core.isolation import RunLimits
 from core.ports import Suite
 from core.revisions import Commit, LogLine, Workspace
 from core.tasks import Language, Limits
-from core.text import decode
-from core.tree import Tree
+from core.tree import Tree, read_text
 from core.undo import Reverted, revert_message
 from core.verdicts import Result, SuiteJob, Verdict
 from db.commit_ledger import CommitLedger, Pending
@@ -312,7 +311,7 @@ class RevertJudge:
         job = SuiteJob(
             base=tree,
             change={},
-            given={path: _text(tree, path) for path in paths if path in there},
+            given={path: read_text(tree, path) for path in paths if path in there},
             language=language,
             packages=self.packages,
             whole_tree=trees.whole_tree,
@@ -331,10 +330,6 @@ def _batches(paths: Collection[str]) -> Iterator[tuple[Language, list[str]]]:
 def _faults(verdict: Verdict) -> frozenset[str]:
     """The tests that fail; where none does and the run still proved nothing, the reason."""
     return frozenset() if verdict.passed else verdict.failing or frozenset({verdict.reason})
-
-
-def _text(tree: Tree, path: str) -> str:
-    return decode(tree.read(path))
 
 
 # --- what the owner is told

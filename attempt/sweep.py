@@ -18,8 +18,7 @@ from core.errors import NightshiftError
 from core.events import Emitter, Kind, Level, RegressionData
 from core.paths import is_test_path
 from core.revisions import LogLine
-from core.text import decode
-from core.tree import Tree
+from core.tree import Tree, read_text
 from core.verdicts import SuiteJob
 
 BRANCH = "main"
@@ -85,7 +84,7 @@ class Sweep:
         for start in range(0, len(paths), BATCH):
             if only is None and not self._idle():
                 return None
-            texts = {path: decode(tree.read(path)) for path in paths[start : start + BATCH]}
+            texts = {path: read_text(tree, path) for path in paths[start : start + BATCH]}
             job = SuiteJob(base=tree, change={}, given=texts, packages=known(self._services.state))
             verdict = await self._services.suite.judge(job)
             failing += sorted({test.partition("::")[0] for test in verdict.failing} & texts.keys())
@@ -95,7 +94,9 @@ class Sweep:
         names = (path for path in tree.entries() if path.endswith(".py") and not path.endswith("conftest.py"))
         tests = [path for path in names if is_test_path(path)]
         return [
-            path for path in tests if not closure(tree, {}, {path: _text(tree, path)}, self._services.imports).complete
+            path
+            for path in tests
+            if not closure(tree, {}, {path: read_text(tree, path)}, self._services.imports).complete
         ]
 
     async def _blame(self, failing: Sequence[str], tip: str, good: str | None) -> None:
@@ -116,7 +117,3 @@ class Sweep:
     @property
     def _events(self) -> Emitter:
         return Emitter(self._services.events.emit)
-
-
-def _text(tree: Tree, path: str) -> str:
-    return decode(tree.read(path))

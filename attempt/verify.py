@@ -22,8 +22,7 @@ from core.isolation import RUN_LIMITS, RunLimits
 from core.ports import Suite
 from core.revisions import CommitFacts
 from core.tasks import Files
-from core.text import decode
-from core.tree import Tree
+from core.tree import Tree, read_text
 from core.undo import undoes
 from core.verdicts import Evidence, Label, Result, SuiteJob, Verdict
 from git_manager import GitManager
@@ -227,10 +226,10 @@ def plan_rerun(note: Note, tree: Tree, base: Tree) -> Rerun:
     start = _start(note, tree)
     job = SuiteJob(
         base=base,
-        change={path: _text(tree, path) if path in present else None for path in sorted(changes)},
-        given={path: _text(tree, path) for path in note.tests if path in present},
+        change={path: read_text(tree, path) if path in present else None for path in sorted(changes)},
+        given={path: read_text(tree, path) for path in note.tests if path in present},
         held=note.held,
-        own={path: _text(tree, path) for path in note.own_tests if path in present},
+        own={path: read_text(tree, path) for path in note.own_tests if path in present},
         own_proven=len(start) < len(note.start),
         start=start,
         regression=tuple(path for path, role in note.evidence.suites.items() if role == "regression"),
@@ -341,7 +340,7 @@ def _dropped(then: Evidence, now: Evidence) -> Check:
 
 def _start(note: Note, tree: Tree) -> Files:
     """Those of the files given with the task whose text the commit still holds."""
-    held = {path: _text(tree, path) for path in note.start if path in tree.entries()}
+    held = {path: read_text(tree, path) for path in note.start if path in tree.entries()}
     return {path: text for path, text in held.items() if digests({path: text})[path] == note.start[path]}
 
 
@@ -350,10 +349,6 @@ def _bounded(noted: NotedLimits) -> RunLimits | None:
     said = {each.name: getattr(noted, each.name) for each in fields(noted)}
     kept = {name: min(value, getattr(MOST, name)) for name, value in said.items() if value is not None and value > 0}
     return replace(RUN_LIMITS, **kept) if kept else None
-
-
-def _text(tree: Tree, path: str) -> str:
-    return decode(tree.read(path))
 
 
 # --- single checks, and the judgement that follows from them

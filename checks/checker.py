@@ -21,7 +21,7 @@ from core.change_checks import Ask, AskKind, ChangeCheckJob, ChangeCheckReport, 
 from core.change_checks import Finding as Reported
 from core.masking import printable
 from core.paths import is_test_path
-from core.text import decode
+from core.tree import read_text
 
 _TEST_FOLDERS = frozenset({"tests", "test", "__tests__", "testing"})
 _MOST = 200
@@ -142,7 +142,7 @@ class StaticChecker:
         for path in job.change:
             text = job.spec.files.get(path)
             if text is None and path in entries:
-                text = decode(job.tree.read(path))
+                text = read_text(job.tree, path)
             found.update(one.key for one in self._scan(path, text or ""))
         return found
 

@@ -33,6 +33,15 @@ class Tree(Protocol):
         ...
 
 
+def read_text(tree: Tree, path: str) -> str:
+    """The text of a file, as `core.text` reads its bytes.
+
+    Raises:
+        KeyError: there is no such file.
+    """
+    return decode(tree.read(path))
+
+
 def text_of(tree: Tree, path: str) -> str | None:
-    """The text of a file, as `core.text` reads its bytes; None where there is no such file."""
-    return decode(tree.read(path)) if path in tree.entries() else None
+    """The text of a file; None where there is no such file."""
+    return read_text(tree, path) if path in tree.entries() else None

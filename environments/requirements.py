@@ -10,7 +10,7 @@ from core import javascript
 from core.change_checks import ChangeCheckJob
 from core.paths import is_test_path
 from core.tasks import Language
-from core.text import decode
+from core.tree import read_text
 from environments import distributions
 from environments.distributions import Requirement
 from environments.missing_modules import Imported, ImportMemory, MissingModule, MissingModuleFinder, imports, names_of
@@ -126,7 +126,7 @@ class PackageSurvey:
         return self._over[path] if path in self._over else self._base_text(path) if path in self._entries else None
 
     def _base_text(self, path: str) -> str:
-        return decode(self._job.tree.read(path))
+        return read_text(self._job.tree, path)
 
     def _is_vendored(self, package: str) -> bool:
         return any(f"node_modules/{package}/" in path for path in self._paths)
