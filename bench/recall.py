@@ -40,7 +40,8 @@ from bench.strangers import strangers
 from db.database import Database
 from db.sqlite import Connection
 from memory.embedders import MAKERS, Embedder, Endpoints, HashedEmbedder, Loadable
-from memory.embedders.local import MODEL, BlendedEmbedder, SentenceTransformerEmbedder, packaged_model
+from memory.embedders.local import BlendedEmbedder
+from memory.embedders.transformer import MODEL, Provisioning, SentenceTransformerEmbedder, packaged_model
 from memory.signature import signature
 from memory.vector_index import ExactIndex, SignBitIndex, SqliteVecIndex, load_extension
 from tests.support.wire_server import WireServer
@@ -62,7 +63,7 @@ class Remembering:
 
     def __init__(self, model: Loadable) -> None:
         self.model = model
-        self.load = model.load
+        self.load, self.close = model.load, model.close
         self._known: dict[str, Vectors] = {}
 
     name = property(lambda self: str(self.model.name))
@@ -107,6 +108,7 @@ def served(names: Sequence[str]) -> Iterator[Endpoints]:
     behind.load()
     with WireServer(models=["all-minilm"], embed=lambda texts: behind.embed(list(texts)).tolist()) as server:
         yield Endpoints(ollama_base_url=server.ollama_base_url, openai_base_url=server.openai_base_url)
+    behind.close()
 
 
 def embedded(embedder: Embedder, count: int, cache: Path) -> Vectors:
@@ -246,7 +248,7 @@ def main() -> None:
     found = list(pairs())
     with tempfile.TemporaryDirectory(prefix="recall-") as folder, served(given.embedders) as endpoints:
         for name in given.embedders:
-            model = MAKERS[name](None, endpoints)
+            model = MAKERS[name](None, endpoints, Provisioning())
             embedder = BlendedEmbedder(Remembering(model)) if model else HashedEmbedder()
             if model:
                 model.load()

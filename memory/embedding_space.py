@@ -154,6 +154,8 @@ class EmbeddingSpaces:
         self._closing.set()
         if self.loader is not None:
             self.loader.join(PATIENCE_S)
+        if self._choice.better is not None:
+            self._choice.better.close()
 
     def nearest(self, texts: Mapping[LessonKind, str], limit: int) -> list[Near]:
         """The nearest memories of each kind to its text, by the best embedder that answers."""

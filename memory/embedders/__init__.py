@@ -5,13 +5,13 @@
 
 from __future__ import annotations
 
-import importlib.util
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
 from memory.embedders.base import Embedder, EmbedderMissing, Loadable
-from memory.embedders.local import MODEL, BlendedEmbedder, HashedEmbedder, SentenceTransformerEmbedder, packaged_model
+from memory.embedders.local import BlendedEmbedder, HashedEmbedder
 from memory.embedders.remote import OLLAMA_MODEL, OPENAI_MODEL, OllamaEmbedder, OpenAIEmbedder
+from memory.embedders.transformer import MODEL, Provisioning, SentenceTransformerEmbedder, packaged_model
 
 __all__ = [
     "MAKERS",
@@ -21,6 +21,7 @@ __all__ = [
     "Endpoints",
     "HashedEmbedder",
     "Loadable",
+    "Provisioning",
     "SentenceTransformerEmbedder",
     "choose",
     "packaged_model",
@@ -45,25 +46,23 @@ class Choice:
     why: str
 
 
-Maker = Callable[[str | None, Endpoints], Loadable | None]
+Maker = Callable[[str | None, Endpoints, Provisioning], Loadable | None]
 """Makes an embedder, given its model's name; None means that hashing is all there is."""
 
 
-def _none(model: str | None, endpoints: Endpoints) -> None:  # noqa: ARG001  every maker is given them
+def _none(model: str | None, endpoints: Endpoints, provisioning: Provisioning) -> None:  # noqa: ARG001  all are given it
     return None
 
 
-def _sentence(model: str | None, endpoints: Endpoints) -> Loadable | None:  # noqa: ARG001  as above
-    if importlib.util.find_spec("sentence_transformers") is None:
-        return None
-    return SentenceTransformerEmbedder(model or packaged_model() or MODEL)
+def _sentence(model: str | None, endpoints: Endpoints, provisioning: Provisioning) -> Loadable:  # noqa: ARG001  as above
+    return SentenceTransformerEmbedder(model or packaged_model() or MODEL, provisioning=provisioning)
 
 
-def _ollama(model: str | None, endpoints: Endpoints) -> Loadable:
+def _ollama(model: str | None, endpoints: Endpoints, provisioning: Provisioning) -> Loadable:  # noqa: ARG001  as above
     return OllamaEmbedder(model=model or OLLAMA_MODEL, base_url=endpoints.ollama_base_url)
 
 
-def _openai(model: str | None, endpoints: Endpoints) -> Loadable:
+def _openai(model: str | None, endpoints: Endpoints, provisioning: Provisioning) -> Loadable:  # noqa: ARG001  as above
     return OpenAIEmbedder(
         model=model or OPENAI_MODEL, base_url=endpoints.openai_base_url, api_key=endpoints.openai_api_key
     )
@@ -79,25 +78,25 @@ MAKERS: Mapping[str, Maker] = {
 }
 
 
-def choose(name: str, model: str | None = None, endpoints: Endpoints | None = None) -> Choice:
-    """Pick the embedders by the setting's name; heavy packages are looked for, not imported.
+def choose(
+    name: str, model: str | None = None, endpoints: Endpoints | None = None, provisioning: Provisioning | None = None
+) -> Choice:
+    """Pick the embedders by the setting's name; nothing is loaded.
 
     Args:
         name: one of `MAKERS`.
         model: the model's name there; for a sentence-transformer a folder, or its name in the Hugging Face cache.
         endpoints: where models answer.
+        provisioning: how packages and models come to this machine.
 
     Raises:
         ValueError: the name is none of these.
     """
     if name not in MAKERS:
         raise ValueError(f"there is no embedder {name!r}; known are {', '.join(MAKERS)}")
-    hashed, found = HashedEmbedder(), MAKERS[name](model, endpoints or Endpoints())
-    better = BlendedEmbedder(found) if found else None
-    if better is not None:
-        why = f"hashed n-grams until {better.name} is loaded, when first needed"
-    elif name == "hashed":
-        why = "hashed n-grams, as the settings say"
-    else:
-        why = "hashed n-grams; sentence-transformers is not installed"
-    return Choice(ready=hashed, better=better, why=why)
+    hashed = HashedEmbedder()
+    found = MAKERS[name](model, endpoints or Endpoints(), provisioning or Provisioning())
+    if found is None:
+        return Choice(ready=hashed, better=None, why="hashed n-grams, as the settings say")
+    better = BlendedEmbedder(found)
+    return Choice(ready=hashed, better=better, why=f"hashed n-grams until {better.name} is loaded, when first needed")

@@ -60,6 +60,10 @@ class Loadable(Embedder, Protocol):
         """
         ...
 
+    def close(self) -> None:
+        """Give back what it holds. May be called twice; an embedder may be used again after it."""
+        ...
+
 
 STRANGERS = (
     "KeyError: <value> in load_settings",

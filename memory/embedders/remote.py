@@ -86,6 +86,9 @@ class RemoteEmbedder(ABC):
         self._dims = int(rows.shape[1])
         self._floor = floor_of(self.embed)
 
+    def close(self) -> None:  # noqa: B027  nothing is held
+        """See `Loadable.close`; the vendor's package closes connections that rest."""
+
     def embed(self, texts: Sequence[str]) -> Vectors:
         """One row for each text, float32, shape (len(texts), dims). Call `load` first."""
         import numpy as np  # noqa: PLC0415  not needed by a daemon that remembers nothing yet

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from core.events import Kind
-from memory.embedders import MAKERS, Choice, EmbedderMissing, Endpoints, HashedEmbedder, Loadable, choose
+from memory.embedders import MAKERS, Choice, EmbedderMissing, Endpoints, HashedEmbedder, Loadable, Provisioning, choose
 from memory.embedders.base import STRANGERS
 from memory.embedders.local import BlendedEmbedder
 from memory.embedders.remote import Limits, OllamaEmbedder, OpenAIEmbedder
@@ -70,7 +70,7 @@ def test_the_name_says_the_model_and_the_length_so_that_spaces_do_not_meet(serve
     embedder = remote(server)
     embedder.load()
     assert embedder.name == f"{remote.__name__}:tiny-embed:64"
-    assert len({maker(None, Endpoints()).name for maker in (MAKERS["ollama"], MAKERS["openai"])}) == 2  # type: ignore[union-attr]
+    assert len({maker(None, Endpoints(), Provisioning()).name for maker in (MAKERS["ollama"], MAKERS["openai"])}) == 2  # type: ignore[union-attr]
 
 
 def test_the_floor_is_measured_so_that_strangers_stay_below_it(server: WireServer, remote: Make) -> None:

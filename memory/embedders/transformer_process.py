@@ -1,0 +1,77 @@
+"""The program that makes vectors with a sentence-transformer; `transformer.py` starts it and speaks with it.
+
+Standard input has requests, each a length (4 bytes, big-endian) and a JSON list of texts. Standard output answers each
+with a length, a JSON head (`{"rows": n, "dims": d}`), and the vectors as float32; the first head, without vectors, says
+that the model is loaded, or with `error` why not. The program ends with its input, so it outlives nobody.
+
+It is run as a file of its own, isolated (`-I`), and imports nothing of Nightshift.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import struct
+import sys
+from collections.abc import Mapping
+from typing import IO, TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from sentence_transformers import SentenceTransformer
+
+BATCH = 32
+NICE = 10
+
+
+def main(source: str, *, fetch: bool) -> None:
+    """Load the model and serve."""
+    out = os.fdopen(os.dup(1), "wb")
+    os.dup2(2, 1)  # whatever a library prints is no answer
+    os.nice(NICE)
+    try:
+        model = load(source, fetch=fetch)
+    except ImportError as error:
+        answer(out, {"error": f"sentence-transformers cannot be imported ({error})"})
+        return
+    except (OSError, ValueError, RuntimeError) as error:
+        answer(out, {"missing": (str(error).splitlines() or [type(error).__name__])[0][:200]})
+        return
+    answer(out, {"rows": 0, "dims": model.get_sentence_embedding_dimension()})
+    while texts := question():
+        rows = model.encode(texts, batch_size=BATCH, normalize_embeddings=True, show_progress_bar=False)
+        answer(out, {"rows": rows.shape[0], "dims": rows.shape[1]}, rows.astype("float32").tobytes())
+
+
+def load(source: str, *, fetch: bool) -> SentenceTransformer:
+    """Read the model from this machine; where it is not here and may be fetched, from its hub."""
+    import torch  # noqa: PLC0415  its absence is an answer
+    from sentence_transformers import SentenceTransformer  # noqa: PLC0415  as above
+    from transformers.utils.logging import disable_progress_bar  # noqa: PLC0415  as above
+
+    disable_progress_bar()  # type: ignore[no-untyped-call]  # the package types little
+    torch.set_num_threads(1)  # the workers need the cores; one thread embeds a text in ten milliseconds
+    try:
+        return SentenceTransformer(source, device="cpu", local_files_only=True)
+    except (OSError, ValueError, RuntimeError):
+        if not fetch:
+            raise
+    return SentenceTransformer(source, device="cpu")
+
+
+def question() -> list[str] | None:
+    """The next texts, or None at the end of the input."""
+    head = sys.stdin.buffer.read(4)
+    return json.loads(sys.stdin.buffer.read(struct.unpack(">I", head)[0])) if len(head) == 4 else None
+
+
+def answer(out: IO[bytes], head: Mapping[str, object], vectors: bytes = b"") -> None:
+    """Write an answer; nobody may be there to read it."""
+    text = json.dumps(head).encode()
+    with contextlib.suppress(BrokenPipeError):
+        out.write(struct.pack(">I", len(text)) + text + vectors)
+        out.flush()
+
+
+if __name__ == "__main__":
+    main(sys.argv[1], fetch=sys.argv[2] == "fetch")
