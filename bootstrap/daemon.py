@@ -27,13 +27,14 @@ from bootstrap.settings_service import settings_port
 from bootstrap.store import StoreServices, notices, open_store, watch_database
 from bootstrap.terminal import startup_message, status_line
 from bootstrap.web import Actions, entrance, open_web
-from config import VERSION, Settings, service_manager
+from config import Settings, service_manager
 from core.clock import Clocks
 from core.errors import ConfigError, UnknownWorker
 from core.events import Event, Kind, Level
 from core.queueing import PauseState
 from core.states import DaemonState
 from core.status import DaemonStatus, Restart
+from core.version import VERSION
 from intake.inbox import watch
 from intake.watcher import Watcher
 from maintenance.health import Vitals

@@ -25,6 +25,7 @@ from client.output import Color
 from core.errors import NightshiftError
 from core.events import Level
 from core.tasks import Kind, Language
+from core.version import VERSION
 
 PROGRAM = "cli.py"
 F = TypeVar("F", bound=Callable[..., Any])
@@ -352,8 +353,6 @@ def _print_completion(described: click.Command, shell: str) -> None:
 
 
 def _print_version(ctx: click.Context) -> None:
-    from config import VERSION  # noqa: PLC0415  # as above
-
     click.echo(f"Nightshift {VERSION}")
     ctx.exit()
 

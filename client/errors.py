@@ -19,9 +19,9 @@ from core.errors import (
     NotReverted,
     UnknownCommit,
     UnknownTask,
+    UnusableFile,
 )
 from core.masking import printable
-from intake.marked_yaml import BrokenFile
 
 
 class DaemonGone(NightshiftError):
@@ -53,7 +53,7 @@ class Exit(IntEnum):
 
 
 CODES: tuple[tuple[tuple[type[NightshiftError], ...], Exit], ...] = (
-    ((InvalidTask, ConfigError, BrokenFile, NotLessons), Exit.USAGE),
+    ((InvalidTask, ConfigError, NotLessons, UnusableFile), Exit.USAGE),
     ((DaemonGone,), Exit.DAEMON_DOWN),
     ((NotFound, UnknownTask, UnknownCommit, NoEvidence), Exit.NOT_FOUND),
     ((NotAllowed, IllegalMove, NotReverted), Exit.REFUSED),

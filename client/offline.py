@@ -14,11 +14,12 @@ from typing import NoReturn
 
 import httpx
 
-from config import VERSION, Settings
+from config import Settings
 from core.errors import StoreError
 from core.masking import Masker
 from core.states import DaemonState, Status
 from core.status import DaemonStatus
+from core.version import VERSION
 from db.database import Database
 from db.event_log import EventLog
 from db.state_store import StateStore

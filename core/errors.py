@@ -23,6 +23,7 @@ NightshiftError
 │       └── StoreFull · StoreLocked · StoreReadOnly
 ├── SandboxError           untrusted code could not be run safely
 ├── UnknownLesson
+├── UnusableFile           a file that somebody wrote, such as tasks.yaml, cannot be read; names its faults
 ├── NotLessons             what was to be learned from is no file of lessons; names each faulty line
 ├── NoEvidence             a commit has no note that tells how it was judged
 └── GitError
@@ -270,6 +271,10 @@ class UnknownLesson(NightshiftError):
 
     def __init__(self, name: str) -> None:
         super().__init__(f"there is no lesson {name!r}; names look like failure-12 or pattern-3")
+
+
+class UnusableFile(NightshiftError):
+    """A file that somebody wrote cannot be read."""
 
 
 class NotLessons(NightshiftError):

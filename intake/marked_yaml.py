@@ -16,7 +16,7 @@ from yaml.constructor import SafeConstructor
 from yaml.reader import Reader
 
 from core import faults
-from core.errors import NightshiftError
+from core.errors import UnusableFile
 from core.plain_data import MAX_DEPTH, MAX_VALUES
 
 MAX_NUMBER_CHARS = 100
@@ -39,7 +39,7 @@ class Fault:
         return f"{self.line}:{self.column}: {self.message}"
 
 
-class BrokenFile(NightshiftError):
+class BrokenFile(UnusableFile):
     """The file cannot be used; names the faults, the first ones of many, with the file's name where it is known."""
 
     def __init__(self, found: Iterable[Fault], name: str = "") -> None:

@@ -1,0 +1,3 @@
+"""The version of Nightshift."""
+
+VERSION = "0.1.0"
