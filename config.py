@@ -3,7 +3,7 @@
 Defaults are overruled by `config.yaml`, that by the environment (and `.env`), that by flags. A key in the file and its
 variable share a name: `worker_count: 3` and `WORKER_COUNT=3`. All faults are reported together, unknown keys in the
 file are refused, and secrets never show in a repr. Where the file lies: `NIGHTSHIFT_HOME`, or the user's XDG folders
-with `NIGHTSHIFT_LAYOUT=xdg` and where the checkout cannot be written, or else the checkout.
+with `NIGHTSHIFT_LAYOUT=xdg` and where there is no checkout that can be written, or else the checkout.
 """
 
 from __future__ import annotations
@@ -29,12 +29,10 @@ from core.errors import ConfigError
 from settings.layout import Folders, xdg_folders
 from settings.models import ModelSettings
 from settings.origins import Origin
-from settings.places import ROOT, Places
+from settings.places import IS_CHECKOUT, ROOT, Places
 from settings.service import VARIABLES, ServiceManager, service_manager_in
 from settings.upkeep import UpkeepSettings
 from settings.work import WorkSettings
-
-VERSION = "0.1.0"
 
 
 class Settings(ModelSettings, WorkSettings, UpkeepSettings, Places):
@@ -164,7 +162,7 @@ def _places(home: Path | None, layout: str | None) -> Places:
         raise ConfigError([f"NIGHTSHIFT_LAYOUT: {layout!r} is neither home nor xdg"])
     if layout == "xdg" and asked:
         raise ConfigError([f"NIGHTSHIFT_LAYOUT: xdg contradicts NIGHTSHIFT_HOME={asked}; unset one of them"])
-    if layout == "xdg" or not (layout or asked or os.access(ROOT, os.W_OK)):
+    if layout == "xdg" or not (layout or asked or (IS_CHECKOUT and os.access(ROOT, os.W_OK))):
         folders = user_folders()
         return Places(home=folders.data, folders=folders)
     return Places(home=(Path(asked) if asked else ROOT).expanduser().resolve(), folders=None)

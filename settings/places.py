@@ -9,6 +9,8 @@ from pydantic_settings import BaseSettings
 from settings.layout import Folders
 
 ROOT = Path(__file__).resolve().parent.parent
+IS_CHECKOUT = (ROOT / "Makefile").exists()
+"""Whether this is a checkout, and not installed among the packages of an environment."""
 
 
 class Places(BaseSettings):
@@ -105,7 +107,9 @@ class Places(BaseSettings):
     @property
     def runner_dir(self) -> Path:
         """The test libraries shown inside the sandbox; made at set-up, shared by all homes of a checkout."""
-        return ROOT / ".runner"
+        if IS_CHECKOUT:
+            return ROOT / ".runner"
+        return (self.folders.cache if self.folders else self.state_dir) / "runner"
 
     @property
     def _open_dir(self) -> Path:
