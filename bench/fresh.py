@@ -1,0 +1,162 @@
+"""What a new owner meets: a clean clone with an empty home, from `make run` to the first commit, beside another commit.
+
+    python3 bench/fresh.py [--against COMMIT] [--test]
+
+Prints for each: seconds to a healthy daemon and to the first commit, megabytes on disk (the checkout with its
+environment, and what was written to the home), the daemon's memory right after its first tasks and when it is idle,
+processor seconds of `--version`, `--help` and `--status` with the daemon up and down, and with `--test` the minutes of
+`make test`. It needs the package index, and only the standard library.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import resource
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+import urllib.error
+import urllib.request
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+HEALTHY_WALL_S, COMMIT_WALL_S = 1200.0, 300.0
+IDLE_AFTER_S = 30.0
+
+
+class Trial:
+    """One commit in a folder of its own."""
+
+    def __init__(self, folder: Path, commit: str) -> None:
+        self.clone, self.home = folder / "clone", folder / "home"
+        self.home.mkdir(parents=True)
+        subprocess.run(["git", "clone", "-q", ROOT, self.clone], check=True)
+        subprocess.run(["git", "checkout", "-q", commit], cwd=self.clone, check=True)
+        with socket.create_server(("127.0.0.1", 0)) as found:
+            self.port = found.getsockname()[1]
+        kept = {name: value for name, value in os.environ.items() if not name.startswith(("NIGHTSHIFT", "XDG_"))}
+        self.environ = {**kept, "HOME": str(self.home), "FLASK_PORT": str(self.port)}
+
+    @contextmanager
+    def daemon(self) -> Iterator[subprocess.Popen[bytes]]:
+        """`make run`, ended at the end."""
+        with (self.home / "run.log").open("wb") as log:
+            process = subprocess.Popen(
+                ["make", "run"], cwd=self.clone, env=self.environ, stdout=log, stderr=log, start_new_session=True
+            )
+            try:
+                yield process
+            finally:
+                os.killpg(process.pid, signal.SIGTERM)
+                process.wait()
+
+    def asked(self, path: str) -> object:
+        """What the API answers; None while nobody does."""
+        try:
+            with urllib.request.urlopen(f"http://127.0.0.1:{self.port}{path}", timeout=5) as answer:
+                return json.load(answer)
+        except (urllib.error.URLError, OSError, ValueError):
+            return None
+
+    def has_commit(self) -> bool:
+        """Whether a task has landed."""
+        answer = self.asked("/api/commits?limit=1")
+        return isinstance(answer, dict) and bool(answer.get("commits"))
+
+    def processor_s(self, *words: str) -> float:
+        """What the command line takes, the least of three."""
+        return min(self._processor_s(words) for _ in range(3))
+
+    def _processor_s(self, words: tuple[str, ...]) -> float:
+        before = resource.getrusage(resource.RUSAGE_CHILDREN)
+        argv = [".venv/bin/python", "cli.py", *words]
+        subprocess.run(argv, cwd=self.clone, env=self.environ, capture_output=True, check=False)
+        after = resource.getrusage(resource.RUSAGE_CHILDREN)
+        return after.ru_utime - before.ru_utime + after.ru_stime - before.ru_stime
+
+    def memory_mb(self, process: subprocess.Popen[bytes]) -> float:
+        """The memory that belongs to the daemon's own process and what it started for itself, without sandboxes."""
+        total = 0
+        for folder in Path("/proc").iterdir():
+            if folder.name.isdigit() and _is_of(folder, process.pid):
+                total += _private_kb(folder)
+        return total / 1024
+
+
+def _is_of(folder: Path, session: int) -> bool:
+    try:
+        ours = int((folder / "stat").read_text().rpartition(")")[2].split()[3]) == session
+        return ours and b"main.py" in (folder / "cmdline").read_bytes()
+    except OSError:
+        return False
+
+
+def _private_kb(folder: Path) -> int:
+    try:
+        lines = (folder / "smaps_rollup").read_text().splitlines()
+    except OSError:
+        return 0
+    return sum(int(line.split()[1]) for line in lines if line.startswith("Pss:"))
+
+
+def megabytes(folder: Path) -> float:
+    """What lies on the disk; a file with two names counts once."""
+    done = subprocess.run(["du", "-sm", folder], capture_output=True, text=True, check=True)
+    return float(done.stdout.split()[0])
+
+
+def waited(what: str, found: object, began: float, wall_s: float) -> float:
+    """Seconds from the beginning until `found()` holds."""
+    while not found():  # type: ignore[operator]  # a function without arguments
+        if time.monotonic() - began > wall_s:
+            raise SystemExit(f"{what}: not within {wall_s:.0f} s")
+        time.sleep(0.05)
+    return time.monotonic() - began
+
+
+def measured(folder: Path, commit: str, *, test: bool) -> dict[str, float]:
+    """All figures of one commit."""
+    trial, figures = Trial(folder, commit), dict[str, float]()
+    began = time.monotonic()
+    with trial.daemon() as process:
+        figures["healthy, s"] = waited("healthy", lambda: trial.asked("/healthz"), began, HEALTHY_WALL_S)
+        figures["first commit, s"] = waited("commit", trial.has_commit, began, HEALTHY_WALL_S + COMMIT_WALL_S)
+        figures["on disk, MB"] = megabytes(trial.clone) + megabytes(trial.home)
+        figures["memory at work, MB"] = trial.memory_mb(process)
+        figures["--version, CPU s"] = trial.processor_s("--version")
+        figures["--help, CPU s"] = trial.processor_s("--help")
+        figures["--status up, CPU s"] = trial.processor_s("--status")
+        time.sleep(IDLE_AFTER_S)
+        figures["memory later, MB"] = trial.memory_mb(process)
+    figures["--status down, CPU s"] = trial.processor_s("--status")
+    if test:
+        began = time.monotonic()
+        done = subprocess.run(["make", "test"], cwd=trial.clone, env=trial.environ, capture_output=True, check=False)
+        figures["make test, min"] = (time.monotonic() - began) / 60
+        figures["make test, exit code"] = done.returncode
+    return figures
+
+
+def main() -> None:
+    """Measure, and print the table."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--against", metavar="COMMIT", help="another commit to measure in the same run")
+    parser.add_argument("--test", action="store_true", help="also `make test`")
+    given = parser.parse_args()
+    commits = ["HEAD", *([given.against] if given.against else [])]
+    with tempfile.TemporaryDirectory(prefix="fresh-") as place:
+        found = {commit: measured(Path(place, str(at)), commit, test=given.test) for at, commit in enumerate(commits)}
+    print(f"{'':24}" + "".join(f"{commit:>14}" for commit in found))
+    for name in found["HEAD"]:
+        print(f"{name:24}" + "".join(f"{figures.get(name, float('nan')):14.2f}" for figures in found.values()))
+
+
+if __name__ == "__main__":
+    sys.exit(main())
