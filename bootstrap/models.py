@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from contextlib import ExitStack
 
+from bootstrap.extras import ExtraMissing, ExtrasInstaller
 from bootstrap.repair import EngineRuns, built_in
 from bootstrap.store import StoreServices
 from config import Settings
@@ -12,7 +13,7 @@ from core.clock import Clock, from_text, to_text
 from core.masking import Masker
 from db.model_results import ModelResults
 from db.state_store import StateStore
-from memory.embedders import Choice, Endpoints, choose
+from memory.embedders import Choice, EmbedderMissing, Endpoints, Provisioning, choose
 from memory.store import LongTermMemory
 from model_handler import ModelHandler
 from models.backend_client import Pause, StoredPause
@@ -137,12 +138,14 @@ def backend_settings(settings: Settings, runs: EngineRuns) -> BackendSettings:
     )
 
 
-def make_memory(settings: Settings, store: StoreServices, stack: ExitStack, clock: Clock) -> LongTermMemory:
+def make_memory(
+    settings: Settings, store: StoreServices, extras: ExtrasInstaller, stack: ExitStack, clock: Clock
+) -> LongTermMemory:
     """Long-term memory with the chosen embedder; `stack` closes it."""
     masker = store.mask
     memory = LongTermMemory(
         store.db,
-        _embedders(settings),
+        _embedders(settings, extras),
         clock=clock,
         emit=store.events.emit,
         masker=masker,
@@ -152,11 +155,18 @@ def make_memory(settings: Settings, store: StoreServices, stack: ExitStack, cloc
     return memory
 
 
-def _embedders(settings: Settings) -> Choice:
+def _embedders(settings: Settings, extras: ExtrasInstaller) -> Choice:
+    def ensure() -> None:
+        try:
+            extras.ensure("embedder")
+        except ExtraMissing as error:
+            raise EmbedderMissing(str(error)) from None
+
     key = settings.openai_api_key
     endpoints = Endpoints(
         ollama_base_url=settings.ollama_base_url,
         openai_base_url=settings.openai_base_url,
         openai_api_key=key.get_secret_value() if key else None,
     )
-    return choose(settings.embedder, settings.embedder_model, endpoints)
+    provisioning = Provisioning(ensure=ensure, fetch=settings.extras == "auto")
+    return choose(settings.embedder, settings.embedder_model, endpoints, provisioning)

@@ -13,6 +13,7 @@ from agent.services import AgentSettings, EditFormat
 from agent.symbols import SymbolCache
 from attempt import evidence
 from attempt.services import AttemptServices, Defaults
+from bootstrap.extras import make_extras
 from bootstrap.models import make_memory, make_models, prepare_models
 from bootstrap.repair import PROGRAMS
 from bootstrap.store import StoreServices
@@ -33,7 +34,8 @@ from memory.pattern_gate import PatternGate
 from memory.store import LongTermMemory
 from model_handler import ModelHandler
 from sandbox.pool import Warmed, warmed
-from sandbox.runtime import Runtime, open_runtime
+from sandbox.runtime import Runtime, open_runtime, prepare
+from settings.places import IS_CHECKOUT
 from test_runner import SuiteRunner
 from verdict.suite_runs import SuiteRuns
 
@@ -113,6 +115,7 @@ class Services:
         models: the gateway to all models.
         memory: long-term memory.
         git: the repositories.
+        extras: optional packages, and what installs them.
         prepared: set once `prepare` has ended, whatever it found.
         merge_locks: a lock for each repository, for integrations and reverts.
         parts: what an attempt is given; None until a sandbox is found. Replaced when settings change.
@@ -126,7 +129,9 @@ class Services:
         self._settings, self._store, self._clock, self._stack = settings, store, clock, stack
         self._runs: SuiteRuns | str = "the sandbox is being tested"
         self.models: ModelHandler = make_models(settings, store, clock, self._engine_runs)
-        self.memory: LongTermMemory = make_memory(settings, store, stack, clock)
+        self.extras = make_extras(settings, store.events.emit)
+        stack.callback(self.extras.close)
+        self.memory: LongTermMemory = make_memory(settings, store, self.extras, stack, clock)
         self.git = make_git(settings, store, clock)
         self.prepared = asyncio.Event()
         self.merge_locks: defaultdict[Path, asyncio.Lock] = defaultdict(asyncio.Lock)
@@ -158,9 +163,11 @@ class Services:
             self.prepared.set()
 
     async def _prepare(self) -> AttemptServices | None:
+        if not IS_CHECKOUT:  # there `make` has done it
+            await asyncio.to_thread(prepare, self._settings.runner_dir, PROGRAMS)
         runtime = open_runtime(self._settings.runner_dir, programs=PROGRAMS)
         choice, _, _ = await asyncio.gather(
-            find_sandbox(self._settings, runtime, self._settings.state_dir),
+            find_sandbox(self._settings, runtime, self._settings.state_dir, self.extras),
             self.models.probe(engine=False),
             asyncio.to_thread(self.git.doctor),
         )

@@ -5,12 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
+from bootstrap.extras import ExtraMissing, ExtrasInstaller
 from checks.bandit import BanditReader
 from checks.checker import StaticChecker
 from checks.hooks.hooks import CommandHooks
 from checks.policy import Policy
 from config import Settings
 from core.dependencies import ImportCache
+from core.errors import SandboxError
 from core.events import Event
 from core.isolation import SandboxLimits
 from core.ports import Sandbox
@@ -21,8 +23,25 @@ from sandbox.runtime import Runtime
 from test_runner import SuiteRunner
 
 
-async def find_sandbox(settings: Settings, runtime: Runtime, scratch: Path) -> Choice:
-    """Try the sandboxes that the settings allow; `scratch` is for jobs that have no file system of their own."""
+async def find_sandbox(
+    settings: Settings, runtime: Runtime, scratch: Path, extras: ExtrasInstaller | None = None
+) -> Choice:
+    """Try the sandboxes that the settings allow; what one needs is installed where `extras` are given.
+
+    Args:
+        settings: which sandboxes to try.
+        runtime: what is shown inside.
+        scratch: for jobs that have no file system of their own.
+        extras: installs the Docker client when Docker's turn comes.
+    """
+
+    def ensure_docker() -> None:
+        try:
+            if extras is not None:
+                extras.ensure("docker")
+        except ExtraMissing as error:
+            raise SandboxError(str(error)) from None
+
     return await choose(
         settings.sandbox,
         runtime=runtime,
@@ -30,6 +49,7 @@ async def find_sandbox(settings: Settings, runtime: Runtime, scratch: Path) -> C
         docker_host=settings.docker_host,
         docker_image=settings.docker_image,
         nice=settings.sandbox_nice,
+        ensure_docker=ensure_docker,
     )
 
 

@@ -89,6 +89,9 @@ class Kind(StrEnum):
     LESSON_RESTORED = "lesson_restored"
     EMBEDDER_READY = "embedder_ready"
     EMBEDDER_MISSING = "embedder_missing"
+    EXTRA_INSTALLING = "extra_installing"
+    EXTRA_INSTALLED = "extra_installed"
+    EXTRA_FAILED = "extra_failed"
     WORKER_ERROR = "worker_error"
 
 

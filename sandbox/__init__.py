@@ -41,10 +41,18 @@ class _Place:
     docker_host: str
     docker_image: str
     nice: int
+    ensure_docker: Callable[[], None]
 
 
 async def choose(
-    name: str, *, runtime: Runtime, scratch: Path, docker_host: str = "", docker_image: str = "", nice: int = 0
+    name: str,
+    *,
+    runtime: Runtime,
+    scratch: Path,
+    docker_host: str = "",
+    docker_image: str = "",
+    nice: int = 0,
+    ensure_docker: Callable[[], None] = lambda: None,
 ) -> Choice:
     """Take the strongest sandbox that passes its self-test, or the one that is named.
 
@@ -55,6 +63,7 @@ async def choose(
         docker_host: the engine's address; the usual places when empty.
         docker_image: an image of the owner's; one is made from this machine when empty.
         nice: how many levels jobs stand back for other work (`sandbox.launcher`).
+        ensure_docker: sees to it that the package `docker` is installed, or raises `SandboxError`.
 
     Raises:
         KeyError: there is no sandbox of that name.
@@ -62,7 +71,14 @@ async def choose(
     from sandbox import selftest  # noqa: PLC0415 (loaded when first needed, as the sandboxes are)
 
     lines = []
-    place = _Place(runtime=runtime, scratch=scratch, docker_host=docker_host, docker_image=docker_image, nice=nice)
+    place = _Place(
+        runtime=runtime,
+        scratch=scratch,
+        docker_host=docker_host,
+        docker_image=docker_image,
+        nice=nice,
+        ensure_docker=ensure_docker,
+    )
     for candidate in _STRONG if name == "auto" else (name,):
         try:
             sandbox, remark = await asyncio.to_thread(_MAKERS[candidate], place)
@@ -103,7 +119,8 @@ def _docker(place: _Place) -> tuple[Sandbox, str]:
     from sandbox.docker import DockerSandbox  # noqa: PLC0415 (see `choose`)
     from sandbox.docker_engine import Engine  # noqa: PLC0415 (see `choose`)
 
-    engine, runtime = Engine(place.docker_host, home=str(place.scratch.resolve())), place.runtime
+    home, runtime = str(place.scratch.resolve()), place.runtime
+    engine = Engine(place.docker_host, home=home, ensure_client=place.ensure_docker)
 
     def image() -> str:
         own = place.docker_image

@@ -14,7 +14,7 @@ import asyncio
 import contextlib
 import os
 import socket
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -52,14 +52,17 @@ class Engine:
     Args:
         host: its address, `unix://` and the path of its socket; the usual places when empty.
         home: the daemon's own folder; only containers that were made for it are ever removed.
+        ensure_client: sees to it that the package `docker` is installed, once an engine is there; or raises
+            `SandboxError`.
 
     Raises:
         SandboxError: there is none, it may not be used, or it enforces no limits; says what to do.
     """
 
-    def __init__(self, host: str = "", *, home: str = "") -> None:
+    def __init__(self, host: str = "", *, home: str = "", ensure_client: Callable[[], None] = lambda: None) -> None:
         self.host, self._home = host or _usual(), home
         _reach(self.host)
+        ensure_client()
         import docker  # type: ignore[import-untyped]  # noqa: PLC0415 (slow to import, used with this sandbox alone)
 
         with _told("the engine does not answer as it should"):

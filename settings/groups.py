@@ -31,7 +31,7 @@ _GROUPS: Final = {
     "Dashboard": "flask_host flask_port api_token",
     "Storage and log": """
         keep_events_days keep_work_days database_max_mb disk_reserve_mb backups_keep backups_daily state_interval_s
-        log_level log_max_mb log_keep log_days
+        log_level log_max_mb log_keep log_days extras
     """,
 }
 

@@ -41,7 +41,7 @@ notify_command notify_desktop notify_url notify_secret notify_on
 _RESTART: Final = """
 home folders flask_host flask_port api_token
 sandbox docker_host docker_image sandbox_nice
-embedder embedder_model recall_control_share lease_s
+embedder embedder_model recall_control_share lease_s extras
 """.split()  # noqa: SIM905 - names are read more easily than quotes
 
 TAKES: Final[Mapping[str, Takes]] = {

@@ -34,6 +34,10 @@ class UpkeepSettings(SettingsGroup):
     review_debt: Positive | None = None
     """How many commits may wait to be read before new work waits for you. Unset: any number."""
 
+    # Optional packages: the semantic embedder, GPT4All, llama.cpp, the Docker client.
+    extras: Literal["auto", "ask", "off"] = "auto"
+    """Whether optional packages are installed when they are first wanted (auto), when you say so (ask), or never."""
+
     # When no new task is begun.
     quiet_hours: QuietHours = Field(default_factory=list)
     """Spans of local time in which no task is begun, such as `22:00-07:00` or `Mon-Fri 09:00-17:30`."""

@@ -36,6 +36,7 @@ class Examined:
 CHECKS: tuple[Check, ...] = (
     Check(section="versions", run=machine.check_versions, limit_s=15),
     Check(section="versions", run=machine.check_packages),
+    Check(section="versions", run=machine.check_extras),
     Check(section="settings", run=home.check_settings),
     Check(section="home", run=home.check_home),
     Check(section="home", run=home.check_disk),

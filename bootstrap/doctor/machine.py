@@ -16,8 +16,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from bootstrap.doctor.context import CheckContext, Finding, ago, fault, note, ok, warning
-from config import VERSION, user_folders
+from bootstrap.extras import State, make_extras
+from bootstrap.suites import drop_event
+from config import user_folders
 from core.errors import StoreError
+from core.version import VERSION
 from db.inspection import facts, library
 from gitrepo.protocol import OLDEST, version_of
 from intake.marked_yaml import BrokenFile
@@ -41,8 +44,15 @@ def check_versions(context: CheckContext) -> Iterator[Finding]:
 
 
 def check_packages(_: CheckContext) -> Iterator[Finding]:
-    """Hold what is installed against requirements.txt."""
-    yield from against((ROOT / "requirements.txt").read_text(encoding="utf-8"))
+    """Hold what is installed against the list of what the daemon needs."""
+    yield from against((ROOT / "requirements" / "core.txt").read_text(encoding="utf-8"))
+
+
+def check_extras(context: CheckContext) -> Iterator[Finding]:
+    """Look at the optional packages."""
+    for extra in make_extras(context.settings, drop_event).statuses():
+        what = f"{extra.purpose}, about {extra.megabytes} MB"
+        yield ok(extra.name, what) if extra.state is State.INSTALLED else note(extra.name, f"{what}: {extra.detail}")
 
 
 def against(requirements: str) -> Iterator[Finding]:
@@ -58,11 +68,11 @@ def against(requirements: str) -> Iterator[Finding]:
         if asked.marker is None or asked.marker.evaluate():
             wanted += 1
             found += _package(asked)
-    yield from found or [ok("packages", f"all {wanted} of requirements.txt are installed")]
+    yield from found or [ok("packages", f"all {wanted} of requirements/core.txt are installed")]
 
 
 def _package(asked: Requirement) -> Iterator[Finding]:
-    mend = f"make setup   (or: {sys.executable} -m pip install -r requirements.txt)"
+    mend = f"make setup   (or: {sys.executable} -m pip install -r requirements/core.txt)"
     try:
         version = importlib.metadata.version(asked.name)
     except importlib.metadata.PackageNotFoundError:
