@@ -27,18 +27,30 @@ from pydantic_settings import (
 
 from core.errors import ConfigError
 from settings.layout import Folders, xdg_folders
-from settings.models import ModelSettings
+from settings.models import PromptSettings
 from settings.origins import Origin
 from settings.places import ROOT, Places
 from settings.service import VARIABLES, ServiceManager, service_manager_in
-from settings.upkeep import UpkeepSettings
-from settings.work import WorkSettings
+from settings.upkeep import CheckpointSettings, DashboardSettings, NotificationSettings, StorageSettings
+from settings.work import GitSettings, LearningSettings, ReviewSettings, SandboxSettings, WorkerSettings
 
 VERSION = "0.1.0"
 
 
-class Settings(ModelSettings, WorkSettings, UpkeepSettings, Places):
-    """Every setting, with its default; the groups follow the rooms that use them."""
+class Settings(
+    PromptSettings,
+    WorkerSettings,
+    ReviewSettings,
+    GitSettings,
+    SandboxSettings,
+    CheckpointSettings,
+    NotificationSettings,
+    LearningSettings,
+    DashboardSettings,
+    StorageSettings,
+    Places,
+):
+    """Every setting, with its default; the groups are the headings under which their owner finds them, in order."""
 
     model_config = SettingsConfigDict(extra="ignore", frozen=True, env_file_encoding="utf-8", hide_input_in_errors=True)
 

@@ -20,7 +20,8 @@ from core.errors import ConfigError
 from core.events import Event, Kind, Level
 from core.masking import MASK, Masker
 from core.ports import Sink
-from settings.live import TAKES, Later, Reloaded, Takes
+from settings.fields import Takes, headings, takes
+from settings.reloaded import Later, Reloaded
 
 ReloadHook = Callable[[Settings], Callable[[], None]]
 """Checks new settings and makes what follows from them; raises `ConfigError`, or returns what applies it."""
@@ -83,8 +84,8 @@ class LiveSettings:
         """The settings that would hold, what applies them, and what came of it in words."""
         self._mask.learn(new.secrets)
         old = self._now
-        changed = [name for name in TAKES if getattr(new, name) != getattr(old, name)]
-        waiting = [name for name in changed if TAKES[name] is Takes.RESTART]
+        changed = [name for name in headings(Settings) if getattr(new, name) != getattr(old, name)]
+        waiting = [name for name in changed if takes(Settings.model_fields[name]) is Takes.RESTART]
         kept = new.model_copy(update={name: getattr(old, name) for name in waiting})
         to_apply, faults = list[Callable[[], None]](), list[str]()
         for hook in self._reload_hooks:

@@ -42,8 +42,8 @@ from server.settings_port import Change, Changed, ModelTrial, ModelTried, Notice
 from settings.catalogue import Described, Kind, describe, plain
 from settings.config_file import Config, ConfigChanged, ConfigFile
 from settings.config_text import edited
-from settings.live import Reloaded
 from settings.origins import Origin
+from settings.reloaded import Reloaded
 from settings.values import web_address
 
 

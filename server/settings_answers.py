@@ -9,7 +9,7 @@ from pydantic import BaseModel, ConfigDict, Field, StrictBool
 from server.schemas import Answer
 from server.settings_port import Shown, Valued
 from settings.catalogue import Kind
-from settings.live import Takes
+from settings.fields import Takes
 from settings.origins import Origin
 
 Typed = Annotated[str, Field(max_length=2000)]

@@ -10,8 +10,8 @@ from typing import Any, NoReturn
 from core.errors import ConfigError
 from maintenance.notify.notices import NoticeKind
 from settings.catalogue import Described
-from settings.live import Reloaded
 from settings.origins import Origin
+from settings.reloaded import Reloaded
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -15,11 +15,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from config import Settings, load_settings
-from settings.by_hand import BY_HAND
-from settings.live import TAKES
+from settings.catalogue import describe
 from settings.places import Places
 from tests.support.settings_rig import SettingsRig, settings_served
 
+KNOWN = describe(Settings)
 SECRET = "sk-not-to-be-seen-0123456789"
 CONFIG = f"""\
 # The owner's own words.
@@ -187,7 +187,7 @@ def test_what_leads_out_of_the_sandbox_is_never_set_from_here(rig: SettingsRig) 
         "checker_allow": {},
         "sandbox": "process",
     }
-    for name, why in BY_HAND.items():
+    for name, why in ((each.name, each.by_hand) for each in KNOWN.values() if each.by_hand):
         for value in (sound.get(name, "x"), None):
             got = rig.put({"worker_count": 9, name: value})
             assert (got.status, why in got.json["fields"][name]) == (422, True), name
@@ -240,7 +240,7 @@ JSON = st.recursive(
 )
 
 
-LIVE = [name for name, takes in TAKES.items() if takes == "live"]
+LIVE = [name for name, each in KNOWN.items() if each.takes == "live"]
 
 
 def test_whatever_is_sent_is_answered_and_what_is_taken_can_be_read_again(tmp_path: Path) -> None:

@@ -29,7 +29,7 @@ from report.spans import asked_span
 from server.context import AppContext
 from server.serving.host import Host
 from server.serving.listen import Listen
-from settings.live import Later, Reloaded
+from settings.reloaded import Later, Reloaded
 from weekly_summary import summarise, write_report
 
 
