@@ -11,11 +11,12 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Coroutine, Sequence
 from concurrent.futures import Future
+from dataclasses import replace
 from typing import Any
 
 from pydantic import SecretStr
 
-from config import Settings, load_settings
+from config import Settings, load_settings, sources
 from core.errors import ConfigError
 from core.events import Event, Kind, Level
 from core.masking import MASK, Masker
@@ -60,13 +61,15 @@ class LiveSettings:
         """
         async with self._one_at_a_time:
             try:
-                kept, to_apply, done = self._prepared(await asyncio.to_thread(self._read))
+                new, overruled = await asyncio.to_thread(self._read_all)
+                kept, to_apply, done = self._prepared(new)
             except ConfigError as error:
                 self._refused(error)
                 raise
             self._now = kept
             for apply in to_apply:
                 apply()
+        done = replace(done, overruled=overruled)
         self.notices = (done.sentence,) if done.later else ()
         data = {"changed": list(done.changed), "later": {each.name: each.holds for each in done.later}}
         self._emit(Event(kind=Kind.SETTINGS_RELOADED, message=done.sentence, data=data))
@@ -79,6 +82,11 @@ class LiveSettings:
             ConfigError: a part that would be made of them finds faults.
         """
         return self._prepared(new)[2]
+
+    def _read_all(self) -> tuple[Settings, tuple[str, ...]]:
+        """The settings as the sources say them now, and where the settings page overrules `config.yaml`."""
+        new = self._read()
+        return new, sources(new).overruled
 
     def _prepared(self, new: Settings) -> tuple[Settings, Sequence[Callable[[], None]], Reloaded]:
         """The settings that would hold, what applies them, and what came of it in words."""
@@ -113,19 +121,19 @@ class LiveSettings:
         return self._mask(str(value)) if value not in (None, "") else "unset"
 
 
-def read_again(settings: Settings, text: str | None = None) -> Settings:
+def read_again(settings: Settings, overrides: str | None = None) -> Settings:
     """Read the sources of these settings again, from the same place.
 
     Args:
         settings: for the place.
-        text: what `config.yaml` shall be taken to say, instead of the file.
+        overrides: what `settings.overrides.yaml` shall be taken to say, instead of the file.
 
     Raises:
         ConfigError: lists every fault.
     """
     if settings.folders is not None:
-        return load_settings(layout="xdg", text=text)
-    return load_settings(home=settings.home, text=text)
+        return load_settings(layout="xdg", overrides=overrides)
+    return load_settings(home=settings.home, overrides=overrides)
 
 
 def on_loop(

@@ -20,7 +20,8 @@ class SettingRow(Answer):
 
     `value` is what holds now, `next` what will after a restart where `waits`; of a secret only `is_set` is told, and
     `veiled` says that a part of a value is not shown. `above` is a bound that the value itself may not have. `by_hand`
-    says why only the file changes it, `fixed` why the file does not decide about it at present.
+    says why only the file changes it, `fixed` why it cannot be changed from here at present, `in_file`
+    what `config.yaml` says where the page's value overrules that.
     """
 
     name: str
@@ -43,13 +44,18 @@ class SettingRow(Answer):
     veiled: bool
     origin: Origin
     fixed: str
+    in_file: str
 
 
 class SettingsShown(Answer):
-    """All settings in the order of their headings; with `faults` in the file the old ones still hold."""
+    """All settings in the order of their headings; with `faults` in a file the old ones still hold.
+
+    `file` is the owner's, `overrides` the one that the page writes and that overrules it.
+    """
 
     settings: list[SettingRow]
     file: str
+    overrides: str
     digest: str
     faults: list[str]
 
@@ -57,12 +63,14 @@ class SettingsShown(Answer):
 class ChangeIn(BaseModel):
     """New values by name; null puts a setting back to its default. With `dry_run` all is checked and nothing written.
 
-    With `digest`, as `GET /api/settings` told it, the change is refused (409) where the file was changed meanwhile.
+    `take_back` names settings that were set from here and of which `config.yaml` shall decide again. With `digest`, as
+    `GET /api/settings` told it, the change is refused (409) where a file was changed meanwhile.
     """
 
     model_config = ConfigDict(extra="forbid", hide_input_in_errors=True)
 
     changes: dict[str, Any] = Field(max_length=200)
+    take_back: list[Typed] = Field(default_factory=list, max_length=200)
     digest: str = Field("", max_length=64)
     dry_run: StrictBool = False
 
@@ -140,6 +148,7 @@ def settings_shown(found: Shown) -> SettingsShown:
     return SettingsShown(
         settings=[_row(each) for each in found.settings],
         file=found.file,
+        overrides=found.overrides,
         digest=found.digest,
         faults=list(found.faults),
     )
@@ -168,4 +177,5 @@ def _row(each: Valued) -> SettingRow:
         veiled=each.veiled,
         origin=each.origin,
         fixed=each.fixed,
+        in_file=each.in_file,
     )

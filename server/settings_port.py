@@ -19,7 +19,8 @@ class Valued:
     """One setting as it stands.
 
     `value` is what holds, `next` what will after a restart, where `waits`; a secret has neither. `veiled` says that a
-    part of the value is not shown, `fixed` why `config.yaml` cannot change it.
+    part of the value is not shown, `fixed` why it cannot be changed from here, `in_file` what `config.yaml` says where
+    the page's value overrules that.
     """
 
     described: Described
@@ -30,30 +31,36 @@ class Valued:
     veiled: bool
     origin: Origin
     fixed: str
+    in_file: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Shown:
-    """All settings; `faults` are those that the file has now, for which the old settings still hold."""
+    """All settings; `faults` are those that the files have now, for which the old settings still hold."""
 
     settings: tuple[Valued, ...]
     file: str
+    overrides: str
     digest: str
     faults: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Change:
-    """New values by name (None: back to the default). With a `digest` the file must still be the one that has it."""
+    """New values by name (None: the default), and names of which `config.yaml` shall decide again.
+
+    With a `digest` the files must still be those that have it.
+    """
 
     values: Mapping[str, Any] = field(repr=False)
+    take_back: tuple[str, ...] = ()
     digest: str = ""
     dry_run: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Changed:
-    """What came of a change, or would; `diff` has the lines of the file that go (`-`) and come (`+`)."""
+    """What came of a change, or would; `diff` has the lines of the page's file that go (`-`) and come (`+`)."""
 
     reloaded: Reloaded
     digest: str

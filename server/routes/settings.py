@@ -1,4 +1,4 @@
-"""The settings: reading them, changing them in their file, and trying what was typed."""
+"""The settings: reading them, changing them, and trying what was typed."""
 
 from __future__ import annotations
 
@@ -37,10 +37,10 @@ def show_settings(call: Call) -> Reply:
 
 
 def change_settings(call: Call) -> Reply:
-    """Write new values to the file and read it again."""
+    """Write new values to the file of the page and read the settings again."""
     said = call.body(ChangeIn)
     _writable(said.changes)
-    change = Change(values=said.changes, digest=said.digest, dry_run=said.dry_run)
+    change = Change(values=said.changes, take_back=tuple(said.take_back), digest=said.digest, dry_run=said.dry_run)
     try:
         done = _done(call.context.settings.change(change), CHANGE_WALL_S)
     except ConfigError as error:
@@ -111,7 +111,7 @@ ENDPOINTS = (
         view=change_settings,
         method="PUT",
         path="/api/settings",
-        summary="Change settings in config.yaml, all of them or (422) none, and read it again.",
+        summary="Change settings over what config.yaml says, all of them or (422) none, and read them again.",
         body=ChangeIn,
         body_required=True,
         answers={200: SettingsChanged},

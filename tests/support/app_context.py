@@ -45,7 +45,7 @@ class Reloads:
             answer.set_exception(ConfigError(self.faults))
         else:
             later = (Later(name="flask_port", holds="5000"),)
-            answer.set_result(Reloaded(changed=("worker_count",), later=later))
+            answer.set_result(Reloaded(changed=("worker_count",), later=later, overruled=("log_keep",)))
         return answer
 
 
