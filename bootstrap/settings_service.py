@@ -20,7 +20,7 @@ import json
 import time
 from collections.abc import Awaitable, Callable, Coroutine, Mapping
 from concurrent.futures import Future
-from dataclasses import replace
+from dataclasses import asdict, replace
 from typing import Any, TypeVar
 
 from pydantic import SecretStr
@@ -64,7 +64,7 @@ def shown(described: Described, now: Settings, after: Settings, found: Sources, 
     held, later = getattr(now, name), getattr(after, name)
     value, following = (_safe(_short(name, plain(each)), mask) for each in (held, later))
     return Valued(
-        described=described,
+        **asdict(described),
         value=value,
         next=following,
         waits=held != later,

@@ -6,8 +6,8 @@ from typing import Annotated, Any
 
 from pydantic import BaseModel, ConfigDict, Field, StrictBool
 
+from server.reloading import Waits
 from server.schemas import Answer
-from server.settings_port import Shown, Valued
 from settings.catalogue import Kind
 from settings.fields import Takes
 from settings.origins import Origin
@@ -75,13 +75,6 @@ class ChangeIn(BaseModel):
     dry_run: StrictBool = False
 
 
-class SettingWaits(Answer):
-    """A setting that was changed and needs a restart; `holds` is the value until then, masked where it is secret."""
-
-    name: str
-    holds: str
-
-
 class SettingsChanged(Answer):
     """What holds now (`changed`) and what after a restart (`later`); `diff` has the lines that went and came.
 
@@ -89,7 +82,7 @@ class SettingsChanged(Answer):
     """
 
     changed: list[str]
-    later: list[SettingWaits]
+    later: list[Waits]
     diff: list[str]
     digest: str
     faults: dict[str, str] = Field(default_factory=dict)
@@ -141,41 +134,3 @@ class NoticesTested(Answer):
     """All ways that were tried."""
 
     ways: list[NoticeTold]
-
-
-def settings_shown(found: Shown) -> SettingsShown:
-    """The settings as the API tells them."""
-    return SettingsShown(
-        settings=[_row(each) for each in found.settings],
-        file=found.file,
-        overrides=found.overrides,
-        digest=found.digest,
-        faults=list(found.faults),
-    )
-
-
-def _row(each: Valued) -> SettingRow:
-    about = each.described
-    return SettingRow(
-        name=about.name,
-        group=about.group,
-        text=about.text,
-        kind=about.kind,
-        unit=about.unit,
-        least=about.least,
-        above=about.above,
-        most=about.most,
-        choices=list(about.choices),
-        optional=about.optional,
-        default=about.default,
-        takes=about.takes,
-        by_hand=about.by_hand,
-        value=each.value,
-        next=each.next,
-        waits=each.waits,
-        is_set=each.is_set,
-        veiled=each.veiled,
-        origin=each.origin,
-        fixed=each.fixed,
-        in_file=each.in_file,
-    )

@@ -15,15 +15,14 @@ from settings.reloaded import Reloaded
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Valued:
-    """One setting as it stands.
+class Valued(Described):
+    """One setting as it stands, beside what is true of it in any daemon.
 
     `value` is what holds, `next` what will after a restart, where `waits`; a secret has neither. `veiled` says that a
     part of the value is not shown, `fixed` why it cannot be changed from here, `in_file` what `config.yaml` says where
     the page's value overrules that.
     """
 
-    described: Described
     value: Any
     next: Any
     waits: bool

@@ -9,7 +9,7 @@ from core.errors import ConfigError
 from server.bodies import BadBody
 from server.context import Busy
 from server.endpoint import Call, Endpoint, Reply
-from server.reloading import by_name
+from server.reloading import Waits, by_name
 from server.settings_answers import (
     ChangeIn,
     ModelTested,
@@ -19,8 +19,6 @@ from server.settings_answers import (
     NoticeTold,
     SettingsChanged,
     SettingsShown,
-    SettingWaits,
-    settings_shown,
 )
 from server.settings_port import Change, ModelTrial, NoticeTrial
 
@@ -33,7 +31,7 @@ _T = TypeVar("_T")
 
 def show_settings(call: Call) -> Reply:
     """All settings as they stand."""
-    return Reply(answer=settings_shown(call.context.settings.show()))
+    return Reply(answer=SettingsShown.model_validate(call.context.settings.show()))
 
 
 def change_settings(call: Call) -> Reply:
@@ -48,11 +46,9 @@ def change_settings(call: Call) -> Reply:
             raise
         faults = dict(by_name(error))
         return Reply(answer=SettingsChanged(changed=[], later=[], diff=[], digest=said.digest, faults=faults))
-    later = [SettingWaits(name=each.name, holds=each.holds) for each in done.reloaded.later]
-    changed = SettingsChanged(
-        changed=list(done.reloaded.changed), later=later, diff=list(done.diff), digest=done.digest
-    )
-    return Reply(answer=changed)
+    later = [Waits.model_validate(each) for each in done.reloaded.later]
+    changed = list(done.reloaded.changed)
+    return Reply(answer=SettingsChanged(changed=changed, later=later, diff=list(done.diff), digest=done.digest))
 
 
 def test_model(call: Call) -> Reply:
