@@ -16,7 +16,6 @@ names of models and our own sentences are shown. One test at a time, so that nob
 from __future__ import annotations
 
 import asyncio
-import json
 import time
 from collections.abc import Awaitable, Callable, Coroutine, Mapping
 from concurrent.futures import Future
@@ -89,7 +88,7 @@ def _said(described: Described, value: Any, mask: Masker) -> str:
     """What a file says of a setting, checked or not, as text."""
     if described.kind is Kind.SECRET:
         return MASK
-    return printable(mask(json.dumps(value, ensure_ascii=False, default=str)))
+    return printable(mask(line(described.name, value).removeprefix(f"{described.name}: ")))
 
 
 def _short(name: str, value: Any) -> Any:

@@ -7,7 +7,6 @@ the default. Without its line, what `config.yaml` says holds again.
 from __future__ import annotations
 
 import hashlib
-import json
 import secrets
 from collections.abc import Collection, Mapping
 from pathlib import Path
@@ -78,8 +77,8 @@ def changed(
 
 
 def same(one: Any, other: Any) -> bool:
-    """Whether two values would be written alike; 1, 1.0 and true differ."""
-    return json.dumps(one, default=str) == json.dumps(other, default=str)
+    """Whether two values are alike, whatever YAML may hold; 1, 1.0 and true differ."""
+    return repr(one) == repr(other)
 
 
 class OverridesFile:

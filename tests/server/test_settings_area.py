@@ -92,6 +92,9 @@ def test_an_owner_who_edits_what_the_page_overrules_is_told(rig: SettingsRig) ->
     assert rig.row("worker_count")["in_file"] == "4"
     rig.file.write_text(CONFIG.replace("worker_count: 2", "worker_count: 5"))
     assert rig.send("POST", "/api/reload", {}).json["overruled"] == []
+    rig.file.write_text(CONFIG.replace("worker_count: 2", "worker_count: {2020-01-01: [a]}"))
+    assert rig.send("POST", "/api/reload", {}).json["overruled"] == ["worker_count"]
+    assert rig.row("worker_count")["in_file"] == "{2020-01-01: [a]}", "whatever it says"
 
 
 def test_what_an_older_page_wrote_into_the_owners_file_can_be_changed_and_removed(rig: SettingsRig) -> None:
