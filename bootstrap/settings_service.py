@@ -37,7 +37,17 @@ from core.masking import MASK, Masker, printable
 from models import BACKENDS, backend_class
 from models.base import BackendSettings, BaseModelHandler
 from server.context import Busy
-from server.settings_port import Change, Changed, ModelTrial, ModelTried, NoticeTrial, SettingsPort, Shown, Valued
+from server.settings_answers import (
+    ChangeIn,
+    ModelTested,
+    ModelTestIn,
+    NoticeTestIn,
+    SettingRow,
+    SettingsChanged,
+    SettingsShown,
+    Waits,
+)
+from server.settings_port import SettingsPort
 from settings.catalogue import Described, Kind, describe, plain
 from settings.origins import Origin
 from settings.overrides import ConfigChanged, OverridesFile, changed, line, same, text_of
@@ -47,7 +57,7 @@ from settings.values import web_address
 NOTHING = Sources(in_file={}, page={}, origins={})
 
 
-def shown(described: Described, now: Settings, after: Settings, found: Sources, mask: Masker) -> Valued:
+def shown(described: Described, now: Settings, after: Settings, found: Sources, mask: Masker) -> SettingRow:
     """Put together what is known of one setting.
 
     Args:
@@ -62,7 +72,7 @@ def shown(described: Described, now: Settings, after: Settings, found: Sources, 
     overruled = found.in_file.get(name) if origin is Origin.PAGE else None
     held, later = getattr(now, name), getattr(after, name)
     value, following = (_safe(_short(name, plain(each)), mask) for each in (held, later))
-    return Valued(
+    return SettingRow(
         **asdict(described),
         value=value,
         next=following,
@@ -127,7 +137,7 @@ class ConnectionTests:
         self._settings, self._mask, self._clock = settings, mask, clock
         self._one_at_a_time = asyncio.Lock()
 
-    async def try_model(self, trial: ModelTrial) -> ModelTried:
+    async def try_model(self, trial: ModelTestIn) -> ModelTested:
         """Look whether a backend answers, and have it say one word where that is wanted.
 
         Raises:
@@ -141,9 +151,10 @@ class ConnectionTests:
             if tried.works and trial.ask and backend.name != "gpt4all":  # that would load it beside the one in use
                 tried = await _asked(backend, tried)
         said = " ".join(filter(None, (tried.detail, note)))
-        return replace(tried, detail=printable(self._mask(typed(said))), mend="" if tried.works else backend.setup)
+        detail, mend = printable(self._mask(typed(said))), "" if tried.works else backend.setup
+        return tried.model_copy(update={"detail": detail, "mend": mend})
 
-    async def try_notices(self, trial: NoticeTrial) -> Mapping[str, str]:
+    async def try_notices(self, trial: NoticeTestIn) -> Mapping[str, str]:
         """Send a test notice each way that would be set; the ways, each with what went wrong, empty where it arrived.
 
         Raises:
@@ -152,11 +163,11 @@ class ConnectionTests:
         """
         now = self._settings()
         stored = now.notify_url.get_secret_value() if now.notify_url else None
-        values: dict[str, Any] = {"notify_desktop": trial.desktop}
-        if trial.url is not None and trial.url != stored:
-            values |= {"notify_url": _address("notify_url", trial.url), "notify_secret": None}
-        if trial.secret:
-            values["notify_secret"] = SecretStr(trial.secret)
+        values: dict[str, Any] = {"notify_desktop": trial.notify_desktop}
+        if trial.notify_url is not None and trial.notify_url != stored:
+            values |= {"notify_url": _address("notify_url", trial.notify_url), "notify_secret": None}
+        if trial.notify_secret:
+            values["notify_secret"] = SecretStr(trial.notify_secret)
         kept = {name: value for name, value in values.items() if name == "notify_secret" or value is not None}
         ways = channels(now.model_copy(update=kept))
         if not ways.names:
@@ -170,7 +181,7 @@ class ConnectionTests:
             raise Busy("another trial goes on; try again in a moment")
         return self._one_at_a_time
 
-    def _backend(self, trial: ModelTrial) -> tuple[BaseModelHandler, str]:
+    def _backend(self, trial: ModelTestIn) -> tuple[BaseModelHandler, str]:
         """The backend, not asked yet, and a remark for its owner."""
         if trial.backend not in BACKENDS:
             raise ConfigError([f"backend: there is no {trial.backend!r}; known are {', '.join(BACKENDS)}"])
@@ -182,7 +193,7 @@ class ConnectionTests:
             raise ConfigError([f"backend: {trial.backend} is not configured: {backend_class(trial.backend).setup}"])
         return backend, note
 
-    def _typed(self, trial: ModelTrial) -> tuple[BackendSettings, str]:
+    def _typed(self, trial: ModelTestIn) -> tuple[BackendSettings, str]:
         stored = backend_settings(self._settings(), nothing_runs)
         address, key = ADDRESSES.get(trial.backend), f"{trial.backend}_api_key"
         values: dict[str, Any] = {}
@@ -197,29 +208,31 @@ class ConnectionTests:
         return replace(stored, **values), note
 
 
-async def _looked_at(backend: BaseModelHandler) -> ModelTried:
+async def _looked_at(backend: BaseModelHandler) -> ModelTested:
     began = time.monotonic()
     works = await asyncio.to_thread(backend.is_available)
     offered = backend.offered
     unlisted = works and offered and backend.model not in offered and f"{backend.model}:latest" not in offered
-    return ModelTried(
+    return ModelTested(
         works=works,
         model=backend.model,
         detail=f"{backend.model} is not among the models that it names." if unlisted else backend.detail,
         mend="",
-        offered=tuple(printable(name, max_chars=200) for name in sorted(offered)[:OFFERED_MOST]),
+        offered=[printable(name, max_chars=200) for name in sorted(offered)[:OFFERED_MOST]],
         latency_s=time.monotonic() - began,
+        reply_s=None,
+        tokens_out=None,
     )
 
 
-async def _asked(backend: BaseModelHandler, so_far: ModelTried) -> ModelTried:
+async def _asked(backend: BaseModelHandler, so_far: ModelTested) -> ModelTested:
     began = time.monotonic()
     try:
         tokens = await one_word(backend, ASK_S)
     except (ModelError, TimeoutError) as error:
         why = str(error) or f"no reply within {ASK_S:g} s"
-        return replace(so_far, works=False, detail=f"is there, but gives no reply: {why}")
-    return replace(so_far, reply_s=time.monotonic() - began, tokens_out=tokens)
+        return so_far.model_copy(update={"works": False, "detail": f"is there, but gives no reply: {why}"})
+    return so_far.model_copy(update={"reply_s": time.monotonic() - began, "tokens_out": tokens})
 
 
 def _address(name: str, text: str) -> SecretStr:
@@ -262,7 +275,7 @@ class SettingsService:
         self._file = OverridesFile(live.now.overrides_file, live.now.config_file)
         self._one_at_a_time = asyncio.Lock()
 
-    def show(self) -> Shown:
+    def show(self) -> SettingsShown:
         """All settings as they stand. Any thread.
 
         Raises:
@@ -273,16 +286,16 @@ class SettingsService:
             after, found = read_again(now), sources(now)
         except ConfigError as error:
             after, found, faults = now, NOTHING, tuple(map(self._mask, error.faults))
-        settings = tuple(shown(each, now, after, found, self._mask) for each in self._described.values())
-        return Shown(
+        settings = [shown(each, now, after, found, self._mask) for each in self._described.values()]
+        return SettingsShown(
             settings=settings,
             file=str(now.config_file),
             overrides=str(now.overrides_file),
             digest=digest,
-            faults=faults,
+            faults=list(faults),
         )
 
-    async def change(self, asked: Change) -> Changed:
+    async def change(self, asked: ChangeIn) -> SettingsChanged:
         """Write new values to the page's file and read the settings again. Call it on the workers' loop.
 
         Raises:
@@ -298,21 +311,21 @@ class SettingsService:
             outlook = self._live.check(new)
             diff = self._diff(before, after)
             if asked.dry_run:
-                return Changed(reloaded=outlook, digest=digest, diff=diff)
+                return _changed(outlook, digest, diff)
             if diff:
                 await asyncio.to_thread(self._file.replace, digest, text_of(after))
             done = await self._reload()
-            return Changed(reloaded=done, digest=await asyncio.to_thread(self._file.digest), diff=diff)
+            return _changed(done, await asyncio.to_thread(self._file.digest), diff)
 
-    def _judged(self, asked: Change) -> tuple[Mapping[str, Any], Mapping[str, Any], Settings]:
+    def _judged(self, asked: ChangeIn) -> tuple[Mapping[str, Any], Mapping[str, Any], Settings]:
         """What the page has set, what it would have, and the settings that this gives."""
         found = sources(self._live.now)
-        names = dict.fromkeys([*asked.values, *asked.take_back])
+        names = dict.fromkeys([*asked.changes, *asked.take_back])
         if faults := [fault for name in names if (fault := self._refusal(name, found.origins))]:
             raise ConfigError(faults)
-        after = changed(found.page, found.in_file, asked.values, asked.take_back)
+        after = changed(found.page, found.in_file, asked.changes, asked.take_back)
         new = read_again(self._live.now, text_of(after))
-        if faults := self._keys_led_astray(new, after, asked.values):
+        if faults := self._keys_led_astray(new, after, asked.changes):
             raise ConfigError(faults)
         return found.page, after, new
 
@@ -341,7 +354,7 @@ class SettingsService:
             if (getattr(new, url), getattr(new, key)) != (getattr(now, url), getattr(now, key))
         ]
 
-    def _diff(self, before: Mapping[str, Any], after: Mapping[str, Any]) -> tuple[str, ...]:
+    def _diff(self, before: Mapping[str, Any], after: Mapping[str, Any]) -> list[str]:
         """The lines that go and come."""
         lines = list[str]()
         for name in dict.fromkeys([*before, *after]):
@@ -353,7 +366,12 @@ class SettingsService:
             if name in after:
                 veiled = secret and after[name] is not None
                 lines.append(f"+{name}: {MASK} (new)" if veiled else f"+{self._mask(line(name, after[name]))}")
-        return tuple(lines)
+        return lines
+
+
+def _changed(came: Reloaded, digest: str, diff: list[str]) -> SettingsChanged:
+    later = [Waits.model_validate(each) for each in came.later]
+    return SettingsChanged(changed=list(came.changed), later=later, diff=diff, digest=digest)
 
 
 _A = TypeVar("_A")

@@ -9,16 +9,10 @@ from pydantic import Field
 from core.errors import ConfigError
 from server.context import AppContext, Busy
 from server.schemas import Answer
+from server.settings_answers import Waits
 
 RELOAD_WALL_S = 30.0
 FILES = frozenset({"config.yaml", "settings.overrides.yaml"})
-
-
-class Waits(Answer):
-    """A setting that was changed and needs a restart; `holds` is the value until then, masked where it is secret."""
-
-    name: str
-    holds: str
 
 
 class Renewed(Answer):

@@ -6,7 +6,6 @@ from typing import Annotated, Any
 
 from pydantic import BaseModel, ConfigDict, Field, StrictBool
 
-from server.reloading import Waits
 from server.schemas import Answer
 from settings.catalogue import Kind
 from settings.fields import Takes
@@ -69,10 +68,17 @@ class ChangeIn(BaseModel):
 
     model_config = ConfigDict(extra="forbid", hide_input_in_errors=True)
 
-    changes: dict[str, Any] = Field(max_length=200)
+    changes: dict[str, Any] = Field(max_length=200, repr=False)
     take_back: list[Typed] = Field(default_factory=list, max_length=200)
     digest: str = Field("", max_length=64)
     dry_run: StrictBool = False
+
+
+class Waits(Answer):
+    """A setting that was changed and needs a restart; `holds` is the value until then, masked where it is secret."""
+
+    name: str
+    holds: str
 
 
 class SettingsChanged(Answer):
@@ -96,7 +102,7 @@ class ModelTestIn(BaseModel):
     backend: str = Field(min_length=1, max_length=40)
     model: Typed | None = None
     base_url: Typed | None = None
-    key: Typed | None = None
+    key: Typed | None = Field(None, repr=False)
     ask: StrictBool = False
 
 
@@ -118,8 +124,8 @@ class NoticeTestIn(BaseModel):
 
     model_config = ConfigDict(extra="forbid", hide_input_in_errors=True)
 
-    notify_url: Typed | None = None
-    notify_secret: Typed | None = None
+    notify_url: Typed | None = Field(None, repr=False)
+    notify_secret: Typed | None = Field(None, repr=False)
     notify_desktop: StrictBool | None = None
 
 

@@ -9,7 +9,7 @@ from core.errors import ConfigError
 from server.bodies import BadBody
 from server.context import Busy
 from server.endpoint import Call, Endpoint, Reply
-from server.reloading import Waits, by_name
+from server.reloading import by_name
 from server.settings_answers import (
     ChangeIn,
     ModelTested,
@@ -20,7 +20,6 @@ from server.settings_answers import (
     SettingsChanged,
     SettingsShown,
 )
-from server.settings_port import Change, ModelTrial, NoticeTrial
 
 CHANGE_WALL_S = 30.0
 TRIAL_WALL_S = 90.0
@@ -31,38 +30,30 @@ _T = TypeVar("_T")
 
 def show_settings(call: Call) -> Reply:
     """All settings as they stand."""
-    return Reply(answer=SettingsShown.model_validate(call.context.settings.show()))
+    return Reply(answer=call.context.settings.show())
 
 
 def change_settings(call: Call) -> Reply:
     """Write new values to the file of the page and read the settings again."""
     said = call.body(ChangeIn)
     _writable(said.changes)
-    change = Change(values=said.changes, take_back=tuple(said.take_back), digest=said.digest, dry_run=said.dry_run)
     try:
-        done = _done(call.context.settings.change(change), CHANGE_WALL_S)
+        return Reply(answer=_done(call.context.settings.change(said), CHANGE_WALL_S))
     except ConfigError as error:
         if not said.dry_run:
             raise
         faults = dict(by_name(error))
         return Reply(answer=SettingsChanged(changed=[], later=[], diff=[], digest=said.digest, faults=faults))
-    later = [Waits.model_validate(each) for each in done.reloaded.later]
-    changed = list(done.reloaded.changed)
-    return Reply(answer=SettingsChanged(changed=changed, later=later, diff=list(done.diff), digest=done.digest))
 
 
 def test_model(call: Call) -> Reply:
     """Try a backend with what was typed."""
-    said = call.body(ModelTestIn)
-    trial = ModelTrial(backend=said.backend, model=said.model, base_url=said.base_url, key=said.key, ask=said.ask)
-    return Reply(answer=ModelTested.model_validate(_done(call.context.settings.try_model(trial), TRIAL_WALL_S)))
+    return Reply(answer=_done(call.context.settings.try_model(call.body(ModelTestIn)), TRIAL_WALL_S))
 
 
 def test_notices(call: Call) -> Reply:
     """Send a test notice."""
-    said = call.optional_body(NoticeTestIn)
-    trial = NoticeTrial(url=said.notify_url, secret=said.notify_secret, desktop=said.notify_desktop)
-    faults = _done(call.context.settings.try_notices(trial), TRIAL_WALL_S)
+    faults = _done(call.context.settings.try_notices(call.optional_body(NoticeTestIn)), TRIAL_WALL_S)
     return Reply(answer=NoticesTested(ways=[NoticeTold(way=way, fault=fault) for way, fault in faults.items()]))
 
 
