@@ -37,6 +37,7 @@ def change_settings(call: Call) -> Reply:
     """Write new values to the file of the page and read the settings again."""
     said = call.body(ChangeIn)
     _writable(said.changes)
+    _writable(said.take_back, "take_back")
     try:
         return Reply(answer=_done(call.context.settings.change(said), CHANGE_WALL_S))
     except ConfigError as error:

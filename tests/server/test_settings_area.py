@@ -282,6 +282,7 @@ def test_a_password_within_an_address_is_veiled(rig: SettingsRig) -> None:
 
 def test_a_body_that_says_nothing_sensible_is_refused(rig: SettingsRig) -> None:
     odd = [{}, {"changes": []}, {"changes": {}, "more": 1}, {"changes": {"model_name": "\ud800"}}, [], None, "x"]
+    odd += [{"changes": {}, "take_back": ["\ud800"]}, {"changes": {}, "take_back": "worker_count"}]
     deep: list[Any] = []
     for _ in range(400):
         deep = [deep]
