@@ -1,9 +1,10 @@
 """Settings: the only place that reads the environment and `config.yaml`.
 
-Defaults are overruled by `config.yaml`, that by the environment (and `.env`), that by flags. A key in the file and its
-variable share a name: `worker_count: 3` and `WORKER_COUNT=3`. All faults are reported together, unknown keys in the
-file are refused, and secrets never show in a repr. Where the file lies: `NIGHTSHIFT_HOME`, or the user's XDG folders
-with `NIGHTSHIFT_LAYOUT=xdg` and where there is no checkout that can be written, or else the checkout.
+Defaults are overruled by `config.yaml`, that by what the settings page has set (`settings.overrides.yaml`), that by
+the environment (and `.env`), that by flags. A key in a file and its variable share a name: `worker_count: 3` and
+`WORKER_COUNT=3`. All faults are reported together, unknown keys in a file are refused, and secrets never show in a
+repr. Where the files lie: `NIGHTSHIFT_HOME`, or the user's XDG folders with `NIGHTSHIFT_LAYOUT=xdg` and where there is
+no checkout that can be written, or else the checkout.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ from __future__ import annotations
 import difflib
 import os
 from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -26,17 +28,31 @@ from pydantic_settings import (
 )
 
 from core.errors import ConfigError
+from settings.fields import by_hand
 from settings.layout import Folders, xdg_folders
-from settings.models import ModelSettings
+from settings.models import PromptSettings
 from settings.origins import Origin
+from settings.overrides import same
 from settings.places import IS_CHECKOUT, ROOT, Places
 from settings.service import VARIABLES, ServiceManager, service_manager_in
-from settings.upkeep import UpkeepSettings
-from settings.work import WorkSettings
+from settings.upkeep import CheckpointSettings, DashboardSettings, NotificationSettings, StorageSettings
+from settings.work import GitSettings, LearningSettings, ReviewSettings, SandboxSettings, WorkerSettings
 
 
-class Settings(ModelSettings, WorkSettings, UpkeepSettings, Places):
-    """Every setting, with its default; the groups follow the rooms that use them."""
+class Settings(
+    PromptSettings,
+    WorkerSettings,
+    ReviewSettings,
+    GitSettings,
+    SandboxSettings,
+    CheckpointSettings,
+    NotificationSettings,
+    LearningSettings,
+    DashboardSettings,
+    StorageSettings,
+    Places,
+):
+    """Every setting, with its default; the groups are the headings under which their owner finds them, in order."""
 
     model_config = SettingsConfigDict(extra="ignore", frozen=True, env_file_encoding="utf-8", hide_input_in_errors=True)
 
@@ -69,7 +85,7 @@ def load_settings(
     home: Path | None = None,
     *,
     layout: str | None = None,
-    text: str | None = None,
+    overrides: str | None = None,
 ) -> Settings:
     """Read all sources.
 
@@ -77,14 +93,14 @@ def load_settings(
         flags: settings by field name that overrule everything else; None values are left out.
         home: the folder of `config.yaml`, the database and the rest, instead of what the environment says.
         layout: `home` or `xdg`, instead of what the environment says.
-        text: what `config.yaml` shall be taken to say, instead of the file.
+        overrides: what `settings.overrides.yaml` shall be taken to say, instead of the file.
 
     Raises:
         ConfigError: lists every fault with the name of its setting and the mend.
     """
     places = _places(home, layout)
-    from_file, faults = _read_file(places.config_file, text)
-    sourced = _sourced(places, from_file)
+    in_file, page, faults = _read_files(places, overrides)
+    sourced = _sourced(places, {name: value for name, value in {**in_file, **page}.items() if value is not None})
     given = {name: value for name, value in (flags or {}).items() if value is not None}
     try:
         read = sourced(**{**given, "home": places.home, "folders": places.folders})
@@ -97,8 +113,8 @@ def load_settings(
     return read
 
 
-def _sourced(places: Places, from_file: Mapping[str, Any]) -> type[Settings]:
-    """The settings with their sources, in order; made anew each time, as the file was read anew."""
+def _sourced(places: Places, from_files: Mapping[str, Any]) -> type[Settings]:
+    """The settings with their sources, in order; made anew each time, as the files were read anew."""
 
     class Sourced(Settings):
         model_config = SettingsConfigDict(env_file=places.dotenv_file)
@@ -107,23 +123,52 @@ def _sourced(places: Places, from_file: Mapping[str, Any]) -> type[Settings]:
         def settings_customise_sources(
             cls, settings_cls: type[BaseSettings], *_: PydanticBaseSettingsSource, **named: PydanticBaseSettingsSource
         ) -> tuple[PydanticBaseSettingsSource, ...]:
-            last = InitSettingsSource(settings_cls, dict(from_file))
+            last = InitSettingsSource(settings_cls, dict(from_files))
             return named["init_settings"], named["env_settings"], named["dotenv_settings"], last
 
     return Sourced
 
 
-def origins(settings: Settings, text: str) -> Mapping[str, Origin]:
-    """Where each setting comes from that is not left at its default.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Sources:
+    """What each source says, by the names of settings.
+
+    `in_file` is what `config.yaml` says, `page` what was set on the settings page, where None stands for the default;
+    `origins` has where each setting comes from that is set anywhere.
+    """
+
+    in_file: Mapping[str, Any]
+    page: Mapping[str, Any]
+    origins: Mapping[str, Origin]
+
+    @property
+    def overruled(self) -> tuple[str, ...]:
+        """The settings of which `config.yaml` says something else than the page, which is what holds."""
+        pages = [name for name in self.page if self.origins[name] is Origin.PAGE]
+        return tuple(name for name in pages if name in self.in_file and not same(self.in_file[name], self.page[name]))
+
+
+def sources(places: Places) -> Sources:
+    """Look where the settings come from.
 
     Args:
-        settings: for the places of the files.
-        text: what `config.yaml` says.
+        places: of the files.
+
+    Raises:
+        ConfigError: one of the files has faults.
     """
-    from_file, _ = _read_file(settings.config_file, text)
-    dotenv = DotEnvSettingsSource(Settings, env_file=settings.dotenv_file, env_file_encoding="utf-8").env_vars
-    found = [(Origin.FILE, from_file), (Origin.DOTENV, dotenv), (Origin.ENVIRONMENT, map(str.lower, os.environ))]
-    return {name: origin for origin, names in found for name in names if name in Settings.model_fields}
+    in_file, page, faults = _read_files(places, None)
+    if faults:
+        raise ConfigError(faults)
+    dotenv = DotEnvSettingsSource(Settings, env_file=places.dotenv_file, env_file_encoding="utf-8").env_vars
+    found = [
+        (Origin.FILE, in_file),
+        (Origin.PAGE, page),
+        (Origin.DOTENV, dotenv),
+        (Origin.ENVIRONMENT, map(str.lower, os.environ)),
+    ]
+    origins = {name: origin for origin, names in found for name in names if name in Settings.model_fields}
+    return Sources(in_file=in_file, page=page, origins=origins)
 
 
 def settings_or_defaults(home: Path | None = None) -> tuple[Settings, tuple[str, ...]]:
@@ -168,6 +213,19 @@ def _places(home: Path | None, layout: str | None) -> Places:
     return Places(home=(Path(asked) if asked else ROOT).expanduser().resolve(), folders=None)
 
 
+def _read_files(places: Places, overrides: str | None) -> tuple[dict[str, Any], dict[str, Any], list[str]]:
+    """What `config.yaml` says, what the settings page has set, and what is wrong with both files."""
+    in_file, faults = _read_file(places.config_file, None)
+    page, more = _read_file(places.overrides_file, overrides)
+    reasons = {name: by_hand(Settings.model_fields[name]) for name in page}
+    more += [
+        f"{places.overrides_file.name}: {name}: is changed in config.yaml alone, because {why}"
+        for name, why in reasons.items()
+        if why
+    ]
+    return {name: value for name, value in in_file.items() if value is not None}, page, faults + more
+
+
 def _read_file(path: Path, text: str | None) -> tuple[dict[str, Any], list[str]]:
     """The file's mapping of known settings, and what is wrong with the file."""
     try:
@@ -184,7 +242,7 @@ def _read_file(path: Path, text: str | None) -> tuple[dict[str, Any], list[str]]
         return {}, [f"{path.name}: must be a mapping of settings, one `name: value` a line"]
     known = Settings.model_fields.keys() - Places.model_fields.keys()
     unknown = [f"{path.name}: {name}: unknown setting{_did_you_mean(str(name))}" for name in data if name not in known]
-    return {k: v for k, v in data.items() if k in known and v is not None}, unknown
+    return {name: value for name, value in data.items() if name in known}, unknown
 
 
 def _did_you_mean(name: str) -> str:

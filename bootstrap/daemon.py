@@ -43,8 +43,8 @@ from maintenance.scheduler import Sleep
 from maintenance.service_manager import ServiceManagerLink
 from maintenance.watchdog import Watchdog
 from server.serving.host import Host
-from settings.live import Reloaded
-from settings.models import ModelSettings
+from settings.models import PromptSettings
+from settings.reloaded import Reloaded
 from task_executor import TaskExecutor
 
 log = logging.getLogger("nightshift")
@@ -228,7 +228,7 @@ class Daemon:
             done = await self._live.reload()
         finally:
             self._link.ready()
-        if set(done.changed) & ModelSettings.model_fields.keys():  # what was parked may have its model or budget now
+        if set(done.changed) & PromptSettings.model_fields.keys():  # what was parked may have its model or budget now
             await asyncio.wrap_future(self._store.queue.unpark())
         return done
 

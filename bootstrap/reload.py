@@ -11,16 +11,18 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Coroutine, Sequence
 from concurrent.futures import Future
+from dataclasses import replace
 from typing import Any
 
 from pydantic import SecretStr
 
-from config import Settings, load_settings
+from config import Settings, load_settings, sources
 from core.errors import ConfigError
 from core.events import Event, Kind, Level
 from core.masking import MASK, Masker
 from core.ports import Sink
-from settings.live import TAKES, Later, Reloaded, Takes
+from settings.fields import Takes, headings, takes
+from settings.reloaded import Later, Reloaded
 
 ReloadHook = Callable[[Settings], Callable[[], None]]
 """Checks new settings and makes what follows from them; raises `ConfigError`, or returns what applies it."""
@@ -59,13 +61,15 @@ class LiveSettings:
         """
         async with self._one_at_a_time:
             try:
-                kept, to_apply, done = self._prepared(await asyncio.to_thread(self._read))
+                new, overruled = await asyncio.to_thread(self._read_all)
+                kept, to_apply, done = self._prepared(new)
             except ConfigError as error:
                 self._refused(error)
                 raise
             self._now = kept
             for apply in to_apply:
                 apply()
+        done = replace(done, overruled=overruled)
         self.notices = (done.sentence,) if done.later else ()
         data = {"changed": list(done.changed), "later": {each.name: each.holds for each in done.later}}
         self._emit(Event(kind=Kind.SETTINGS_RELOADED, message=done.sentence, data=data))
@@ -79,12 +83,17 @@ class LiveSettings:
         """
         return self._prepared(new)[2]
 
+    def _read_all(self) -> tuple[Settings, tuple[str, ...]]:
+        """The settings as the sources say them now, and where the settings page overrules `config.yaml`."""
+        new = self._read()
+        return new, sources(new).overruled
+
     def _prepared(self, new: Settings) -> tuple[Settings, Sequence[Callable[[], None]], Reloaded]:
         """The settings that would hold, what applies them, and what came of it in words."""
         self._mask.learn(new.secrets)
         old = self._now
-        changed = [name for name in TAKES if getattr(new, name) != getattr(old, name)]
-        waiting = [name for name in changed if TAKES[name] is Takes.RESTART]
+        changed = [name for name in headings(Settings) if getattr(new, name) != getattr(old, name)]
+        waiting = [name for name in changed if takes(Settings.model_fields[name]) is Takes.RESTART]
         kept = new.model_copy(update={name: getattr(old, name) for name in waiting})
         to_apply, faults = list[Callable[[], None]](), list[str]()
         for hook in self._reload_hooks:
@@ -112,19 +121,19 @@ class LiveSettings:
         return self._mask(str(value)) if value not in (None, "") else "unset"
 
 
-def read_again(settings: Settings, text: str | None = None) -> Settings:
+def read_again(settings: Settings, overrides: str | None = None) -> Settings:
     """Read the sources of these settings again, from the same place.
 
     Args:
         settings: for the place.
-        text: what `config.yaml` shall be taken to say, instead of the file.
+        overrides: what `settings.overrides.yaml` shall be taken to say, instead of the file.
 
     Raises:
         ConfigError: lists every fault.
     """
     if settings.folders is not None:
-        return load_settings(layout="xdg", text=text)
-    return load_settings(home=settings.home, text=text)
+        return load_settings(layout="xdg", overrides=overrides)
+    return load_settings(home=settings.home, overrides=overrides)
 
 
 def on_loop(

@@ -1,10 +1,11 @@
 """The settings for the daemon's pages: shown, changed, and tried before they are saved.
 
-A change is checked as the file is, written to it, and then read again. The order is that of safety: everything is
-checked before a byte is written, by the reader of the file and by every part that is made of the settings; the file is
-replaced only while it is still the one that was checked; and only then is it read again, as after SIGHUP. What
-`settings.by_hand` names is refused, and so is a new address for a key that is stored: whoever may write here, but
-cannot read the key, could otherwise have it sent to himself.
+A change goes to a file of the page's own, `settings.overrides.yaml`; `config.yaml` is its owner's and only read. The
+order is that of safety: everything is checked before a byte is written, by the reader of the files and by every part
+that is made of the settings; the file is replaced only while both are still those that were checked; and only then are
+they read again, as after SIGHUP. What is changed by hand alone (`settings.fields.ByHand`) is refused, and so is a
+stored key for another address: whoever may write here, but cannot read the key, could otherwise have it sent to
+himself.
 
 A connection (a backend of models, a way to notify) can be tested before it is saved. A stored key goes only to the
 address that it is stored with, and a stored secret signs only what goes to the stored URL, for the same reason. Where a
@@ -15,14 +16,12 @@ names of models and our own sentences are shown. One test at a time, so that nob
 from __future__ import annotations
 
 import asyncio
-import difflib
 import time
 from collections.abc import Awaitable, Callable, Coroutine, Mapping
 from concurrent.futures import Future
-from dataclasses import replace
+from dataclasses import asdict, replace
 from typing import Any, TypeVar
 
-import yaml
 from pydantic import SecretStr
 
 from bootstrap.doctor.backends import one_word
@@ -30,24 +29,35 @@ from bootstrap.models import backend_settings
 from bootstrap.notices import channels, send_test
 from bootstrap.reload import LiveSettings, on_loop, read_again
 from bootstrap.repair import nothing_runs
-from config import Settings, origins
+from config import Settings, Sources, sources
 from core.clock import Clock
 from core.dialogue import BUILT_IN
 from core.errors import ConfigError, ModelError
-from core.masking import Masker, printable
+from core.masking import MASK, Masker, printable
 from models import BACKENDS, backend_class
 from models.base import BackendSettings, BaseModelHandler
 from server.context import Busy
-from server.settings_port import Change, Changed, ModelTrial, ModelTried, NoticeTrial, SettingsPort, Shown, Valued
+from server.settings_answers import (
+    ChangeIn,
+    ModelTested,
+    ModelTestIn,
+    NoticeTestIn,
+    SettingRow,
+    SettingsChanged,
+    SettingsShown,
+    Waits,
+)
+from server.settings_port import SettingsPort
 from settings.catalogue import Described, Kind, describe, plain
-from settings.config_file import Config, ConfigChanged, ConfigFile
-from settings.config_text import edited
-from settings.live import Reloaded
 from settings.origins import Origin
+from settings.overrides import ConfigChanged, OverridesFile, changed, line, same, text_of
+from settings.reloaded import Reloaded
 from settings.values import web_address
 
+NOTHING = Sources(in_file={}, page={}, origins={})
 
-def shown(described: Described, now: Settings, after: Settings, found: Mapping[str, Origin], mask: Masker) -> Valued:
+
+def shown(described: Described, now: Settings, after: Settings, found: Sources, mask: Masker) -> SettingRow:
     """Put together what is known of one setting.
 
     Args:
@@ -58,27 +68,37 @@ def shown(described: Described, now: Settings, after: Settings, found: Mapping[s
         mask: takes secrets out of texts.
     """
     name = described.name
+    origin = found.origins.get(name, Origin.DEFAULT)
+    overruled = found.in_file.get(name) if origin is Origin.PAGE else None
     held, later = getattr(now, name), getattr(after, name)
     value, following = (_safe(_short(name, plain(each)), mask) for each in (held, later))
-    return Valued(
-        described=described,
+    return SettingRow(
+        **asdict(described),
         value=value,
         next=following,
         waits=held != later,
         is_set=later is not None,
         veiled=described.kind is not Kind.SECRET and (value, following) != (plain(held), plain(later)),
-        origin=found.get(name, Origin.DEFAULT),
-        fixed=fixed(name, found.get(name)),
+        origin=origin,
+        fixed=fixed(name, origin),
+        in_file="" if overruled is None else _said(described, overruled, mask),
     )
 
 
-def fixed(name: str, origin: Origin | None) -> str:
-    """Why the file does not decide about a setting, as a sentence with the mend; empty where it does."""
+def fixed(name: str, origin: Origin) -> str:
+    """Why the files do not decide about a setting, as a sentence with the mend; empty where they do."""
     if origin is Origin.ENVIRONMENT:
-        return f"the environment of the daemon sets {name.upper()}, which overrules config.yaml; unset it there"
+        return f"the environment of the daemon sets {name.upper()}, which overrules all files; unset it there"
     if origin is Origin.DOTENV:
-        return f"the file .env sets {name.upper()}, which overrules config.yaml; change it there"
+        return f"the file .env sets {name.upper()}, which overrules this page; change it there"
     return ""
+
+
+def _said(described: Described, value: Any, mask: Masker) -> str:
+    """What a file says of a setting, checked or not, as text."""
+    if described.kind is Kind.SECRET:
+        return MASK
+    return printable(mask(line(described.name, value).removeprefix(f"{described.name}: ")))
 
 
 def _short(name: str, value: Any) -> Any:
@@ -117,7 +137,7 @@ class ConnectionTests:
         self._settings, self._mask, self._clock = settings, mask, clock
         self._one_at_a_time = asyncio.Lock()
 
-    async def try_model(self, trial: ModelTrial) -> ModelTried:
+    async def try_model(self, trial: ModelTestIn) -> ModelTested:
         """Look whether a backend answers, and have it say one word where that is wanted.
 
         Raises:
@@ -131,9 +151,10 @@ class ConnectionTests:
             if tried.works and trial.ask and backend.name != "gpt4all":  # that would load it beside the one in use
                 tried = await _asked(backend, tried)
         said = " ".join(filter(None, (tried.detail, note)))
-        return replace(tried, detail=printable(self._mask(typed(said))), mend="" if tried.works else backend.setup)
+        detail, mend = printable(self._mask(typed(said))), "" if tried.works else backend.setup
+        return tried.model_copy(update={"detail": detail, "mend": mend})
 
-    async def try_notices(self, trial: NoticeTrial) -> Mapping[str, str]:
+    async def try_notices(self, trial: NoticeTestIn) -> Mapping[str, str]:
         """Send a test notice each way that would be set; the ways, each with what went wrong, empty where it arrived.
 
         Raises:
@@ -142,11 +163,11 @@ class ConnectionTests:
         """
         now = self._settings()
         stored = now.notify_url.get_secret_value() if now.notify_url else None
-        values: dict[str, Any] = {"notify_desktop": trial.desktop}
-        if trial.url is not None and trial.url != stored:
-            values |= {"notify_url": _address("notify_url", trial.url), "notify_secret": None}
-        if trial.secret:
-            values["notify_secret"] = SecretStr(trial.secret)
+        values: dict[str, Any] = {"notify_desktop": trial.notify_desktop}
+        if trial.notify_url is not None and trial.notify_url != stored:
+            values |= {"notify_url": _address("notify_url", trial.notify_url), "notify_secret": None}
+        if trial.notify_secret:
+            values["notify_secret"] = SecretStr(trial.notify_secret)
         kept = {name: value for name, value in values.items() if name == "notify_secret" or value is not None}
         ways = channels(now.model_copy(update=kept))
         if not ways.names:
@@ -160,7 +181,7 @@ class ConnectionTests:
             raise Busy("another trial goes on; try again in a moment")
         return self._one_at_a_time
 
-    def _backend(self, trial: ModelTrial) -> tuple[BaseModelHandler, str]:
+    def _backend(self, trial: ModelTestIn) -> tuple[BaseModelHandler, str]:
         """The backend, not asked yet, and a remark for its owner."""
         if trial.backend not in BACKENDS:
             raise ConfigError([f"backend: there is no {trial.backend!r}; known are {', '.join(BACKENDS)}"])
@@ -172,7 +193,7 @@ class ConnectionTests:
             raise ConfigError([f"backend: {trial.backend} is not configured: {backend_class(trial.backend).setup}"])
         return backend, note
 
-    def _typed(self, trial: ModelTrial) -> tuple[BackendSettings, str]:
+    def _typed(self, trial: ModelTestIn) -> tuple[BackendSettings, str]:
         stored = backend_settings(self._settings(), nothing_runs)
         address, key = ADDRESSES.get(trial.backend), f"{trial.backend}_api_key"
         values: dict[str, Any] = {}
@@ -187,29 +208,31 @@ class ConnectionTests:
         return replace(stored, **values), note
 
 
-async def _looked_at(backend: BaseModelHandler) -> ModelTried:
+async def _looked_at(backend: BaseModelHandler) -> ModelTested:
     began = time.monotonic()
     works = await asyncio.to_thread(backend.is_available)
     offered = backend.offered
     unlisted = works and offered and backend.model not in offered and f"{backend.model}:latest" not in offered
-    return ModelTried(
+    return ModelTested(
         works=works,
         model=backend.model,
         detail=f"{backend.model} is not among the models that it names." if unlisted else backend.detail,
         mend="",
-        offered=tuple(printable(name, max_chars=200) for name in sorted(offered)[:OFFERED_MOST]),
+        offered=[printable(name, max_chars=200) for name in sorted(offered)[:OFFERED_MOST]],
         latency_s=time.monotonic() - began,
+        reply_s=None,
+        tokens_out=None,
     )
 
 
-async def _asked(backend: BaseModelHandler, so_far: ModelTried) -> ModelTried:
+async def _asked(backend: BaseModelHandler, so_far: ModelTested) -> ModelTested:
     began = time.monotonic()
     try:
         tokens = await one_word(backend, ASK_S)
     except (ModelError, TimeoutError) as error:
         why = str(error) or f"no reply within {ASK_S:g} s"
-        return replace(so_far, works=False, detail=f"is there, but gives no reply: {why}")
-    return replace(so_far, reply_s=time.monotonic() - began, tokens_out=tokens)
+        return so_far.model_copy(update={"works": False, "detail": f"is there, but gives no reply: {why}"})
+    return so_far.model_copy(update={"reply_s": time.monotonic() - began, "tokens_out": tokens})
 
 
 def _address(name: str, text: str) -> SecretStr:
@@ -249,86 +272,106 @@ class SettingsService:
     ) -> None:
         self._live, self._up, self._reload, self._mask = live, up, reload, mask
         self._described: Mapping[str, Described] = describe(Settings)
-        secret = [name for name, each in self._described.items() if each.kind is Kind.SECRET]
-        self._file = ConfigFile(live.now.config_file, secret)
+        self._file = OverridesFile(live.now.overrides_file, live.now.config_file)
         self._one_at_a_time = asyncio.Lock()
 
-    def show(self) -> Shown:
+    def show(self) -> SettingsShown:
         """All settings as they stand. Any thread.
 
         Raises:
-            ConfigError: the file cannot be read.
+            ConfigError: a file cannot be read.
         """
-        file, now, faults = self._file.read(), self._live.now, tuple[str, ...]()
+        digest, now, faults = self._file.digest(), self._live.now, tuple[str, ...]()
         try:
-            after = read_again(now, file.text)
+            after, found = read_again(now), sources(now)
         except ConfigError as error:
-            after, faults = now, tuple(map(self._mask, error.faults))
-        found = {} if faults else origins(now, file.text)
-        settings = tuple(shown(each, now, after, found, self._mask) for each in self._described.values())
-        return Shown(settings=settings, file=str(now.config_file), digest=file.digest, faults=faults)
+            after, found, faults = now, NOTHING, tuple(map(self._mask, error.faults))
+        settings = [shown(each, now, after, found, self._mask) for each in self._described.values()]
+        return SettingsShown(
+            settings=settings,
+            file=str(now.config_file),
+            overrides=str(now.overrides_file),
+            digest=digest,
+            faults=list(faults),
+        )
 
-    async def change(self, asked: Change) -> Changed:
-        """Write new values to `config.yaml` and read it again. Call it on the workers' loop.
+    async def change(self, asked: ChangeIn) -> SettingsChanged:
+        """Write new values to the page's file and read the settings again. Call it on the workers' loop.
 
         Raises:
-            ConfigChanged: the file is another one than was looked at.
+            ConfigChanged: the files are others than were looked at.
             ConfigError: lists every fault; nothing was written.
         """
         await self._up()
         async with self._one_at_a_time:
-            old = await asyncio.to_thread(self._file.read)
-            if asked.digest and asked.digest != old.digest:
+            digest = await asyncio.to_thread(self._file.digest)
+            if asked.digest and asked.digest != digest:
                 raise ConfigChanged()
-            text, new = await asyncio.to_thread(self._judged, old, asked.values)
+            before, after, new = await asyncio.to_thread(self._judged, asked)
             outlook = self._live.check(new)
-            diff = await asyncio.to_thread(self._diff, old.text, text, asked.values)
+            diff = self._diff(before, after)
             if asked.dry_run:
-                return Changed(reloaded=outlook, digest=old.digest, diff=diff)
-            if text != old.text:
-                await asyncio.to_thread(self._file.replace, old, text)
+                return _changed(outlook, digest, diff)
+            if diff:
+                await asyncio.to_thread(self._file.replace, digest, text_of(after))
             done = await self._reload()
-            return Changed(reloaded=done, digest=(await asyncio.to_thread(self._file.read)).digest, diff=diff)
+            return _changed(done, await asyncio.to_thread(self._file.digest), diff)
 
-    def _judged(self, old: Config, values: Mapping[str, Any]) -> tuple[str, Settings]:
-        """The text that would be written, and the settings that it gives."""
-        if faults := [fault for name in values if (fault := self._refusal(name, old))]:
+    def _judged(self, asked: ChangeIn) -> tuple[Mapping[str, Any], Mapping[str, Any], Settings]:
+        """What the page has set, what it would have, and the settings that this gives."""
+        found = sources(self._live.now)
+        names = dict.fromkeys([*asked.changes, *asked.take_back])
+        if faults := [fault for name in names if (fault := self._refusal(name, found.origins))]:
             raise ConfigError(faults)
-        try:
-            text = edited(old.text, values)
-        except yaml.YAMLError:
-            read_again(self._live.now, old.text)  # says what is wrong with the file
-            raise
-        new = read_again(self._live.now, text)
-        if faults := self._keys_led_astray(new, old, values):
+        after = changed(found.page, found.in_file, asked.changes, asked.take_back)
+        new = read_again(self._live.now, text_of(after))
+        if faults := self._keys_led_astray(new, after, asked.changes):
             raise ConfigError(faults)
-        return text, new
+        return found.page, after, new
 
-    def _refusal(self, name: str, old: Config) -> str:
+    def _refusal(self, name: str, origins: Mapping[str, Origin]) -> str:
         """Why this setting cannot be changed from here; empty where it can."""
         if name not in self._described:
             return f"{name}: is no setting"
         if why := self._described[name].by_hand:
             return f"{name}: is changed in config.yaml alone, because {why}"
-        why = fixed(name, origins(self._live.now, old.text).get(name))
+        why = fixed(name, origins.get(name, Origin.DEFAULT))
         return f"{name}: {why}" if why else ""
 
-    def _keys_led_astray(self, new: Settings, old: Config, values: Mapping[str, Any]) -> list[str]:
+    def _keys_led_astray(self, new: Settings, after: Mapping[str, Any], values: Mapping[str, Any]) -> list[str]:
+        """The addresses that would be sent a key which this change does not bring and which was not theirs before.
+
+        What neither the address nor the key is set for on the page is as the owner put it together in his files.
+        """
         try:
-            now = read_again(self._live.now, old.text)
-        except ConfigError:  # this very change mends the file
+            now = read_again(self._live.now)
+        except ConfigError:  # this very change mends the files
             now = self._live.now
         return [
             f"{url}: what is stored as {key} was given for another address; give it anew with this change, or remove it"
             for url, key in KEYS.items()
-            if getattr(new, url) != getattr(now, url) and getattr(now, key) and getattr(new, key) and key not in values
+            if getattr(new, key) and key not in values and {url, key} & after.keys()
+            if (getattr(new, url), getattr(new, key)) != (getattr(now, url), getattr(now, key))
         ]
 
-    def _diff(self, old: str, new: str, values: Mapping[str, Any]) -> tuple[str, ...]:
-        """The lines that differ, without those around them, in which anything may stand."""
-        before, after = self._file.veiled(old), self._file.veiled(new, values)
-        lines = difflib.unified_diff(before.splitlines(), after.splitlines(), n=0, lineterm="")
-        return tuple(self._mask(line) for line in list(lines)[2:] if not line.startswith("@@"))
+    def _diff(self, before: Mapping[str, Any], after: Mapping[str, Any]) -> list[str]:
+        """The lines that go and come."""
+        lines = list[str]()
+        for name in dict.fromkeys([*before, *after]):
+            if name in before and name in after and same(before[name], after[name]):
+                continue
+            secret = self._described[name].kind is Kind.SECRET
+            if name in before:
+                lines.append(f"-{name}: {MASK}" if secret else f"-{self._mask(line(name, before[name]))}")
+            if name in after:
+                veiled = secret and after[name] is not None
+                lines.append(f"+{name}: {MASK} (new)" if veiled else f"+{self._mask(line(name, after[name]))}")
+        return lines
+
+
+def _changed(came: Reloaded, digest: str, diff: list[str]) -> SettingsChanged:
+    later = [Waits.model_validate(each) for each in came.later]
+    return SettingsChanged(changed=list(came.changed), later=later, diff=diff, digest=digest)
 
 
 _A = TypeVar("_A")

@@ -14,6 +14,7 @@ from core.clock import to_text, utc_now
 from core.errors import ConfigError, NightshiftError
 from core.masking import Masker
 from db.database import Database
+from settings.reloaded import OVERRULED, TAKE_BACK
 
 SINCE_CHECKPOINT = "now"
 """The week that `--report` means where none is given: the time since the last checkpoint."""
@@ -72,6 +73,8 @@ def reload(session: Session) -> int:
     session.print(done, Cell(f"changed: {', '.join(done.changed)}" if done.changed else "nothing has changed"))
     for each in () if session.out.as_json else done.later:
         session.out.note(f"{each.name} needs a restart; until then it is {each.holds}")
+    for name in () if session.out.as_json else done.overruled:
+        session.out.note(f"{name}: {OVERRULED}; {TAKE_BACK}")
     return Exit.OK
 
 

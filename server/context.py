@@ -22,7 +22,7 @@ from db.event_log import EventLog
 from db.step_store import StepStore
 from queue_manager import QueueManager
 from server.settings_port import CLOSED, SettingsPort
-from settings.live import Reloaded
+from settings.reloaded import Reloaded
 
 if TYPE_CHECKING:
     from memory.store import LongTermMemory

@@ -29,7 +29,7 @@ from server.context import Busy
 from server.query import BadQuery
 from server.reloading import by_name
 from server.schemas import Failed
-from settings.config_file import ConfigChanged
+from settings.overrides import ConfigChanged
 
 MAX_CHARS = faults.MOST * (faults.NAME_CHARS + faults.WHY_CHARS + 4)
 _log = logging.getLogger(__name__)

@@ -4,25 +4,26 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from pydantic import Field
+
 from core.errors import ConfigError
 from server.context import AppContext, Busy
 from server.schemas import Answer
+from server.settings_answers import Waits
 
 RELOAD_WALL_S = 30.0
-
-
-class Waits(Answer):
-    """A setting that was changed and needs a restart; `holds` is the value until then, masked where it is secret."""
-
-    name: str
-    holds: str
+FILES = frozenset({"config.yaml", "settings.overrides.yaml"})
 
 
 class Renewed(Answer):
-    """Names of the settings that were changed and hold now (`changed`), and of those that wait for a restart."""
+    """Names of the settings that were changed and hold now (`changed`), and of those that wait for a restart.
+
+    `overruled` are those of which `config.yaml` says something else than the settings page, which is what holds.
+    """
 
     changed: list[str]
     later: list[Waits]
+    overruled: list[str] = Field(default_factory=list)
 
 
 def renewed(context: AppContext) -> Renewed:
@@ -44,7 +45,7 @@ def by_name(error: ConfigError) -> Mapping[str, str]:
     for fault in error.faults:
         where, found, why = fault.partition(": ")
         path = where.partition(" (")[0] if found else "settings"
-        name, _, below = (path, "", "") if path == "config.yaml" else path.partition(".")
+        name, _, below = (path, "", "") if path in FILES else path.partition(".")
         text = f"{below}: {why}" if below else why or fault
         fields[name] = f"{fields[name]}; {text}" if name in fields else text
     return fields

@@ -7,9 +7,8 @@ from typing import Annotated, Any
 from pydantic import BaseModel, ConfigDict, Field, StrictBool
 
 from server.schemas import Answer
-from server.settings_port import Shown, Valued
 from settings.catalogue import Kind
-from settings.live import Takes
+from settings.fields import Takes
 from settings.origins import Origin
 
 Typed = Annotated[str, Field(max_length=2000)]
@@ -20,7 +19,8 @@ class SettingRow(Answer):
 
     `value` is what holds now, `next` what will after a restart where `waits`; of a secret only `is_set` is told, and
     `veiled` says that a part of a value is not shown. `above` is a bound that the value itself may not have. `by_hand`
-    says why only the file changes it, `fixed` why the file does not decide about it at present.
+    says why only the file changes it, `fixed` why it cannot be changed from here at present, `in_file`
+    what `config.yaml` says where the page's value overrules that.
     """
 
     name: str
@@ -43,13 +43,18 @@ class SettingRow(Answer):
     veiled: bool
     origin: Origin
     fixed: str
+    in_file: str
 
 
 class SettingsShown(Answer):
-    """All settings in the order of their headings; with `faults` in the file the old ones still hold."""
+    """All settings in the order of their headings; with `faults` in a file the old ones still hold.
+
+    `file` is the owner's, `overrides` the one that the page writes and that overrules it.
+    """
 
     settings: list[SettingRow]
     file: str
+    overrides: str
     digest: str
     faults: list[str]
 
@@ -57,17 +62,19 @@ class SettingsShown(Answer):
 class ChangeIn(BaseModel):
     """New values by name; null puts a setting back to its default. With `dry_run` all is checked and nothing written.
 
-    With `digest`, as `GET /api/settings` told it, the change is refused (409) where the file was changed meanwhile.
+    `take_back` names settings that were set from here and of which `config.yaml` shall decide again. With `digest`, as
+    `GET /api/settings` told it, the change is refused (409) where a file was changed meanwhile.
     """
 
     model_config = ConfigDict(extra="forbid", hide_input_in_errors=True)
 
-    changes: dict[str, Any] = Field(max_length=200)
+    changes: dict[str, Any] = Field(max_length=200, repr=False)
+    take_back: list[Typed] = Field(default_factory=list, max_length=200)
     digest: str = Field("", max_length=64)
     dry_run: StrictBool = False
 
 
-class SettingWaits(Answer):
+class Waits(Answer):
     """A setting that was changed and needs a restart; `holds` is the value until then, masked where it is secret."""
 
     name: str
@@ -81,7 +88,7 @@ class SettingsChanged(Answer):
     """
 
     changed: list[str]
-    later: list[SettingWaits]
+    later: list[Waits]
     diff: list[str]
     digest: str
     faults: dict[str, str] = Field(default_factory=dict)
@@ -95,7 +102,7 @@ class ModelTestIn(BaseModel):
     backend: str = Field(min_length=1, max_length=40)
     model: Typed | None = None
     base_url: Typed | None = None
-    key: Typed | None = None
+    key: Typed | None = Field(None, repr=False)
     ask: StrictBool = False
 
 
@@ -117,8 +124,8 @@ class NoticeTestIn(BaseModel):
 
     model_config = ConfigDict(extra="forbid", hide_input_in_errors=True)
 
-    notify_url: Typed | None = None
-    notify_secret: Typed | None = None
+    notify_url: Typed | None = Field(None, repr=False)
+    notify_secret: Typed | None = Field(None, repr=False)
     notify_desktop: StrictBool | None = None
 
 
@@ -133,39 +140,3 @@ class NoticesTested(Answer):
     """All ways that were tried."""
 
     ways: list[NoticeTold]
-
-
-def settings_shown(found: Shown) -> SettingsShown:
-    """The settings as the API tells them."""
-    return SettingsShown(
-        settings=[_row(each) for each in found.settings],
-        file=found.file,
-        digest=found.digest,
-        faults=list(found.faults),
-    )
-
-
-def _row(each: Valued) -> SettingRow:
-    about = each.described
-    return SettingRow(
-        name=about.name,
-        group=about.group,
-        text=about.text,
-        kind=about.kind,
-        unit=about.unit,
-        least=about.least,
-        above=about.above,
-        most=about.most,
-        choices=list(about.choices),
-        optional=about.optional,
-        default=about.default,
-        takes=about.takes,
-        by_hand=about.by_hand,
-        value=each.value,
-        next=each.next,
-        waits=each.waits,
-        is_set=each.is_set,
-        veiled=each.veiled,
-        origin=each.origin,
-        fixed=each.fixed,
-    )

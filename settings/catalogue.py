@@ -14,11 +14,10 @@ from pathlib import Path
 from typing import Any
 
 from pydantic import BaseModel, SecretStr
+from pydantic.fields import FieldInfo
 from pydantic_settings import BaseSettings
 
-from settings.by_hand import BY_HAND
-from settings.groups import GROUPS
-from settings.live import TAKES, Takes
+from settings.fields import Takes, by_hand, headings, takes
 
 
 class Kind(StrEnum):
@@ -59,9 +58,8 @@ def describe(model: type[BaseSettings]) -> Mapping[str, Described]:
     """All settings of the model that stand under a heading, in order."""
     schema = model.model_json_schema()
     return {
-        name: _described(name, group, schema["properties"][name], model)
-        for group, names in GROUPS.items()
-        for name in names
+        name: _described(name, heading, schema["properties"][name], model.model_fields[name])
+        for name, heading in headings(model).items()
     }
 
 
@@ -78,7 +76,7 @@ def plain(value: Any) -> Any:
     return None if isinstance(value, SecretStr) else str(value) if isinstance(value, Path) else value
 
 
-def _described(name: str, group: str, schema: Mapping[str, Any], model: type[BaseSettings]) -> Described:
+def _described(name: str, group: str, schema: Mapping[str, Any], field: FieldInfo) -> Described:
     either = schema.get("anyOf", [schema])
     value = next(each for each in either if each.get("type") != "null")
     below = value.get("items", {})
@@ -93,9 +91,9 @@ def _described(name: str, group: str, schema: Mapping[str, Any], model: type[Bas
         most=value.get("maximum"),
         choices=tuple(value.get("enum", below.get("enum", ()))),
         optional=len(either) > 1,
-        default=plain(model.model_fields[name].get_default(call_default_factory=True)),
-        takes=TAKES[name],
-        by_hand=BY_HAND.get(name, ""),
+        default=plain(field.get_default(call_default_factory=True)),
+        takes=takes(field),
+        by_hand=by_hand(field),
     )
 
 

@@ -1,13 +1,15 @@
-"""Settings of models and budgets."""
+"""Settings of models, and of what a task may take."""
 
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated, ClassVar, Literal
 
 from pydantic import Field, SecretStr, model_validator
 
-from settings.values import Cost, Positive, PositiveTokens, PriceIn, Seconds, SettingsGroup, Tokens
+from core.isolation import RUN_LIMITS
+from settings.fields import ByHand, SettingsGroup
+from settings.values import Cost, Positive, PositiveTokens, PriceIn, Seconds, Tokens
 
 LONGEST_PROMPT = 24_000
 LEAST_PROMPT = 3_000
@@ -15,9 +17,10 @@ LEAST_PROMPT = 3_000
 
 
 class ModelSettings(SettingsGroup):
-    """Which models are asked, how patiently, and for how much."""
+    """Which models are asked, and how patiently."""
 
-    # Models.
+    heading: ClassVar[str] = "Models"
+
     model_type: str = "auto"
     """Which backends are asked: `auto` for every one that is configured, one name, or several in order of preference, \
 such as `openai,ollama`."""
@@ -38,8 +41,12 @@ that can code."""
     """The address of a server that speaks Anthropic's API. Unset: Anthropic itself."""
     ollama_base_url: str = "http://localhost:11434"
     """Where Ollama listens."""
-    gpt4all_model_path: Path | None = None
+    gpt4all_model_path: Annotated[Path | None, ByHand("it names a file that is loaded into the daemon")] = None
     """A `.gguf` file for GPT4All, or a folder of them."""
+    model_prices: dict[str, PriceIn] = Field(default_factory=dict)
+    """What models cost, by their names, in USD for a million tokens. Without a price only tokens are counted."""
+    edit_format: Literal["auto", "whole", "edit"] = "auto"
+    """How models write changes: whole files, edits of a few lines, or what fits the model and the file (auto)."""
     model_num_ctx: Annotated[Tokens, Field(ge=2048)] = 32768
     """The context of local models, prompt and reply together."""
     model_max_tokens: PositiveTokens = 8192
@@ -48,18 +55,27 @@ that can code."""
     """How long one reply may take in all."""
     model_max_wait_s: Seconds = 60
     """How long a server may ask us to wait before the next backend is asked."""
-    model_prices: dict[str, PriceIn] = Field(default_factory=dict)
-    """What models cost, by their names, in USD for a million tokens. Without a price only tokens are counted."""
     model_probe_s: Seconds = 30
     """How often it is looked whether a backend that is away is back."""
-    repair_s: Seconds = 60
-    """How long the built-in engine may search when no model can be asked."""
     repair_first_s: Annotated[float, Field(ge=0, json_schema_extra={"unit": "s"})] = 10
     """How long the built-in engine may search before a model is asked; 0: only when none answers."""
-    edit_format: Literal["auto", "whole", "edit"] = "auto"
-    """How models write changes: whole files, edits of a few lines, or what fits the model and the file (auto)."""
+    repair_s: Seconds = 60
+    """How long the built-in engine may search when no model can be asked."""
 
-    # Budgets; None is unlimited.
+
+class LimitSettings(SettingsGroup):
+    """How much time, how many tries and how much money work may take. A budget that is None is unlimited."""
+
+    heading: ClassVar[str] = "Limits and budgets"
+
+    task_timeout: Seconds = 300
+    """How long an attempt may work; waiting for models does not count."""
+    max_iterations: Annotated[int, Field(ge=1, le=100)] = 15
+    """How many tries an attempt has to make its tests pass."""
+    warn_iterations: Annotated[int, Field(ge=1, le=100)] = 12
+    """After how many tries the model is told that few are left."""
+    suite_timeout_s: Seconds = RUN_LIMITS.wall_s
+    """How long a run of the tests may take, on the clock."""
     call_tokens: PositiveTokens | None = None
     """The most tokens of one call, prompt and reply together."""
     call_cost_usd: Cost | None = None
@@ -79,6 +95,10 @@ that can code."""
     total_cost_usd: Cost | None = None
     """The most that all time may cost; then tasks wait until it is raised."""
 
+
+class PromptSettings(ModelSettings, LimitSettings):
+    """What both together leave for a prompt."""
+
     @property
     def prompt_tokens(self) -> int:
         """How long a prompt may be: what the context leaves beside a reply, and three quarters of what a call may use.
@@ -89,7 +109,7 @@ that can code."""
         return min(LONGEST_PROMPT, self.model_num_ctx - self.model_max_tokens, of_call)
 
     @model_validator(mode="after")
-    def _room_for_a_prompt(self) -> ModelSettings:
+    def _room_for_a_prompt(self) -> PromptSettings:
         context, reply = self.model_num_ctx, self.model_max_tokens
         if context - reply < LEAST_PROMPT:
             shorter = f"MODEL_MAX_TOKENS to {context - LEAST_PROMPT} or less, or " if context > LEAST_PROMPT else ""

@@ -10,5 +10,6 @@ class Origin(StrEnum):
 
     DEFAULT = "default"
     FILE = "config.yaml"
+    PAGE = "page"
     DOTENV = ".env"
     ENVIRONMENT = "environment"

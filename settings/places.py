@@ -21,7 +21,7 @@ class Places(BaseSettings):
 
     @property
     def config_dir(self) -> Path:
-        """Where `config.yaml` and `.env` are looked for."""
+        """Where `config.yaml`, `settings.overrides.yaml` and `.env` are looked for."""
         return self.folders.config if self.folders else self.home
 
     @property
@@ -30,8 +30,13 @@ class Places(BaseSettings):
         return self.config_dir / "config.yaml"
 
     @property
+    def overrides_file(self) -> Path:
+        """What the settings page has set, which overrules them."""
+        return self.config_dir / "settings.overrides.yaml"
+
+    @property
     def dotenv_file(self) -> Path:
-        """Variables that overrule them."""
+        """Variables that overrule both."""
         return self.config_dir / ".env"
 
     @property

@@ -1,50 +1,68 @@
-"""Settings of a daemon that is left alone for months: doors, checkpoints, backups, what is kept, who is told."""
+"""Settings of a daemon that is left alone for months: checkpoints, notices, its address, backups, what is kept."""
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from typing import Annotated, ClassVar, Literal
 
 from pydantic import Field, SecretStr
 
+from settings.fields import ByHand, SettingsGroup, Takes
 from settings.times import QuietHours
-from settings.values import Days, Megabytes, Positive, Seconds, SettingsGroup, WebAddress
+from settings.values import Days, Megabytes, Positive, Seconds, WebAddress
 
 Notice = Literal["done", "failed", "needs_you", "checkpoint", "trouble"]
 
 
-class UpkeepSettings(SettingsGroup):
-    """How the daemon is reached, and how it looks after itself."""
+class CheckpointSettings(SettingsGroup):
+    """When no new task is begun."""
 
-    # Dashboard and API.
-    flask_host: str = "127.0.0.1"
-    """The address that dashboard and API listen on. Others than this machine's own need api_token."""
-    flask_port: Annotated[int, Field(ge=0, le=65535)] = 5000
-    """The port of dashboard and API; 0 takes a free one."""
-    api_token: SecretStr | None = None
-    """What visitors must know, here or where the dashboard can be reached from other machines."""
+    heading: ClassVar[str] = "Checkpoint and quiet hours"
 
-    # House-keeping.
     checkpoint_days: Annotated[Days, Field(le=3650)] = 7
     """How long the daemon works from one resume to the next checkpoint."""
-    state_interval_s: Seconds = 3600
-    """How often state.json and a backup of the database are written."""
-    log_level: Literal["DEBUG", "INFO", "WARNING", "ERROR"] = "INFO"
-    """The least level of the lines in logs/agent.log."""
-
-    review_debt: Positive | None = None
-    """How many commits may wait to be read before new work waits for you. Unset: any number."""
-
-    # Optional packages: the semantic embedder, GPT4All, llama.cpp, the Docker client.
-    extras: Literal["auto", "ask", "off"] = "auto"
-    """Whether optional packages are installed when they are first wanted (auto), when you say so (ask), or never."""
-
-    # When no new task is begun.
     quiet_hours: QuietHours = Field(default_factory=list)
     """Spans of local time in which no task is begun, such as `22:00-07:00` or `Mon-Fri 09:00-17:30`."""
     pause_on_battery: bool = False
     """Whether no task is begun while the machine runs on its battery."""
 
-    # What is kept, by age and by size. Tasks, commits, lessons and what models cost are always kept.
+
+class NotificationSettings(SettingsGroup):
+    """Who is told of what."""
+
+    heading: ClassVar[str] = "Notifications"
+
+    notify_on: list[Notice] = Field(default=["failed", "needs_you", "checkpoint", "trouble"])
+    """Of what you are told: done, failed, needs_you, checkpoint, trouble."""
+    notify_desktop: bool = False
+    """Whether notices are shown on this machine's desktop, by notify-send."""
+    notify_url: WebAddress | None = None
+    """Where each notice is posted as JSON (a webhook)."""
+    notify_secret: SecretStr | None = None
+    """What posted notices are signed with."""
+    notify_command: Annotated[list[str], ByHand("it names a program that the daemon starts")] = Field(
+        default_factory=list
+    )
+    """A program and its arguments, started without a shell for each notice, which is on its standard input as JSON."""
+
+
+class DashboardSettings(SettingsGroup):
+    """How dashboard and API are reached."""
+
+    heading: ClassVar[str] = "Dashboard"
+
+    flask_host: Annotated[str, Takes.RESTART, ByHand("it decides who can reach the daemon")] = "127.0.0.1"
+    """The address that dashboard and API listen on. Others than this machine's own need api_token."""
+    flask_port: Annotated[int, Field(ge=0, le=65535), Takes.RESTART] = 5000
+    """The port of dashboard and API; 0 takes a free one."""
+    api_token: Annotated[SecretStr | None, Takes.RESTART, ByHand("it decides who is let in")] = None
+    """What visitors must know, here or where the dashboard can be reached from other machines."""
+
+
+class StorageSettings(SettingsGroup):
+    """What is kept, by age and by size, and what is installed. Tasks, commits and lessons are always kept."""
+
+    heading: ClassVar[str] = "Storage and log"
+
     keep_events_days: Days = 90
     """How long lines of the log are kept in the database."""
     keep_work_days: Days = 30
@@ -57,21 +75,15 @@ class UpkeepSettings(SettingsGroup):
     """How many of the newest backups are kept."""
     backups_daily: Annotated[int, Field(ge=0)] = 7
     """How many backups of earlier days are kept, one a day."""
+    state_interval_s: Seconds = 3600
+    """How often state.json and a backup of the database are written."""
+    log_level: Literal["DEBUG", "INFO", "WARNING", "ERROR"] = "INFO"
+    """The least level of the lines in logs/agent.log."""
     log_max_mb: Annotated[Megabytes, Field(gt=0)] = 10
     """How large logs/agent.log may be before a new one is begun."""
     log_keep: Positive = 5
     """How many old log files are kept."""
     log_days: Days = 30
     """How long old log files are kept."""
-
-    # Who is told of what.
-    notify_command: list[str] = Field(default_factory=list)
-    """A program and its arguments, started without a shell for each notice, which is on its standard input as JSON."""
-    notify_desktop: bool = False
-    """Whether notices are shown on this machine's desktop, by notify-send."""
-    notify_url: WebAddress | None = None
-    """Where each notice is posted as JSON (a webhook)."""
-    notify_secret: SecretStr | None = None
-    """What posted notices are signed with."""
-    notify_on: list[Notice] = Field(default=["failed", "needs_you", "checkpoint", "trouble"])
-    """Of what you are told: done, failed, needs_you, checkpoint, trouble."""
+    extras: Annotated[Literal["auto", "ask", "off"], Takes.RESTART] = "auto"
+    """Whether optional packages are installed when they are first wanted (auto), when you say so (ask), or never."""

@@ -6,7 +6,6 @@ from typing import Annotated
 from urllib.parse import urlsplit
 
 from pydantic import AfterValidator, BaseModel, Field, SecretStr
-from pydantic_settings import BaseSettings, SettingsConfigDict
 
 # The unit goes into the JSON schema, from which the settings page takes it.
 Positive = Annotated[int, Field(gt=0)]
@@ -45,12 +44,6 @@ def web_address(value: SecretStr) -> SecretStr:
 
 # An address may hold the right to use it, as those of chat services do, and is shown as little as a password.
 WebAddress = Annotated[SecretStr, AfterValidator(web_address)]
-
-
-class SettingsGroup(BaseSettings):
-    """Settings whose text for their owner is the docstring below each."""
-
-    model_config = SettingsConfigDict(use_attribute_docstrings=True)
 
 
 class PriceIn(BaseModel, extra="forbid", frozen=True):

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from config import Settings, load_settings, origins
+from config import Settings, load_settings, sources
 from core.errors import ConfigError
 from settings.origins import Origin
 
@@ -125,20 +125,44 @@ def test_a_line_that_is_no_yaml_is_named_and_not_shown(tmp_path: Path) -> None:
 
 
 def test_each_value_says_where_it_comes_from(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    text = "worker_count: 4\nmax_retries: 5\ntask_timeout: 60\nmodel_name:\nno_setting: 1\n"
+    (tmp_path / "config.yaml").write_text(
+        "worker_count: 4\nmax_retries: 5\ntask_timeout: 60\nmodel_name:\nlog_keep: 7\nlog_days: 8\n"
+    )
+    (tmp_path / "settings.overrides.yaml").write_text("log_keep: 9\nlog_days: 8\nrepair_s: 5\nmax_retries: 7\n")
     (tmp_path / ".env").write_text("MAX_RETRIES=6\ntask_timeout=70\nOTHER=1\n")
     monkeypatch.setenv("Task_Timeout", "80")
-    assert origins(load_settings(home=tmp_path), text) == {
+    found = sources(load_settings(home=tmp_path))
+    assert found.origins == {
         "worker_count": Origin.FILE, "max_retries": Origin.DOTENV, "task_timeout": Origin.ENVIRONMENT,
+        "log_keep": Origin.PAGE, "log_days": Origin.PAGE, "repair_s": Origin.PAGE,
     }  # fmt: skip
+    assert found.overruled == ("log_keep",), "where both say something, not the same, and the page's value holds"
 
 
-def test_another_text_is_judged_as_the_file_would_be(tmp_path: Path) -> None:
+def test_the_page_overrules_the_file_and_is_overruled_by_the_environment(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "config.yaml").write_text("worker_count: 4\nmax_retries: 5\ntask_timeout: 60\n")
+    (tmp_path / "settings.overrides.yaml").write_text("worker_count: 6\nmax_retries: null\ntask_timeout: 70\n")
+    monkeypatch.setenv("TASK_TIMEOUT", "80")
+    found = load_settings(home=tmp_path)
+    assert (found.worker_count, found.max_retries, found.task_timeout) == (6, 3, 80), "null is the default"
+
+
+def test_other_overrides_are_judged_as_the_file_would_be(tmp_path: Path) -> None:
     (tmp_path / "config.yaml").write_text("worker_count: 4\n")
-    assert load_settings(home=tmp_path, text="worker_count: 5\n").worker_count == 5
-    assert load_settings(home=tmp_path, text="").worker_count == 3
-    with pytest.raises(ConfigError, match="did you mean worker_count"):
-        load_settings(home=tmp_path, text="workr_count: 5\n")
+    (tmp_path / "settings.overrides.yaml").write_text("worker_count: 6\n")
+    assert load_settings(home=tmp_path, overrides="worker_count: 5\n").worker_count == 5
+    assert load_settings(home=tmp_path, overrides="").worker_count == 4
+    with pytest.raises(ConfigError, match=r"settings\.overrides\.yaml: workr_count.*did you mean worker_count"):
+        load_settings(home=tmp_path, overrides="workr_count: 5\n")
+
+
+def test_what_is_changed_by_hand_alone_is_not_taken_from_the_page(tmp_path: Path) -> None:
+    for text in ("sandbox: process\n", "api_token: null\n"):
+        (tmp_path / "settings.overrides.yaml").write_text(text)
+        with pytest.raises(ConfigError, match=r"settings\.overrides\.yaml: .* config\.yaml alone, because it decides"):
+            load_settings(home=tmp_path)
 
 
 def test_a_variable_that_is_no_json_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

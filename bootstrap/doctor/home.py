@@ -23,10 +23,12 @@ from bootstrap.doctor.context import (
     quoted,
     warning,
 )
+from config import sources
 from core.errors import StoreDamaged, StoreError, StoreMissing, StoreTooNew, StoreTooOld
 from db import backups
 from db.inspection import facts, quick_faults
 from settings.places import Places
+from settings.reloaded import OVERRULED, TAKE_BACK
 
 SAFE_TOKEN_CHARS = 16
 _OTHERS = 0o077
@@ -34,8 +36,8 @@ _OTHERS = 0o077
 
 def check_settings(context: CheckContext) -> Iterator[Finding]:
     """Look at the settings and the files that they come from."""
-    files = [context.settings.config_dir / name for name in ("config.yaml", ".env")]
-    where = f"correct it in {files[0]}, in {files[1]} or in the environment, whichever says so"
+    files = [context.settings.config_file, context.settings.overrides_file, context.settings.dotenv_file]
+    where = f"correct it in {files[0]}, {files[1].name}, {files[2].name} or the environment, whichever says so"
     for text in context.faults:
         name, _, rest = text.partition(": ")
         yield fault(name if rest else "settings", rest or text, where)
@@ -43,6 +45,10 @@ def check_settings(context: CheckContext) -> Iterator[Finding]:
         yield note("the rest", "was looked at with the default settings, because these cannot be used")
         return
     yield ok("settings", _differing(context))
+    found = sources(context.settings)
+    if found.page:
+        yield ok("settings page", f"has set {', '.join(sorted(found.page))}")
+    yield from (note(name, OVERRULED, TAKE_BACK) for name in found.overruled)
     yield from (_secret(name, context) for name in _secrets(context))
     for file in files:
         yield from _readable(file, context)

@@ -1,4 +1,4 @@
-"""The settings: reading them, changing them in their file, and trying what was typed."""
+"""The settings: reading them, changing them, and trying what was typed."""
 
 from __future__ import annotations
 
@@ -19,10 +19,7 @@ from server.settings_answers import (
     NoticeTold,
     SettingsChanged,
     SettingsShown,
-    SettingWaits,
-    settings_shown,
 )
-from server.settings_port import Change, ModelTrial, NoticeTrial
 
 CHANGE_WALL_S = 30.0
 TRIAL_WALL_S = 90.0
@@ -33,40 +30,31 @@ _T = TypeVar("_T")
 
 def show_settings(call: Call) -> Reply:
     """All settings as they stand."""
-    return Reply(answer=settings_shown(call.context.settings.show()))
+    return Reply(answer=call.context.settings.show())
 
 
 def change_settings(call: Call) -> Reply:
-    """Write new values to the file and read it again."""
+    """Write new values to the file of the page and read the settings again."""
     said = call.body(ChangeIn)
     _writable(said.changes)
-    change = Change(values=said.changes, digest=said.digest, dry_run=said.dry_run)
+    _writable(said.take_back, "take_back")
     try:
-        done = _done(call.context.settings.change(change), CHANGE_WALL_S)
+        return Reply(answer=_done(call.context.settings.change(said), CHANGE_WALL_S))
     except ConfigError as error:
         if not said.dry_run:
             raise
         faults = dict(by_name(error))
         return Reply(answer=SettingsChanged(changed=[], later=[], diff=[], digest=said.digest, faults=faults))
-    later = [SettingWaits(name=each.name, holds=each.holds) for each in done.reloaded.later]
-    changed = SettingsChanged(
-        changed=list(done.reloaded.changed), later=later, diff=list(done.diff), digest=done.digest
-    )
-    return Reply(answer=changed)
 
 
 def test_model(call: Call) -> Reply:
     """Try a backend with what was typed."""
-    said = call.body(ModelTestIn)
-    trial = ModelTrial(backend=said.backend, model=said.model, base_url=said.base_url, key=said.key, ask=said.ask)
-    return Reply(answer=ModelTested.model_validate(_done(call.context.settings.try_model(trial), TRIAL_WALL_S)))
+    return Reply(answer=_done(call.context.settings.try_model(call.body(ModelTestIn)), TRIAL_WALL_S))
 
 
 def test_notices(call: Call) -> Reply:
     """Send a test notice."""
-    said = call.optional_body(NoticeTestIn)
-    trial = NoticeTrial(url=said.notify_url, secret=said.notify_secret, desktop=said.notify_desktop)
-    faults = _done(call.context.settings.try_notices(trial), TRIAL_WALL_S)
+    faults = _done(call.context.settings.try_notices(call.optional_body(NoticeTestIn)), TRIAL_WALL_S)
     return Reply(answer=NoticesTested(ways=[NoticeTold(way=way, fault=fault) for way, fault in faults.items()]))
 
 
@@ -111,7 +99,7 @@ ENDPOINTS = (
         view=change_settings,
         method="PUT",
         path="/api/settings",
-        summary="Change settings in config.yaml, all of them or (422) none, and read it again.",
+        summary="Change settings over what config.yaml says, all of them or (422) none, and read them again.",
         body=ChangeIn,
         body_required=True,
         answers={200: SettingsChanged},

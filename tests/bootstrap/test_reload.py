@@ -94,6 +94,19 @@ async def test_what_needs_a_restart_keeps_its_value_and_says_so_until_it_is_chan
     assert bench.live.notices == ()
 
 
+async def test_it_is_told_what_the_settings_page_overrules(bench: Bench) -> None:
+    (bench.home / "settings.overrides.yaml").write_text("worker_count: 6\nlog_keep: 9\n")
+    assert (await bench.live.reload()).overruled == ("worker_count",)
+    assert bench.live.now.worker_count == 6
+    assert "worker_count: what the settings page has set overrules config.yaml" in bench.events[-1].message
+    bench.write("log_days: 4\n")
+    assert (await bench.live.reload()).overruled == ()
+    (bench.home / "settings.overrides.yaml").write_text("worker_count: [\n")
+    with pytest.raises(ConfigError, match=r"settings\.overrides\.yaml: cannot be read"):
+        await bench.live.reload()
+    assert bench.live.now.worker_count == 6
+
+
 async def test_the_value_of_a_secret_that_waits_is_not_shown(tmp_path: Path, bench: Bench) -> None:
     bench.write("api_token: the-first-token-1234\n")
     live = LiveSettings(load_settings(home=tmp_path), partial(read_again, load_settings(home=tmp_path)))

@@ -13,7 +13,7 @@ from memory.embedders import MAKERS, Choice, EmbedderMissing, Endpoints, HashedE
 from memory.embedders.base import STRANGERS
 from memory.embedders.local import BlendedEmbedder
 from memory.embedders.remote import Limits, OllamaEmbedder, OpenAIEmbedder
-from settings.work import WorkSettings
+from settings.work import LearningSettings
 from tests.memory.test_store import ERROR, events, learn, make
 from tests.support.store import Store
 from tests.support.wire_server import WireServer
@@ -112,7 +112,7 @@ def test_no_key_and_no_address_is_said_before_anything_is_sent() -> None:
 
 
 def test_every_name_of_the_settings_is_known_and_no_other() -> None:
-    names = WorkSettings.model_fields["embedder"].annotation
+    names = LearningSettings.model_fields["embedder"].annotation
     assert set(MAKERS) == set(names.__args__)  # type: ignore[union-attr]
     assert choose("hashed").better is None
     better = choose("openai", "my-model", Endpoints(openai_api_key="k")).better

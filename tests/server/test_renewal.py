@@ -12,7 +12,11 @@ def test_what_changed_and_what_waits_is_answered_by_name(client: Client) -> None
     got = client.request("POST", "/api/reload")
     assert (got.status, got.json) == (
         200,
-        {"changed": ["worker_count"], "later": [{"name": "flask_port", "holds": "5000"}]},
+        {
+            "changed": ["worker_count"],
+            "later": [{"name": "flask_port", "holds": "5000"}],
+            "overruled": ["log_keep"],
+        },
     )
 
 

@@ -1,4 +1,4 @@
-"""Settings over the API: what is told of them, and how they are changed in their file."""
+"""Settings over the API: what is told of them, and how they are changed over what config.yaml says."""
 
 from __future__ import annotations
 
@@ -10,16 +10,15 @@ from typing import Any
 
 import hypothesis
 import pytest
-import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
 from config import Settings, load_settings
-from settings.by_hand import BY_HAND
-from settings.live import TAKES
+from settings.catalogue import describe
 from settings.places import Places
 from tests.support.settings_rig import SettingsRig, settings_served
 
+KNOWN = describe(Settings)
 SECRET = "sk-not-to-be-seen-0123456789"
 CONFIG = f"""\
 # The owner's own words.
@@ -55,29 +54,62 @@ def test_every_setting_is_told_with_what_it_is(rig: SettingsRig) -> None:
     assert (rows["task_timeout"]["unit"], rows["task_timeout"]["above"]) == ("s", 0)
     assert rows["notify_on"]["choices"] == ["done", "failed", "needs_you", "checkpoint", "trouble"]
     assert rows["flask_port"]["takes"] == "restart"
-    assert (shown["file"], shown["faults"]) == (str(rig.file), [])
+    assert (shown["file"], shown["overrides"], shown["faults"]) == (str(rig.file), str(rig.own_file), [])
 
 
-def test_a_change_is_written_with_everything_else_kept_and_holds_at_once(rig: SettingsRig) -> None:
+def test_a_change_holds_at_once_and_the_owners_file_is_never_touched(rig: SettingsRig) -> None:
     got = rig.put({"worker_count": 5, "checkpoint_days": 3.5})
     assert (got.status, sorted(got.json["changed"]), got.json["later"]) == (
         200,
         ["checkpoint_days", "worker_count"],
         [],
     )
-    assert rig.written == CONFIG.replace("worker_count: 2 ", "worker_count: 5 ") + "checkpoint_days: 3.5\n"
+    assert rig.page == {"worker_count": 5, "checkpoint_days": 3.5}
     assert (rig.live.now.worker_count, rig.row("worker_count")["value"]) == (5, 5)
+    assert (rig.row("worker_count")["origin"], rig.row("worker_count")["in_file"]) == ("page", "2")
     assert got.json["digest"] == rig.shown()["digest"]
-    assert rig.put({"worker_count": None}).status == 200
-    assert (rig.live.now.worker_count, rig.row("worker_count")["origin"]) == (3, "default")
-    assert "worker_count" not in rig.written
+    assert rig.put({"worker_count": None, "checkpoint_days": None}).status == 200
+    assert (rig.live.now.worker_count, rig.live.now.checkpoint_days) == (3, 7)
+    assert rig.page == {"worker_count": None}, "the default, whatever config.yaml says"
+    assert rig.written == CONFIG
+
+
+def test_what_is_taken_back_is_as_the_owners_file_says(rig: SettingsRig) -> None:
+    assert rig.put({"worker_count": 5, "log_keep": 9}).status == 200
+    got = rig.put({}, take_back=["worker_count", "log_keep", "log_days"])
+    assert (got.status, got.json["diff"]) == (200, ["-worker_count: 5", "-log_keep: 9"])
+    assert (rig.live.now.worker_count, rig.live.now.log_keep, rig.page) == (2, 5, {})
+    assert rig.row("worker_count")["origin"] == "config.yaml"
+    assert rig.put({}, take_back=["sandbox", "workr_count"]).json["fields"].keys() == {"sandbox", "workr_count"}
+
+
+def test_an_owner_who_edits_what_the_page_overrules_is_told(rig: SettingsRig) -> None:
+    assert rig.put({"worker_count": 5}).status == 200
+    rig.file.write_text(CONFIG.replace("worker_count: 2", "worker_count: 4"))
+    got = rig.send("POST", "/api/reload", {})
+    assert (got.json["changed"], got.json["overruled"], rig.live.now.worker_count) == ([], ["worker_count"], 5)
+    assert "worker_count: what the settings page has set overrules config.yaml" in rig.events[-1].message
+    assert rig.row("worker_count")["in_file"] == "4"
+    rig.file.write_text(CONFIG.replace("worker_count: 2", "worker_count: 5"))
+    assert rig.send("POST", "/api/reload", {}).json["overruled"] == []
+    rig.file.write_text(CONFIG.replace("worker_count: 2", "worker_count: {2020-01-01: [a]}"))
+    assert rig.send("POST", "/api/reload", {}).json["overruled"] == ["worker_count"]
+    assert rig.row("worker_count")["in_file"] == "{2020-01-01: [a]}", "whatever it says"
+
+
+def test_what_an_older_page_wrote_into_the_owners_file_can_be_changed_and_removed(rig: SettingsRig) -> None:
+    assert rig.put({"openai_api_key": None, "notify_on": ["done"]}).status == 200
+    assert (rig.live.now.secrets, rig.live.now.notify_on, rig.written) == ((), ["done"], CONFIG)
+    row = rig.row("openai_api_key")
+    assert (row["is_set"], row["origin"], row["in_file"]) == (False, "page", "***")
 
 
 def test_a_daemon_without_a_file_gets_one_for_its_owner_alone(tmp_path: Path) -> None:
     with settings_served(tmp_path / "home") as rig:
         assert rig.put({"quiet_hours": ["22:00-07:00"], "model_name": "off"}).status == 200
-        assert yaml.safe_load(rig.written) == {"quiet_hours": ["22:00-07:00"], "model_name": "off"}
-        assert stat.S_IMODE(rig.file.stat().st_mode) == 0o600
+        assert rig.page == {"quiet_hours": ["22:00-07:00"], "model_name": "off"}
+        assert stat.S_IMODE(rig.own_file.stat().st_mode) == 0o600
+        assert not rig.file.exists()
 
 
 def test_what_needs_a_restart_is_said_and_shown_until_then(rig: SettingsRig) -> None:
@@ -104,7 +136,7 @@ def test_a_wrong_value_is_refused_as_the_file_refuses_it(rig: SettingsRig) -> No
     for changes, field, why in WRONG:
         got = rig.put({"task_timeout": 100, **changes})
         assert (got.status, why in got.json["fields"][field]) == (422, True), (changes, got.text)
-    assert (rig.written, rig.live.now.task_timeout) == (CONFIG, 300)
+    assert (rig.page, rig.live.now.task_timeout) == (None, 300)
 
 
 def test_all_faults_are_told_at_once(rig: SettingsRig) -> None:
@@ -113,14 +145,15 @@ def test_all_faults_are_told_at_once(rig: SettingsRig) -> None:
 
 
 def test_a_secret_is_taken_and_never_told(rig: SettingsRig) -> None:
-    rig.file.chmod(0o644)
+    rig.own_file.write_text("log_keep: 6\n")
+    rig.own_file.chmod(0o644)
     got = rig.put({"notify_secret": "hush-hush-hush", "openai_api_key": "sk-another-0123456789abcdef"})
     assert got.status == 200
     assert "+notify_secret: *** (new)" in got.json["diff"]
     assert rig.live.now.secrets == ("sk-another-0123456789abcdef", "hush-hush-hush")
-    assert stat.S_IMODE(rig.file.stat().st_mode) == 0o600
+    assert stat.S_IMODE(rig.own_file.stat().st_mode) == 0o600
     row = rig.row("notify_secret")
-    assert (row["value"], row["next"], row["is_set"], row["origin"]) == (None, None, True, "config.yaml")
+    assert (row["value"], row["next"], row["is_set"], row["origin"]) == (None, None, True, "page")
     everything = got.text + rig.client.get("/api/settings").text + rig.client.get("/api/status").text
     assert not [word for word in ("hush", SECRET, "sk-another") if word in everything]
 
@@ -131,22 +164,26 @@ def test_a_dry_run_tells_the_lines_and_writes_nothing(rig: SettingsRig) -> None:
         ["openai_api_key", "worker_count"], [{"name": "flask_port", "holds": "5000"}],
     )  # fmt: skip
     assert got.json["diff"] == [
-        "-worker_count: 2   # the fan", "-openai_api_key: ***", "+worker_count: 4   # the fan",
-        "+openai_api_key: *** (new)", "+flask_port: 1",
+        "+worker_count: 4", "+openai_api_key: *** (new)", "+flask_port: 1",
     ]  # fmt: skip
-    assert (rig.written, rig.live.now.worker_count) == (CONFIG, 2)
+    assert (rig.page, rig.live.now.worker_count) == (None, 2)
+    assert rig.put({"worker_count": 4, "openai_api_key": "x"}).status == 200
+    assert rig.put({"worker_count": 3, "openai_api_key": None}, dry_run=True).json["diff"] == [
+        "-worker_count: 4", "+worker_count: 3", "-openai_api_key: ***", "+openai_api_key: null",
+    ]  # fmt: skip
     wrong = rig.put({"worker_count": 0, "sandbox": "auto"}, dry_run=True)
     assert (wrong.status, wrong.json["faults"].keys(), wrong.json["diff"]) == (200, {"sandbox"}, [])
 
 
-def test_a_file_that_its_owner_changed_meanwhile_is_left_alone(rig: SettingsRig) -> None:
-    seen = rig.shown()["digest"]
-    rig.file.write_text(CONFIG + "task_timeout: 77\n")
-    got = rig.put({"worker_count": 4}, digest=seen)
-    assert (got.status, rig.written) == (409, CONFIG + "task_timeout: 77\n")
-    assert "look at it again" in got.json["fields"]["config.yaml"]
+def test_nothing_is_written_where_somebody_changed_a_file_meanwhile(rig: SettingsRig) -> None:
+    for file, text in ((rig.file, CONFIG + "task_timeout: 77\n"), (rig.own_file, "task_timeout: 78\n")):
+        seen = rig.shown()["digest"]
+        file.write_text(text)
+        got = rig.put({"worker_count": 4}, digest=seen)
+        assert (got.status, file.read_text()) == (409, text)
+        assert "look at them again" in got.json["fields"]["settings"]
     assert rig.put({"worker_count": 4}, digest=rig.shown()["digest"]).status == 200
-    assert "task_timeout: 77" in rig.written
+    assert rig.page == {"task_timeout": 78, "worker_count": 4}
 
 
 def test_a_file_with_faults_is_shown_with_them_and_can_be_mended(rig: SettingsRig) -> None:
@@ -155,11 +192,18 @@ def test_a_file_with_faults_is_shown_with_them_and_can_be_mended(rig: SettingsRi
     assert "worker_count (WORKER_COUNT)" in shown["faults"][0]
     assert "worker_count" in rig.put({"task_timeout": 9}).json["fields"]
     assert rig.put({"worker_count": 1}).status == 200
-    assert rig.written == "worker_count: 1\n# kept\n"
-    rig.file.write_text("worker_count: [\n")
-    assert (rig.put({"worker_count": 1}).status, rig.written) == (422, "worker_count: [\n")
-    rig.file.write_text("- a list\n")
-    assert "must be a mapping" in rig.put({"worker_count": 1}).text
+    assert (rig.page, rig.shown()["faults"], rig.live.now.worker_count) == ({"worker_count": 1}, [], 1)
+
+
+@pytest.mark.parametrize("name", ["config.yaml", "settings.overrides.yaml"])
+def test_a_file_that_cannot_be_read_is_told_by_name_and_not_written_over(rig: SettingsRig, name: str) -> None:
+    file = rig.home / name
+    for text, why in (("worker_count: [\n", "cannot be read"), ("- a list\n", "must be a mapping")):
+        file.write_text(text)
+        got = rig.put({"worker_count": 1})
+        assert (got.status, file.read_text()) == (422, text)
+        assert why in got.json["fields"][name]
+        assert why in rig.shown()["faults"][0]
 
 
 @pytest.mark.parametrize("variable", ["WORKER_COUNT", "worker_count"])
@@ -170,8 +214,8 @@ def test_what_the_environment_fixes_is_shown_so_and_refused(
     row = rig.row("worker_count")
     assert (row["origin"], "unset it there" in row["fixed"]) == ("environment", True)
     got = rig.put({"worker_count": 4})
-    assert (got.status, rig.written) == (422, CONFIG)
-    assert "overrules config.yaml" in got.json["fields"]["worker_count"]
+    assert (got.status, rig.page) == (422, None)
+    assert "overrules all files" in got.json["fields"]["worker_count"]
 
 
 def test_what_stands_in_dotenv_is_changed_there(rig: SettingsRig) -> None:
@@ -187,22 +231,34 @@ def test_what_leads_out_of_the_sandbox_is_never_set_from_here(rig: SettingsRig) 
         "checker_allow": {},
         "sandbox": "process",
     }
-    for name, why in BY_HAND.items():
+    for name, why in ((each.name, each.by_hand) for each in KNOWN.values() if each.by_hand):
         for value in (sound.get(name, "x"), None):
             got = rig.put({"worker_count": 9, name: value})
             assert (got.status, why in got.json["fields"][name]) == (422, True), name
-    assert rig.written == CONFIG
+    assert rig.page is None
 
 
 def test_a_stored_key_is_not_led_to_another_address(rig: SettingsRig) -> None:
     got = rig.put({"openai_base_url": "http://attacker.test/v1"})
-    assert (got.status, rig.written) == (422, CONFIG)
+    assert (got.status, rig.page) == (422, None)
     assert "another address" in got.json["fields"]["openai_base_url"]
     assert rig.put({"openai_base_url": None}).status == 422
     both = {"openai_base_url": "http://other.test/v1", "openai_api_key": "its-own-key"}
     assert rig.put(both).status == 200
     assert rig.put({"openai_api_key": None}).status == 200
     assert rig.put({"openai_base_url": "http://third.test/v1"}).status == 200
+
+
+def test_taking_back_does_not_lead_a_key_to_another_address_either(rig: SettingsRig) -> None:
+    """What the owner put together in his files goes together; his key and an address from here do not."""
+    theirs = {"openai_base_url": "http://attacker.test/v1", "openai_api_key": "theirs"}
+    assert rig.put(theirs).status == 200
+    for alone in ("openai_api_key", "openai_base_url"):
+        assert "another address" in rig.put({}, take_back=[alone]).json["fields"]["openai_base_url"]
+    assert rig.page == theirs
+    assert rig.put({}, take_back=list(theirs)).status == 200
+    assert rig.live.now.secrets == (SECRET,)
+    assert rig.live.now.openai_base_url == "http://127.0.0.1:9/v1"
 
 
 def test_what_signs_notices_is_not_led_to_another_address(rig: SettingsRig) -> None:
@@ -226,6 +282,7 @@ def test_a_password_within_an_address_is_veiled(rig: SettingsRig) -> None:
 
 def test_a_body_that_says_nothing_sensible_is_refused(rig: SettingsRig) -> None:
     odd = [{}, {"changes": []}, {"changes": {}, "more": 1}, {"changes": {"model_name": "\ud800"}}, [], None, "x"]
+    odd += [{"changes": {}, "take_back": ["\ud800"]}, {"changes": {}, "take_back": "worker_count"}]
     deep: list[Any] = []
     for _ in range(400):
         deep = [deep]
@@ -240,7 +297,7 @@ JSON = st.recursive(
 )
 
 
-LIVE = [name for name, takes in TAKES.items() if takes == "live"]
+LIVE = [name for name, each in KNOWN.items() if each.takes == "live"]
 
 
 def test_whatever_is_sent_is_answered_and_what_is_taken_can_be_read_again(tmp_path: Path) -> None:

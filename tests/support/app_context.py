@@ -29,7 +29,7 @@ from report.spans import asked_span
 from server.context import AppContext
 from server.serving.host import Host
 from server.serving.listen import Listen
-from settings.live import Later, Reloaded
+from settings.reloaded import Later, Reloaded
 from weekly_summary import summarise, write_report
 
 
@@ -45,7 +45,7 @@ class Reloads:
             answer.set_exception(ConfigError(self.faults))
         else:
             later = (Later(name="flask_port", holds="5000"),)
-            answer.set_result(Reloaded(changed=("worker_count",), later=later))
+            answer.set_result(Reloaded(changed=("worker_count",), later=later, overruled=("log_keep",)))
         return answer
 
 

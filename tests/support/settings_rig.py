@@ -12,6 +12,8 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+import yaml
+
 from bootstrap.models import chain_of
 from bootstrap.reload import LiveSettings, read_again
 from bootstrap.repair import nothing_runs
@@ -26,7 +28,7 @@ from tests.support.app_context import Client, Got, make_desk, serving
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SettingsRig:
-    """A home whose settings are served. `written` is its config.yaml."""
+    """A home whose settings are served. `written` is its config.yaml, `page` what the page has set."""
 
     home: Path
     live: LiveSettings
@@ -38,8 +40,16 @@ class SettingsRig:
         return self.home / "config.yaml"
 
     @property
+    def own_file(self) -> Path:
+        return self.home / "settings.overrides.yaml"
+
+    @property
     def written(self) -> str:
         return self.file.read_text()
+
+    @property
+    def page(self) -> Any:
+        return yaml.safe_load(self.own_file.read_text()) or {} if self.own_file.exists() else None
 
     def shown(self) -> Any:
         got = self.client.get("/api/settings")

@@ -1,4 +1,4 @@
-// The settings: what each is and where it comes from, changed in config.yaml with all else in it kept.
+// The settings: what each is, where it comes from, and changing it over what config.yaml says.
 
 import {Card, Check, Fault, Loaded} from '../app/parts.js';
 import {whenever} from '../app/live.js';
@@ -58,7 +58,7 @@ function All({data}) {
       value=${search} onInput=${(event) => setSearch(event.target.value)} />
       <${Check} label="only what is not at its default" checked=${changed} onChange=${(event) => setChanged(event.target.checked)} />
       <${Effective} rows=${data.settings} /></div>
-    ${data.faults.length ? html`<${Fault} error=${`config.yaml has faults, so the old settings still hold: ${data.faults.join('; ')}`} />` : null}
+    ${data.faults.length ? html`<${Fault} error=${`The settings have faults, so the old ones still hold: ${data.faults.join('; ')}`} />` : null}
     <div class="settings"><${Groups} groups=${groups} />
       <div>${groups.length ? groups.map(([group, rows]) => html`<${Group} key=${group} group=${group} rows=${rows} whole=${whole} />`)
     : html`<p class="empty">No setting fits. Look for another word, or show all.</p>`}</div></div>

@@ -108,6 +108,21 @@ def test_secrets_that_others_may_read_are_told_and_never_shown(home: Home) -> No
     assert not graves(check_settings(check_context(home.path)))
 
 
+def test_an_owner_is_told_what_the_page_has_set_and_where_it_overrules_the_file(home: Home) -> None:
+    home.path.mkdir()
+    (home.path / "config.yaml").write_text("worker_count: 5\nlog_keep: 4\n")
+    (home.path / "settings.overrides.yaml").write_text("worker_count: 6\nlog_keep: 4\nnotify_secret: hush-hush-hush\n")
+    (home.path / "settings.overrides.yaml").chmod(0o644)
+    found = list(check_settings(check_context(home.path)))
+    assert look(found, "settings page").text == "has set log_keep, notify_secret, worker_count"
+    assert (look(found, "worker_count").grade, [each.what for each in found].count("log_keep")) == (Grade.NOTE, 0)
+    assert "remove its line from settings.overrides.yaml" in look(found, "worker_count").mend
+    assert graves(found)["settings.overrides.yaml"] is Grade.WARNING
+    assert "hush" not in str(found)
+    (home.path / "settings.overrides.yaml").write_text("sandbox: process\n")
+    assert "config.yaml alone" in look(check_settings(check_context(home.path)), "settings.overrides.yaml").text
+
+
 def test_a_token_that_can_be_guessed_is_told(home: Home) -> None:
     short = with_settings(home, api_token=SecretStr("letmein"))
     told = look(check_settings(short), "api_token")

@@ -9,6 +9,9 @@ import {same, typed, written} from './values.js';
 /** `/api/settings`. */
 export const known = source('/api/settings');
 
+/** A draft that lets config.yaml decide again; JSON leaves it out. */
+export const TAKE_BACK = Symbol('take back');
+
 /** By name what was typed; null puts a setting back to its default. */
 export const drafts = signal({});
 
@@ -36,24 +39,29 @@ export const saved = (row) => (row.waits ? row.next : row.value);
 /** What stands in a setting's control. */
 export function shown(row) {
   const all = drafts.value;
-  if (!(row.name in all)) return row.veiled ? '' : typed(row, saved(row));
+  if (!(row.name in all) || all[row.name] === TAKE_BACK) return row.veiled ? '' : typed(row, saved(row));
   return all[row.name] === null ? typed(row, row.default) : all[row.name];
 }
 
 /** Whether something else than the default holds or is typed. */
 export const isChanged = (row) => row.name in drafts.value || row.origin !== 'default';
 
+/** Whether the files decide about a setting, and say something else than the default. */
+export const isSet = (row) => ['config.yaml', 'page'].includes(row.origin)
+  && (row.kind === 'secret' ? row.is_set : row.veiled || !same(saved(row), row.default));
+
 function isNews(row, draft) {
-  if (draft === null) return row.origin === 'config.yaml';
+  if (draft === TAKE_BACK) return row.origin === 'page';
+  if (draft === null) return isSet(row);
   if (row.kind === 'secret') return draft !== '';
   const value = written(row, draft);
-  return value === null ? row.origin === 'config.yaml' : row.veiled ? draft !== '' : !same(value, saved(row));
+  return value === null ? isSet(row) : row.veiled ? draft !== '' : !same(value, saved(row));
 }
 
 /** Whether a line was added that is still empty. */
 const isBegun = (row, draft) => Array.isArray(draft) && draft.some(({key}) => key === '');
 
-/** Type something, or (null) go back to the default. */
+/** Type something, or go back to the default (null) or to what config.yaml says (TAKE_BACK). */
 export function edit(row, draft) {
   const {[row.name]: _, ...others} = drafts.peek();
   drafts.value = isNews(row, draft) || isBegun(row, draft) ? {...others, [row.name]: draft} : others;
@@ -73,10 +81,14 @@ export function undoAll() {
 }
 
 /** What would be sent. */
-export function changes() {
+export function body() {
   const all = drafts.peek();
   const named = rows().filter(({name}) => drafted.peek().includes(name));
-  return Object.fromEntries(named.map((row) => [row.name, all[row.name] === null ? null : written(row, all[row.name])]));
+  const typedIn = named.filter(({name}) => all[name] !== TAKE_BACK);
+  return {
+    changes: Object.fromEntries(typedIn.map((row) => [row.name, all[row.name] === null ? null : written(row, all[row.name])])),
+    take_back: named.filter((row) => !typedIn.includes(row)).map(({name}) => name),
+  };
 }
 
 let turn = 0;
@@ -88,7 +100,7 @@ async function ask() {
     refused.value = '';
     return;
   }
-  const answer = await put('/api/settings', {changes: changes(), dry_run: true});
+  const answer = await put('/api/settings', {...body(), dry_run: true});
   if (mine !== turn) return;
   if (answer.ok) outlook.value = answer.data;
   else refused.value = fault(answer);
@@ -111,9 +123,9 @@ function told({changed, later}) {
   return `Saved. ${[now, then].filter(Boolean).join('; ')}`.trim();
 }
 
-/** Write the drafts to the file. */
+/** Save the drafts. */
 export async function save() {
-  const answer = await put('/api/settings', {changes: changes(), digest: known.peek().digest});
+  const answer = await put('/api/settings', {...body(), digest: known.peek().digest});
   if (answer.ok) {
     drafts.value = {};
     toast(told(answer.data), 'good');

@@ -3,12 +3,13 @@
 import {Button, Pill} from '../../app/parts.js';
 import {classes, html} from '../../app/ui.js';
 import {Control, GROUPS} from './controls.js';
-import {drafts, edit, outlook, saved, undo} from './model.js';
+import {TAKE_BACK, drafts, edit, isSet, outlook, saved, undo} from './model.js';
 import {Told} from './told.js';
 import {bounds, brief} from './values.js';
 
 const ORIGINS = {
   'config.yaml': ['checkpoint', 'it stands in config.yaml'],
+  page: ['checkpoint', 'it was set on this page, which overrules config.yaml'],
   '.env': ['warn', 'the file .env sets it'],
   environment: ['warn', 'a variable of the daemon sets it'],
 };
@@ -26,16 +27,24 @@ function Foot({row}) {
   const facts = [row.kind === 'secret' ? '' : `default ${brief(row, row.default)}`, bounds(row)].filter(Boolean).join(' · ');
   return html`<p class="foot hint">${facts}
     ${draft ? html` <${Button} kind="bare" onClick=${() => undo(row.name)} aria-label=${`Undo ${row.name}`}>undo<//>` : null}
-    ${!draft && row.origin === 'config.yaml' ? html` <${Button} kind="bare" onClick=${() => edit(row, null)}
-      aria-label=${row.kind === 'secret' ? `Remove ${row.name}` : `Default for ${row.name}`}>${row.kind === 'secret' ? 'remove' : 'use the default'}<//>` : null}</p>`;
+    ${!draft && isSet(row) ? html` <${Button} kind="bare" onClick=${() => edit(row, null)}
+      aria-label=${row.kind === 'secret' ? `Remove ${row.name}` : `Default for ${row.name}`}>${row.kind === 'secret' ? 'remove' : 'use the default'}<//>` : null}
+    ${row.in_file ? html` <span>config.yaml says ${row.in_file}</span>` : null}
+    ${!draft && row.in_file ? html` <${Button} kind="bare" onClick=${() => edit(row, TAKE_BACK)} aria-label=${`Take back ${row.name}`}>take back<//>` : null}</p>`;
+}
+
+function outlookOf(row, draft) {
+  if (draft === TAKE_BACK) return 'what config.yaml says will hold again';
+  return draft === null ? (row.kind === 'secret' ? 'will be removed' : 'the default will hold') : '';
 }
 
 function Editable({row}) {
+  const then = outlookOf(row, drafts.value[row.name]);
   const error = outlook.value.faults[row.name];
   const about = [`t-${row.name}`, error && `e-${row.name}`].filter(Boolean).join(' ');
   const tied = {id: `c-${row.name}`, 'aria-describedby': about, 'aria-invalid': error ? 'true' : undefined};
   return html`<${Control} row=${row} tied=${tied} />
-    ${drafts.value[row.name] === null ? html`<p class="foot hint">${row.kind === 'secret' ? 'will be removed' : 'will be taken out of config.yaml'}</p>` : null}
+    ${then ? html`<p class="foot hint">${then}</p>` : null}
     ${error ? html`<p class="error" id=${`e-${row.name}`} role="alert">${error}</p>` : null}
     <${Foot} row=${row} />`;
 }

@@ -36,7 +36,7 @@ export function SaveBar() {
   const {diff, faults} = outlook.value;
   const wrong = Object.keys(faults).length;
   return html`<div class="savebar" role="region" aria-label="Unsaved changes">
-    ${open && diff.length ? html`<${Diff} rows=${diff.map(row)} label="Lines of config.yaml that change" />` : null}
+    ${open && diff.length ? html`<${Diff} rows=${diff.map(row)} label="Lines of settings.overrides.yaml that change" />` : null}
     ${refused.value ? html`<p class="error" role="alert">${refused.value}</p>` : null}
     <div class="end"><p><b>${counted(names.length, 'unsaved change')}</b>
         ${' '}<span class="hint">${wrong ? `${counted(wrong, 'field')} to correct: ${Object.keys(faults).join(', ')}` : html`<${Effect} ...${outlook.value} />`}</span></p>

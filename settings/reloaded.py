@@ -1,0 +1,38 @@
+"""What came of reading the settings again while the daemon runs."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+OVERRULED = "what the settings page has set overrules config.yaml"
+TAKE_BACK = "take it back on that page, or remove its line from settings.overrides.yaml"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Later:
+    """A setting that was changed and needs a restart; `holds` is the value until then, as it may be shown."""
+
+    name: str
+    holds: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reloaded:
+    """What came of reading the settings again: the names of those that hold now, and those that wait for a restart.
+
+    `overruled` are those of which `config.yaml` says something else than the settings page, which is what holds.
+    """
+
+    changed: tuple[str, ...] = ()
+    later: tuple[Later, ...] = ()
+    overruled: tuple[str, ...] = ()
+
+    @property
+    def sentence(self) -> str:
+        """For the log and for the owner."""
+        told = [f"changed: {', '.join(self.changed)}"] if self.changed else []
+        if self.later:
+            told.append("after a restart: " + ", ".join(f"{each.name} (still {each.holds})" for each in self.later))
+        if self.overruled:
+            told.append(f"{', '.join(self.overruled)}: {OVERRULED}")
+        return "settings read again; " + ("; ".join(told) or "nothing has changed")
