@@ -67,8 +67,12 @@ def read(markdown: str, trend: Sequence[Series] = ()) -> Document:
         else:
             (sections[-1][1] if sections else head).append(block)
     title, span = ([*map(_text, head[:2]), "", ""])[:2]
-    lead = [_glance(block) if block.type == "table" else element("p", *_children(block)) for block in head[2:]]
-    return Document(title=title, span=span, lead=lead, sections=[_section(*each, trend) for each in sections])
+    return Document(
+        title=title,
+        span=span,
+        lead=[each for block in head[2:] for each in (_glance(block) if block.type == "table" else _blocks([block]))],
+        sections=[_section(*each, trend) for each in sections],
+    )
 
 
 def render(markdown: str, trend: Sequence[Series] = ()) -> str:
@@ -103,12 +107,12 @@ def _section(title: str, blocks: Sequence[SyntaxTreeNode], trend: Sequence[Serie
     return Section(name=name, title=title, body=body)
 
 
-def _glance(table: SyntaxTreeNode) -> Element:
+def _glance(table: SyntaxTreeNode) -> list[Element]:
     """The figures for a glance, each with its name; the table has them in its only row."""
-    names, values = ([_text(cell) for cell in part.children[0].children] for part in table.children)
-    pairs = zip(names, values, strict=True)
-    figures = [element("div", element("dt", name), element("dd", value)) for name, value in pairs]
-    return element("dl", *figures, class_="glance")
+    rows = [[_text(cell) for cell in row.children] for part in table.children for row in part.children]
+    pairs = zip(*rows[:2], strict=True) if len(rows) > 1 else ()
+    return [element("dl", *(element("div", element("dt", one), element("dd", other)) for one, other in pairs),
+                    class_="glance")]  # fmt: skip
 
 
 def _blocks(blocks: Iterable[SyntaxTreeNode]) -> list[Element]:
