@@ -2,27 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from core.queueing import PauseSource
 from core.shares import Share
 from core.states import Status
 from report.figures import Summary
 from report.risk import Level
+from report.stored import Fact
 from report.wording import least, many, number, percent, tokens
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Fact:
-    """A figure for a glance. `value` is what `shown` says in words, None where it is not known.
-
-    `wanted` is 1 where more is better, -1 where less is, and 0 where neither can be said.
-    """
-
-    name: str
-    shown: str
-    value: float | None = None
-    wanted: int = 0
 
 
 def facts(summary: Summary) -> list[Fact]:

@@ -11,18 +11,19 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
 from html import escape
+from pathlib import Path
 from string import Template
 from typing import TYPE_CHECKING
 
 from report import plots
 from report.elements import Element, Node, element, written
-from report.markdown import TEMPLATES
 from report.plots import Series
 
 if TYPE_CHECKING:
     from markdown_it import MarkdownIt
     from markdown_it.tree import SyntaxTreeNode
 
+_TEMPLATES = Path(__file__).parent / "templates"
 _COMMANDS = frozenset({"look again: ", "keep: ", "take back: "})
 _RANK = re.compile(r"\*\*\d+ points\*\* \((high|medium|low)\)(?: · (read|taken back) ·)?")
 _NAMES = {
@@ -86,8 +87,8 @@ def render(markdown: str, trend: Sequence[Series] = ()) -> str:
         for each in found.sections
     ]  # fmt: skip
     main = element("main", head, element("nav", element("ul", *links), aria_label="Sections"), *parts)
-    page = Template((TEMPLATES / "report.html").read_text(encoding="utf-8"))
-    style = (TEMPLATES / "report.css").read_text(encoding="utf-8")
+    page = Template((_TEMPLATES / "report.html").read_text(encoding="utf-8"))
+    style = (_TEMPLATES / "report.css").read_text(encoding="utf-8")
     return page.substitute(title=escape(found.title), style=style, main=written(main))
 
 

@@ -29,7 +29,6 @@ from report.weeks import report_name
 if TYPE_CHECKING:
     from jinja2 import Template
 
-TEMPLATES = Path(__file__).parent / "templates"
 _CELL_END = re.compile(r"(?<!\\)\|")
 _HELPERS = {
     each.__name__: each
@@ -66,7 +65,7 @@ def _template() -> Template:
     from jinja2 import Environment, FileSystemLoader, StrictUndefined  # noqa: PLC0415  only a report needs it
 
     found = Environment(
-        loader=FileSystemLoader(TEMPLATES),
+        loader=FileSystemLoader(Path(__file__).parent / "templates"),
         autoescape=True,  # Jinja's escaping is for HTML; it leaves alone what `finalize` gives
         finalize=escaped,
         undefined=StrictUndefined,

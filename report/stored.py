@@ -14,7 +14,6 @@ from functools import lru_cache
 from pathlib import Path
 
 from db.codec import decode, encode
-from report.headline import Fact
 from report.plots import Series
 from report.weeks import last_moment
 
@@ -24,6 +23,19 @@ KEPT = 128
 
 class UnknownReport(LookupError):
     """There is no report of that name."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Fact:
+    """A figure for a glance. `value` is what `shown` says in words, None where it is not known.
+
+    `wanted` is 1 where more is better, -1 where less is, and 0 where neither can be said.
+    """
+
+    name: str
+    shown: str
+    value: float | None = None
+    wanted: int = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -9,9 +9,8 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from report.headline import Fact
 from report.html import Document, read
-from report.stored import Filed
+from report.stored import Fact, Filed
 from server.query import Query
 from server.schemas import Answer, Moment
 

@@ -13,9 +13,9 @@ from hypothesis import strategies as st
 from db.codec import decode
 from report import html, stored
 from report.elements import written
-from report.headline import Fact, facts
+from report.headline import facts
 from report.plots import Series
-from report.stored import Report, UnknownReport
+from report.stored import Fact, Report, UnknownReport
 from report.trends import series
 from report.weeks import last_moment, report_name
 from tests.support.history import FIRST, WEEK, History
