@@ -5,6 +5,7 @@ The same database and the same span give the same bytes: nothing in the report d
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from datetime import datetime
 from pathlib import Path
 
@@ -13,12 +14,14 @@ from db.database import Database
 from db.report_queries import ReportLog, ReportQueries
 from files.whole import write_whole
 from report import html, markdown, stored
-from report.document import Mask, Page, masked
-from report.figures import Summary, fold
-from report.page import page_of
+from report.figures import Summary, fold, masked
+from report.headline import facts
+from report.trends import series
 from report.weeks import report_name
 
 __all__ = ["Summary", "render", "render_html", "summarise", "write_report"]
+
+Mask = Callable[[str], str]
 
 
 def summarise(database: Database, since: datetime, until: datetime) -> Summary:
@@ -32,12 +35,12 @@ def summarise(database: Database, since: datetime, until: datetime) -> Summary:
 
 def render(summary: Summary, mask: Mask | None = None) -> str:
     """The report as Markdown."""
-    return markdown.render(_page(summary, mask))
+    return markdown.render(masked(summary, mask or Masker()))
 
 
 def render_html(summary: Summary, mask: Mask | None = None) -> str:
     """The report as one HTML file that needs nothing else."""
-    return html.render(_page(summary, mask))
+    return html.render(render(summary, mask), series(summary.trend))
 
 
 def write_report(summary: Summary, reports_dir: Path, mask: Mask | None = None) -> Path:
@@ -53,14 +56,10 @@ def write_report(summary: Summary, reports_dir: Path, mask: Mask | None = None) 
     Raises:
         OSError: the folder cannot be written.
     """
-    page, path = _page(summary, mask), reports_dir / f"{report_name(summary.since, summary.until)}.md"
-    write_whole(
-        path.with_suffix(".json"), stored.as_text(stored.Report(since=summary.since, until=summary.until, page=page))
-    )
-    write_whole(path.with_suffix(".html"), html.render(page))
-    write_whole(path, markdown.render(page))
+    text, trend = render(summary, mask), series(summary.trend)
+    path = reports_dir / f"{report_name(summary.since, summary.until)}.md"
+    kept = stored.Report(since=summary.since, until=summary.until, facts=facts(summary), trend=trend)
+    write_whole(path.with_suffix(".json"), stored.as_text(kept))
+    write_whole(path.with_suffix(".html"), html.render(text, trend))
+    write_whole(path, text)
     return path
-
-
-def _page(summary: Summary, mask: Mask | None) -> Page:
-    return masked(page_of(summary), mask or Masker())

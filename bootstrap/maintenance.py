@@ -71,7 +71,7 @@ class Reporter:
             Busy: the folder cannot be written.
             StoreError: the database cannot be read.
         """
-        from report.spans import asked_span  # noqa: PLC0415  as above
+        from report.weeks import asked_span  # noqa: PLC0415  as above
 
         span = asked_span(self._store.db, week, self._clock(), self._settings().checkpoint_days)
         try:

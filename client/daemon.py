@@ -86,7 +86,7 @@ def report(session: Session, week: str) -> int:
         NightshiftError: the folder of reports cannot be written.
         click.UsageError: there is no such week, or it has not begun.
     """
-    from report.spans import asked_span  # noqa: PLC0415  no other action needs it
+    from report.weeks import asked_span  # noqa: PLC0415  no other action needs it
     from weekly_summary import summarise, write_report  # noqa: PLC0415  as above
 
     settings = session.settings

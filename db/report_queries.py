@@ -12,9 +12,9 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from datetime import datetime
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from core.change_checks import AskKind
 from core.clock import from_text, to_text
@@ -25,6 +25,11 @@ from db.commit_signs import ChangedFile, Signs, files_of, signs_of
 from db.database import Database
 from db.pruning import events_pruned
 from db.sqlite import Row
+
+if TYPE_CHECKING:
+    from _typeshed import DataclassInstance
+
+T = TypeVar("T", bound="DataclassInstance")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -237,14 +242,7 @@ def _earlier(row: Row) -> EndedTask:
 
 
 def _log_row(row: Row) -> LogRow:
-    return LogRow(
-        id=row["id"],
-        at=from_text(row["at"]),
-        kind=row["kind"],
-        message=row["message"],
-        task_id=row["task_id"],
-        data=json.loads(row["data"]),
-    )
+    return _built(LogRow, row, at=from_text(row["at"]), data=json.loads(row["data"]))
 
 
 TASK_COLUMNS = (
@@ -288,7 +286,7 @@ class ReportQueries:
             "WHERE at >= ? AND at < ? ORDER BY id",
             *(since, until),
         )
-        return [ModelCall(**{**dict(row), "at": from_text(row["at"])}) for row in rows]
+        return [_built(ModelCall, row, at=from_text(row["at"])) for row in rows]
 
     def commits(self, since: datetime, until: datetime) -> list[CommitRow]:
         """The commits of the span, oldest first."""
@@ -322,7 +320,7 @@ class ReportQueries:
     def failures(self, since: datetime, until: datetime) -> list[FailureRow]:
         """The failures of the span, oldest first."""
         rows = self._rows(
-            "SELECT f.created_at, f.task_id, f.signature, f.error, f.code, "
+            "SELECT f.created_at AS at, f.task_id, f.signature, f.error, f.code, "
             "coalesce(json_extract(s.spec, '$.repo'), '') AS repo, coalesce(f.fixed_at, '9') < ? AS solved, f.lesson "
             "FROM failures f LEFT JOIN task_specs s ON s.task_id = f.task_id "
             "WHERE f.created_at >= ? AND f.created_at < ? ORDER BY f.id",
@@ -360,16 +358,11 @@ class ReportQueries:
 
 def ended_task(row: Row | Mapping[str, Any]) -> EndedTask:
     """Read `TASK_COLUMNS` of a task that has ended."""
-    return EndedTask(
-        id=row["id"],
+    return _built(
+        EndedTask,
+        row,
         status=Status(row["status"]),
         ending=Ending(row["ending"]) if row["ending"] else None,
-        kind=row["kind"],
-        repo=row["repo"],
-        description=row["description"],
-        reason=row["reason"],
-        attempt=row["attempt"],
-        iterations=row["iterations"],
         created_at=from_text(row["created_at"]),
         not_before=_time(row["not_before"]),
         started_at=_time(row["started_at"]),
@@ -378,17 +371,11 @@ def ended_task(row: Row | Mapping[str, Any]) -> EndedTask:
 
 
 def _commit(row: Row, until: datetime) -> CommitRow:
-    return CommitRow(
-        id=row["id"],
+    return _built(
+        CommitRow,
+        row,
         at=from_text(row["at"]),
-        task_id=row["task_id"],
-        attempt=row["attempt"],
         commit=row["commit_id"],
-        asked_repo=row["asked_repo"],
-        subject=row["subject"],
-        label=row["label"],
-        model=row["model"],
-        iterations=row["iterations"],
         integrated=bool(row["integrated"]),
         pushed=_before(row["pushed_at"], until),
         reviewed=_before(row["reviewed_at"], until),
@@ -400,38 +387,29 @@ def _commit(row: Row, until: datetime) -> CommitRow:
 
 def _failure(row: Row) -> FailureRow:
     solved = bool(row["solved"])
-    return FailureRow(
-        at=from_text(row["created_at"]),
-        task_id=row["task_id"],
-        signature=row["signature"],
-        error=row["error"],
-        code=row["code"],
-        repo=row["repo"],
-        solved=solved,
-        lesson=row["lesson"] if solved else "",
-    )
+    return _built(FailureRow, row, at=from_text(row["at"]), solved=solved, lesson=row["lesson"] if solved else "")
 
 
 def _trial(row: Row) -> TrialRow:
-    return TrialRow(
-        at=from_text(row["ended"]),
-        control=bool(row["control"]),
-        solved=bool(row["solved"]),
-        iterations=row["iterations"],
-        tokens=row["tokens"],
-    )
+    return _built(TrialRow, row, at=from_text(row["ended"]), control=bool(row["control"]), solved=bool(row["solved"]))
 
 
 def _ask(row: Row, until: datetime) -> AskRow:
     answered = _before(row["answered_at"], until)
-    return AskRow(
-        task_id=row["task_id"],
+    return _built(
+        AskRow,
+        row,
         kind=AskKind(row["kind"]),
-        subject=row["subject"],
         granted=bool(row["granted"]) if answered else None,
         asked_at=from_text(row["asked_at"]),
         answered_at=from_text(row["answered_at"]) if answered else None,
     )
+
+
+def _built(kind: type[T], row: Row | Mapping[str, Any], /, **read: object) -> T:
+    """A value of a row's columns, but for the fields that were read from them already."""
+    columns = {each.name: row[each.name] for each in fields(kind) if each.name not in read}
+    return kind(**columns, **read)
 
 
 def _before(text: str | None, until: datetime) -> bool:

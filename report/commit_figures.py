@@ -8,11 +8,19 @@ from dataclasses import dataclass
 
 from core.change_checks import AskKind
 from core.events import Kind
+from core.verdicts import Label
 from db.report_queries import AskRow, CommitRow, FailureRow, LogRow
+from report.plots import Part, Tone
 from report.risk import Around, Level, Ranked, ordered, rank
 from report.stats import counted
 
 KINDS = (Kind.REGRESSION, Kind.CONFLICT, Kind.PUSH_FAILED, Kind.REVERTED, Kind.REVIEWED)
+_TONES = {
+    Label.VERIFIED: Tone.GOOD,
+    Label.TESTS_PASSED: Tone.PLAIN,
+    Label.SELF_TESTED: Tone.WARN,
+    Label.EXIT_CODE: Tone.BAD,
+}
 _PATCHED = re.compile(r"^(?:--- a/|\+\+\+ b/)(.+)$", re.MULTILINE)
 
 
@@ -50,7 +58,18 @@ class CommitFigures:
 
     def unread_at(self, level: Level) -> int:
         """How many of the unread ones have this level."""
-        return sum(not one.decided and one.level is level for one in self.ranked)
+        return sum(not one.decided and one.level == level for one in self.ranked)
+
+    @property
+    def verdicts(self) -> list[Part]:
+        """How many rest on which kind of verdict, the strongest first."""
+        order = [*map(str, _TONES), "unknown"]
+        labels = sorted(self.labels, key=lambda name: order.index(name) if name in order else len(order))
+        tones = {str(label): tone for label, tone in _TONES.items()}
+        return [
+            Part(name=name.replace("_", " "), count=self.labels[name], tone=tones.get(name, Tone.DIM))
+            for name in labels
+        ]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -79,6 +98,19 @@ def fold(commits: Sequence[CommitRow], around: Surroundings, unread_before: int)
 def patched(code: str) -> frozenset[str]:
     """The paths that a stored patch names."""
     return frozenset(_PATCHED.findall(code)) - {"/dev/null"}
+
+
+def short_names(paths: Sequence[str]) -> dict[str, str]:
+    """A short name for each repository: the end of its path, as much of it as tells them apart."""
+    found = {}
+    for path in paths:
+        parts = [part for part in re.split(r"[/\\]", path) if part]
+        depth = next(
+            (n for n in range(1, len(parts)) if sum(other.endswith("/".join(parts[-n:])) for other in paths) == 1),
+            len(parts),
+        )
+        found[path] = "/".join(parts[-depth:]) if parts else "workspace"
+    return found
 
 
 def _repository(name: str, commits: Sequence[CommitRow]) -> Repository:

@@ -12,6 +12,15 @@ from db.report_queries import LogRow
 
 LIFE = (Kind.DAEMON_STARTED, Kind.DAEMON_STOPPED)
 HOLDS = (Kind.PAUSED, Kind.RESUMED, Kind.HELD_BACK, Kind.LET_GO)
+HELD_BY = {
+    PauseSource.OWNER: "you paused it",
+    PauseSource.CHECKPOINT: "a checkpoint waited for you",
+    PauseSource.REVIEW: "too many commits were unread",
+    PauseSource.QUIET: "quiet hours",
+    PauseSource.BATTERY: "on battery",
+    PauseSource.DISK: "little room on the disk",
+}
+"""Why work was held back, by whose hold it was."""
 NOTABLE = {
     Kind.CLOCK_JUMPED: "the clock jumped",
     Kind.DATABASE_RESTORED: "the database was restored",

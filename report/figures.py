@@ -1,11 +1,12 @@
-"""All figures of one span of time, as one fold over what was stored; both renderings are made from it alone."""
+"""All figures of one span of time, as one fold over what was stored; the report is made from them alone."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, fields, is_dataclass, replace
 from datetime import UTC, datetime
-from enum import StrEnum
+from enum import Enum, StrEnum
+from typing import Any
 
 from core.events import Kind
 from db.report_queries import CommitRow, EndedTask, LogRow, ReportLog, ReportQueries
@@ -103,6 +104,24 @@ def fold(queries: ReportQueries, log: ReportLog, since: datetime, until: datetim
         trend=trends.fold(spans, ended, all_calls),
         events=log.counts(log_since, until),
     )
+
+
+def masked(summary: Summary, mask: Callable[[str], str]) -> Summary:
+    """The figures with every text in them passed through `mask`."""
+    found: Summary = _masked(summary, mask)
+    return found
+
+
+def _masked(part: Any, mask: Callable[[str], str]) -> Any:
+    if isinstance(part, str):
+        return part if isinstance(part, Enum) else mask(part)
+    if isinstance(part, list | tuple):
+        return type(part)(_masked(each, mask) for each in part)
+    if isinstance(part, Mapping):
+        return {_masked(key, mask): _masked(each, mask) for key, each in part.items()}
+    if is_dataclass(part) and not isinstance(part, type):
+        return replace(part, **{each.name: _masked(getattr(part, each.name), mask) for each in fields(part)})
+    return part
 
 
 def _ended(queries: ReportQueries, log: ReportLog, since: datetime, until: datetime) -> list[EndedTask]:

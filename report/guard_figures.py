@@ -19,6 +19,7 @@ KILLED = {
     "InternalError": "broke the test framework",
 }
 """Why a run was ended, as the sandbox's verdicts name it."""
+SHOWN = 8
 FAMILIES = frozenset({"python", "js", "command", "package", "bandit", "checker"})
 """What stands before the first dot of a rule of the gates."""
 
@@ -50,6 +51,18 @@ class GuardFigures:
     left_out: int
     installed: Sequence[str]
     asks: AskFigures
+
+    @property
+    def for_packages(self) -> int:
+        """How many of the blocked tries were about packages."""
+        return sum(times for rule, times in self.blocked.items() if rule.startswith("package."))
+
+    @property
+    def commonest(self) -> list[tuple[str, str, int]]:
+        """What stopped most, because of what, and how often."""
+        counts = {"gate": self.blocked, "sandbox": self.killed, "hook": self.commands}
+        found = [(by, why, times) for by, each in counts.items() for why, times in each.items()]
+        return sorted(found, key=lambda one: -one[2])[:SHOWN]
 
 
 def fold(

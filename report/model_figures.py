@@ -68,6 +68,11 @@ class Usage:
     budgets: Mapping[str, int] = field(default_factory=dict)
     """Which budget was reached → how often."""
 
+    @property
+    def calls(self) -> int:
+        """All that were answered."""
+        return sum(model.calls for model in self.models)
+
     def failures(self) -> dict[str, int]:
         """Failed calls by backend."""
         found = dict[str, int]()

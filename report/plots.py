@@ -1,108 +1,168 @@
-"""The geometry of the plots; the template writes it as SVG.
+"""The two kinds of plots, each in block characters for Markdown and as SVG for HTML.
 
 They are made by hand: nine values need no plotting library, and one would bring scripts, fonts from elsewhere or random
-ids, where the page must be the same bytes each time and show without any of these. Colours are the page's own.
+ids, where the report must be the same bytes each time and show without any of these. Colours are the page's own.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import re
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from enum import StrEnum
 
-from report.document import Series, Stack, Style
+from report.elements import Element, element
 
-WIDTH, HEIGHT = 240.0, 64.0
+WIDTH, HEIGHT, BAR_WIDTH = 240.0, 64.0, 1000.0
 _TOP, _GAP = 6.0, 4.0
-STACK_WIDTH = 1000.0
+_STEPS = "▁▂▃▄▅▆▇█"
+_CELLS = 40
+
+
+class Tone(StrEnum):
+    """What a part of a whole means; it is the part's colour."""
+
+    GOOD = "good"
+    PLAIN = "plain"
+    WARN = "warn"
+    BAD = "bad"
+    DIM = "dim"
+
+
+_GLYPHS = {Tone.GOOD: "█", Tone.PLAIN: "▓", Tone.WARN: "▒", Tone.BAD: "▚", Tone.DIM: "░"}
+_TONES = {glyph: tone for tone, glyph in _GLYPHS.items()}
+_PART = re.compile(rf"([{''.join(_TONES)}]) (.+?) (\d+)(?:, |$)")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Mark:
-    """A bar, or a point by its middle; `height` is 0 for a point. `label` tells its value; `now` marks the last one."""
+class Part:
+    """A part of a whole."""
 
-    x: float
-    y: float
-    width: float
-    height: float
-    label: str
-    now: bool
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Plot:
-    """A plot of one figure: bars, or a line in the pieces between values that are not known."""
-
-    title: str
-    told: str
-    """All values in words, for those who cannot see it."""
-    marks: Sequence[Mark]
-    lines: Sequence[str]
-    bars: bool
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Segment:
-    """A part of a stack, from `x` on."""
-
-    x: float
-    width: float
     name: str
     count: int
-    style: Style
+    tone: Tone = Tone.PLAIN
 
 
-def plot(series: Series) -> Plot:
-    """The plot of a figure over time; values grow from the ground line, which is zero."""
-    known = [value for value in series.values if value is not None]
-    highest = max(series.top or 0.0, *known, 0.0) or 1.0
-    marks = [_mark(series, at, highest) for at in range(len(series.values))]
-    values = zip(series.labels, series.shown, strict=True)
-    return Plot(
-        title=series.name,
-        told="; ".join(f"{label}: {shown}" for label, shown in values),
-        marks=[mark for mark in marks if mark is not None],
-        lines=[] if series.bars else _lines(marks),
-        bars=series.bars,
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Series:
+    """A figure over time, oldest first; None where it is not known. `shown` are the same values in words.
+
+    `bars` for what is counted from zero, otherwise a line. `top` is the largest value that there can be, if one is.
+    """
+
+    name: str
+    values: Sequence[float | None]
+    shown: Sequence[str]
+    labels: Sequence[str]
+    bars: bool = False
+    top: float | None = None
+    usual: str = ""
+    """The median of the values but the last, in words."""
+    change: str = ""
+    """The last value against that, in words."""
+
+
+def spark(series: Series) -> str:
+    """The values as a row of bars, from zero to the largest; a dot where there is none."""
+    highest = series.top or max((value for value in series.values if value is not None), default=0.0)
+    return "".join(
+        "·" if value is None else _STEPS[round(7 * value / highest) if highest else 0] for value in series.values
     )
 
 
-def segments(stack: Stack) -> list[Segment]:
-    """The parts of a bar, side by side."""
-    whole = sum(part.count for part in stack.parts)
-    found, reached = [], 0
-    for part in stack.parts:
-        if part.count:
-            x, width = STACK_WIDTH * reached / whole, STACK_WIDTH * part.count / whole
-            found.append(Segment(x=_tidy(x), width=_tidy(width), name=part.name, count=part.count, style=part.style))
+def bar(parts: Iterable[Part]) -> str:
+    """A whole in its parts, as a bar that is always as long."""
+    counted = list(parts)
+    whole, found, reached = sum(part.count for part in counted), "", 0
+    for part in counted:
         reached += part.count
+        found += _GLYPHS[part.tone] * ((round(_CELLS * reached / whole) if whole else 0) - len(found))
     return found
 
 
-def _mark(series: Series, at: int, highest: float) -> Mark | None:
-    value = series.values[at]
-    if value is None:
-        return None
+def legend(parts: Iterable[Part]) -> str:
+    """The parts that there are with their counts; `parts_of` reads it."""
+    return ", ".join(f"{_GLYPHS[part.tone]} {part.name} {part.count}" for part in parts if part.count)
+
+
+def parts_of(text: str) -> list[Part]:
+    """The parts that a legend names."""
+    return [Part(name=name, count=int(count), tone=_TONES[glyph]) for glyph, name, count in _PART.findall(text)]
+
+
+def is_bar(text: str) -> bool:
+    """Tell whether a text is a bar and nothing else."""
+    return len(text) == _CELLS and set(text) <= set(_TONES)
+
+
+def stack(title: str, parts: Sequence[Part]) -> Element:
+    """A whole in its parts, as one bar with its legend."""
+    told = ", ".join(f"{part.name}: {part.count}" for part in parts)
+    whole, reached, drawn = sum(part.count for part in parts) or 1, 0, []
+    for part in parts:
+        x, width = BAR_WIDTH * reached / whole, BAR_WIDTH * part.count / whole
+        name = element("title", f"{part.name}: {part.count}")
+        drawn.append(element("rect", name, class_=part.tone, x=_tidy(x), y=0, width=_tidy(width), height=20))
+        reached += part.count
+    names = [
+        element("li", element("i", class_=part.tone), f"{part.name} ", element("b", str(part.count))) for part in parts
+    ]
+    box = {"viewBox": f"0 0 {BAR_WIDTH:g} 20", "preserveAspectRatio": "none", "role": "img"}
+    picture = element("svg", *drawn, **box, aria_label=f"{title}: {told}")
+    return element("figure", element("figcaption", title), picture, element("ul", *names), class_="stack")
+
+
+def trend(series: Sequence[Series]) -> Element:
+    """Several figures over the same spans of time, each as a small plot."""
+    return element("div", *map(_plot, series), class_="trend")
+
+
+def _plot(series: Series) -> Element:
+    told = "; ".join(f"{label}: {shown}" for label, shown in zip(series.labels, series.shown, strict=True))
+    ground = element("line", class_="ground", x1=0, y1=HEIGHT + 0.5, x2=WIDTH, y2=HEIGHT + 0.5)
+    points = _points(series)
+    drawn = [
+        element("polyline", points=" ".join(f"{x},{y}" for x, y in run))
+        for run in ([] if series.bars else _runs(points))
+    ]
+    drawn += [_mark(series, at, *point) for at, point in enumerate(points) if point]
+    box = {"viewBox": f"0 0 {WIDTH:g} {HEIGHT + 2:g}", "role": "img"}
+    picture = element("svg", ground, *drawn, **box, aria_label=f"{series.name}: {told}")
+    compared = "; ".join(filter(None, [series.usual and f"{series.usual} usual", series.change]))
+    caption = element("figcaption", f"{series.name} ", element("b", series.shown[-1]))
+    return element("figure", caption, picture, element("p", compared))
+
+
+def _points(series: Series) -> list[tuple[float, float] | None]:
+    """Where each value stands, the middle of its column; values grow from the ground line, which is zero."""
+    known = [value for value in series.values if value is not None]
+    highest = max(series.top or 0.0, *known, 0.0) or 1.0
     step = WIDTH / len(series.values)
-    height = (HEIGHT - _TOP) * value / highest
-    label = f"{series.labels[at]}: {series.shown[at]}"
-    now = at == len(series.values) - 1
-    if series.bars:
-        height = max(height, 1.0)
-        return Mark(
-            x=_tidy(step * at + _GAP / 2), y=_tidy(HEIGHT - height), width=_tidy(step - _GAP), height=_tidy(height),
-            label=label, now=now,
-        )  # fmt: skip
-    return Mark(x=_tidy(step * (at + 0.5)), y=_tidy(HEIGHT - height), width=0, height=0, label=label, now=now)
+    return [
+        None if value is None else (_tidy(step * (at + 0.5)), _tidy(HEIGHT - (HEIGHT - _TOP) * value / highest))
+        for at, value in enumerate(series.values)
+    ]
 
 
-def _lines(marks: Sequence[Mark | None]) -> list[str]:
-    pieces: list[list[str]] = [[]]
-    for mark in marks:
-        if mark is None:
-            pieces.append([])
+def _runs(points: Sequence[tuple[float, float] | None]) -> list[list[tuple[float, float]]]:
+    """The points between values that are not known, where there are two or more."""
+    runs: list[list[tuple[float, float]]] = [[]]
+    for point in points:
+        if point is None:
+            runs.append([])
         else:
-            pieces[-1].append(f"{mark.x},{mark.y}")
-    return [" ".join(piece) for piece in pieces if len(piece) > 1]
+            runs[-1].append(point)
+    return [run for run in runs if len(run) > 1]
+
+
+def _mark(series: Series, at: int, x: float, y: float) -> Element:
+    name = element("title", f"{series.labels[at]}: {series.shown[at]}")
+    now = at == len(series.values) - 1
+    which = {"class": "now"} if now else {}
+    if not series.bars:
+        return element("circle", name, cx=x, cy=y, r=3.5 if now else 2, **which)
+    width, top = WIDTH / len(series.values) - _GAP, min(y, HEIGHT - 1)
+    return element("rect", name, x=_tidy(x - width / 2), y=top, width=_tidy(width), height=_tidy(HEIGHT - top), **which)
 
 
 def _tidy(value: float) -> float:

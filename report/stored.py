@@ -1,4 +1,4 @@
-"""Reports as they lie in their folder: the document itself as JSON beside its two renderings, for pages to draw.
+"""Reports as they lie in their folder: Markdown, HTML, and as JSON the figures that pages compare and plot.
 
 A folder may hold reports of before the JSON was kept, and files of somebody else; only names that a report can have are
 looked at, so a name can never lead out of the folder.
@@ -6,6 +6,7 @@ looked at, so a name can never lead out of the folder.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -13,7 +14,7 @@ from functools import lru_cache
 from pathlib import Path
 
 from db.codec import decode, encode
-from report.document import Page
+from report.plots import Series
 from report.weeks import last_moment
 
 KEPT = 128
@@ -25,21 +26,37 @@ class UnknownReport(LookupError):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Fact:
+    """A figure for a glance. `value` is what `shown` says in words, None where it is not known.
+
+    `wanted` is 1 where more is better, -1 where less is, and 0 where neither can be said.
+    """
+
+    name: str
+    shown: str
+    value: float | None = None
+    wanted: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Report:
-    """A report with the span that it is about, since ≤ t < until."""
+    """The span of a report, since ≤ t < until, its figures for a glance, and those that it compares with before."""
 
     since: datetime
     until: datetime
-    page: Page
+    facts: Sequence[Fact]
+    trend: Sequence[Series] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Filed:
-    """A report in its folder; `report` is None where only its renderings are there, or its JSON cannot be read."""
+    """A report in its folder; `report` is None where its JSON is not there or cannot be read."""
 
     name: str
     written_at: datetime
     report: Report | None
+    text: str
+    """The whole report, in Markdown."""
 
 
 def as_text(report: Report) -> str:
@@ -60,7 +77,8 @@ def read(folder: Path, name: str) -> Filed:
         UnknownReport: there is none of that name.
     """
     path = path_of(folder, name)
-    return Filed(name=name, written_at=_written_at(path), report=_report(path.with_suffix(".json")))
+    text = path.read_text(encoding="utf-8", errors="replace")
+    return Filed(name=name, written_at=_written_at(path), report=_report(path.with_suffix(".json")), text=text)
 
 
 def path_of(folder: Path, name: str) -> Path:
@@ -93,9 +111,38 @@ def _report(path: Path) -> Report | None:
 def _decoded(path: Path, _mtime_ns: int, _size: int) -> Report | None:
     """The report in a file of this age and size; reading one takes milliseconds, and a list reads many."""
     try:
-        return decode(Report, path.read_text(encoding="utf-8"))
+        text = path.read_text(encoding="utf-8")
+        return _of_before(text) or decode(Report, text)
     except (OSError, ValueError):
         return None
+
+
+def _of_before(text: str) -> Report | None:
+    """A report of the versions whose JSON held the whole document, `page`, drawn in blocks; None for a newer one."""
+    found = json.loads(text)
+    if not isinstance(found, dict) or "page" not in found:
+        return None
+    page = decode(_Page, encode(found.pop("page")))
+    trend = [one for section in page.sections for block in section.blocks for one in block.series]
+    return decode(Report, encode({**found, "facts": page.facts, "trend": trend}))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Block:
+    series: Sequence[Series] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Section:
+    blocks: Sequence[_Block] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Page:
+    """What is still read of a document of before."""
+
+    facts: Sequence[Fact]
+    sections: Sequence[_Section]
 
 
 def _written_at(path: Path) -> datetime:

@@ -9,9 +9,11 @@ from dataclasses import dataclass
 from core.shares import Share
 from core.states import Ending, Status
 from db.report_queries import EndedTask
+from report.plots import Part, Tone
 from report.stats import Spread, counted, spread
 
 SLOWEST, EXAMPLES = 5, 4
+_TONES = {Ending.COMMITTED: Tone.GOOD, Ending.NO_CHANGE: Tone.PLAIN, Ending.USER: Tone.DIM}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -56,6 +58,15 @@ class TaskFigures:
     def ended(self) -> int:
         """All that ended, however."""
         return sum(self.by_status.values())
+
+    @property
+    def endings(self) -> list[Part]:
+        """How many ended in which way, the good ones first."""
+        parts = [
+            Part(name=ending.replace("_", " "), count=count, tone=_TONES.get(ending, Tone.BAD))
+            for ending, count in self.by_ending.items()
+        ]
+        return sorted(parts, key=lambda part: list(Tone).index(part.tone))
 
     def count(self, status: Status) -> int:
         """How many ended so."""

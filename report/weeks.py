@@ -1,9 +1,12 @@
-"""Spans of time and their names: the ISO week, and what `--report` makes of one."""
+"""Spans of time and their names: the ISO week, and which span a report is to be about."""
 
 from __future__ import annotations
 
 import re
 from datetime import UTC, datetime, timedelta
+
+from db.database import Database
+from taskqueue import checkpoints
 
 WEEK = timedelta(days=7)
 _REPORT, _DAY = re.compile(r"([0-9]{4})-W([0-9]{2})"), re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
@@ -49,3 +52,26 @@ def span_of(week: str) -> tuple[datetime, datetime]:
         return since, since + WEEK
     except (ValueError, OverflowError):
         raise ValueError(f"the year {year} has no week {number}") from None
+
+
+def asked_span(database: Database, week: str, now: datetime, days: float) -> tuple[datetime, datetime]:
+    """The span of a week such as `2026-W47`, as far as it is over; where none is named, that since the last checkpoint.
+
+    Args:
+        database: tells when the last checkpoint was.
+        week: the week; empty for none.
+        now: the time; seconds do not count.
+        days: how far back to go before the first checkpoint.
+
+    Raises:
+        ValueError: there is no such week, or it has not begun; the message is for its reader.
+        StoreError: the database cannot be read.
+    """
+    now = now.replace(second=0, microsecond=0)
+    if not week:
+        last = checkpoints.read(database.reader()).last
+        return (last if last is not None and last < now else now - timedelta(days=days)), now
+    since, until = span_of(week)
+    if since >= now:
+        raise ValueError(f"the week {week} has not begun")
+    return since, min(until, now)

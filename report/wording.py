@@ -1,11 +1,12 @@
-"""How figures are put in words. Nothing here escapes: `markdown` and `html` do that where they write."""
+"""How figures are put in words. Nothing here escapes: `markdown` does that where it writes."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from datetime import datetime
 
 from core.masking import printable
-from core.shares import Share
+from core.shares import Interval, Share, wilson
 from report.model_figures import Cost
 
 MAX_TEXT, SHORT_TEXT = 120, 64
@@ -36,6 +37,23 @@ def many(count: int, one: str, more: str = "") -> str:
 def percent(share: Share) -> str:
     """A share as a percentage; a dash of nothing."""
     return "–" if share.value is None else f"{share.value:.0%}"
+
+
+def points(value: float) -> str:
+    """A difference of shares with its sign, in points."""
+    return signed(round(100 * value))
+
+
+def interval(share: Share) -> str:
+    """Where a share lies, with its confidence; a dash of nothing."""
+    found = wilson(share)
+    return f"{found.low:.0%} to {found.high:.0%}" if share.whole else "–"
+
+
+def difference(found: Interval, words: Callable[[float], str]) -> tuple[str, str]:
+    """By how much something is more or fewer, with its interval."""
+    low, high = (f"{'−' if value < 0 else '+'}{words(abs(value))}" for value in (found.low, found.high))
+    return f"{words(abs(found.estimate))} {'fewer' if found.estimate < 0 else 'more'}", f"{low} to {high}"
 
 
 def share_of(part: int, whole: int) -> str:
@@ -88,6 +106,16 @@ def minute(at: datetime) -> str:
     return f"{at:%Y-%m-%d %H:%M}"
 
 
-def join(parts: list[str]) -> str:
+def tenths(value: float) -> str:
+    """A mean."""
+    return f"{value:.1f}"
+
+
+def words(name: str) -> str:
+    """A name of ours without its underscores."""
+    return name.replace("_", " ")
+
+
+def listed(parts: list[str]) -> str:
     """Words as a list in a sentence."""
     return " and ".join(filter(None, [", ".join(parts[:-1]), parts[-1]])) if parts else ""

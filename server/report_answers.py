@@ -1,6 +1,6 @@
-"""Weekly reports as the API shows them: the document in pieces of text, which pages draw; nothing in it is markup.
+"""Weekly reports as the API shows them: their figures, and what they say as HTML elements, which pages draw.
 
-Its texts were made printable when the report was written (`report.wording.cut`), and are masked as every answer is.
+Their texts were made printable when the report was written (`report.markup`), and are masked as every answer is.
 """
 
 from __future__ import annotations
@@ -9,134 +9,10 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from report.document import Shape, Style
-from report.stored import Filed
+from report.html import Document, read
+from report.stored import Fact, Filed
 from server.query import Query
 from server.schemas import Answer, Moment
-
-
-class Piece(Answer):
-    """A piece of text; `code` is to be shown to the letter, `task` is the task that it names."""
-
-    text: str
-    style: Style
-    task: int | None
-
-
-Line = list[Piece]
-
-
-class Paragraph(Answer):
-    """Running text; `aside` for a remark on what stands above it."""
-
-    kind: Literal[Shape.PARAGRAPH]
-    text: Line
-    aside: bool
-
-
-class Bullets(Answer):
-    """A list of lines."""
-
-    kind: Literal[Shape.BULLETS]
-    items: list[Line]
-
-
-class Table(Answer):
-    """Rows under a head; `numbers` are the columns that hold figures, counted from 0."""
-
-    kind: Literal[Shape.TABLE]
-    head: list[str]
-    rows: list[list[Line]]
-    numbers: list[int]
-    title: str
-
-
-class Part(Answer):
-    """A part of a whole; the style is its colour."""
-
-    name: str
-    count: int
-    style: Style
-
-
-class Stack(Answer):
-    """A whole in its parts, as one bar."""
-
-    kind: Literal[Shape.STACK]
-    title: str
-    parts: list[Part]
-
-
-class Plotted(Answer):
-    """A figure over time, oldest first; `shown` are the values in words.
-
-    `usual` and `change` say how the last one compares. `bars` is for what is counted from zero, `top` the largest value
-    that there can be.
-    """
-
-    name: str
-    values: list[float | None]
-    shown: list[str]
-    labels: list[str]
-    bars: bool
-    top: float | None
-    usual: str
-    change: str
-
-
-class Trend(Answer):
-    """Several figures over the same spans of time."""
-
-    kind: Literal[Shape.TREND]
-    series: list[Plotted]
-
-
-class Entry(Answer):
-    """One thing to look at: a head, lines below it, and commands to copy, each with what it does."""
-
-    head: Line
-    style: Style
-    lines: list[Line]
-    commands: list[tuple[str, str]]
-    settled: bool
-
-
-class Entries(Answer):
-    """A numbered list of things to look at."""
-
-    kind: Literal[Shape.ENTRIES]
-    items: list[Entry]
-
-
-Block = Annotated[Paragraph | Bullets | Table | Stack | Trend | Entries, Field(discriminator="kind")]
-
-
-class Section(Answer):
-    """A part of the report with a heading; `name` is its anchor."""
-
-    name: str
-    title: str
-    blocks: list[Block]
-
-
-class Fact(Answer):
-    """A figure for a glance. `wanted` is 1 where more is better, -1 where less is, 0 where neither can be said."""
-
-    name: str
-    shown: str
-    value: float | None
-    wanted: Literal[-1, 0, 1]
-
-
-class Page(Answer):
-    """The document. `lead` are the sentences that tell the week, `advice` what follows from its figures."""
-
-    title: str
-    span: str
-    lead: list[Line]
-    facts: list[Fact]
-    advice: list[Line]
-    sections: list[Section]
 
 
 class ReportRow(Answer):
@@ -157,12 +33,12 @@ class Reports(Answer):
 
 
 class ReportDetail(ReportRow):
-    """A report in full; `page` is null where only its Markdown and HTML are there.
+    """A report in full.
 
     `before` is the report of the span before, of the same kind of name, and `facts_before` are its figures.
     """
 
-    page: Page | None
+    page: Document
     before: str | None
     facts_before: list[Fact] | None
 
@@ -190,25 +66,29 @@ class ReportIn(BaseModel):
 
 def report_row(filed: Filed) -> ReportRow:
     """A report as the list shows it."""
-    return ReportRow(**_facts(filed))
+    return ReportRow(**_row(filed))
 
 
 def report_detail(filed: Filed, before: Filed | None) -> ReportDetail:
     """A report in full, beside the figures of the one before."""
     return ReportDetail(
-        **_facts(filed),
-        page=Page.model_validate(filed.report.page) if filed.report else None,
+        **_row(filed),
+        page=read(filed.text, filed.report.trend if filed.report else ()),
         before=before.name if before else None,
-        facts_before=_facts(before)["facts"] if before else None,
+        facts_before=_facts(before) if before else None,
     )
 
 
-def _facts(filed: Filed) -> dict[str, Any]:
+def _row(filed: Filed) -> dict[str, Any]:
     report = filed.report
     return {
         "name": filed.name,
         "written_at": filed.written_at,
         "since": report and report.since,
         "until": report and report.until,
-        "facts": [Fact.model_validate(fact) for fact in report.page.facts] if report else None,
+        "facts": _facts(filed),
     }
+
+
+def _facts(filed: Filed) -> list[Fact] | None:
+    return list(filed.report.facts) if filed.report else None

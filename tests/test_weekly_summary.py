@@ -88,8 +88,7 @@ class Week:
         )
 
     def advice(self) -> str:
-        advice = recommendations(summarise(self.db, SINCE, UNTIL))
-        return "\n".join("".join(piece.text for piece in line) for line in advice)
+        return "\n".join(recommendations(summarise(self.db, SINCE, UNTIL))).replace("`", "").replace("\\", "")
 
 
 @pytest.fixture

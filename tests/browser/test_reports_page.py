@@ -57,13 +57,12 @@ def test_a_report_is_downloaded_in_both_forms(visit: Visit, night: Night) -> Non
 
 def test_a_report_is_made_now_and_compared_with_the_one_before(visit: Visit, night: Night) -> None:
     page = visit("/reports")
-    before = night.daemon.get("/api/reports")["reports"]
     page.get_by_role("button", name="Make a report now").click()
     page.wait_for_url("**/reports/2*")
     name = page.url.rpartition("/")[2]
     expect(page.get_by_role("heading", level=1)).to_contain_text(name)
-    if name not in [each["name"] for each in before]:
-        expect(page.get_by_text("Compared with")).to_contain_text(before[0]["name"])
+    if earlier := night.daemon.get(f"/api/report/{name}")["before"]:
+        expect(page.get_by_text("Compared with")).to_contain_text(earlier)
         expect(page.get_by_role("region", name="In short").locator("small").first).to_be_visible()
 
 
@@ -76,19 +75,24 @@ def test_a_week_that_is_none_is_said_at_its_field(visit: Visit, watch: Watch) ->
     expect(page.get_by_label("Week", exact=True)).to_have_value("2026-W99")
 
 
-def test_a_report_of_before_is_offered_as_files(visit: Visit, night: Night) -> None:
-    (night.room.home / "reports" / "2025-W07.md").write_text("# Nightshift, 2025-W07\n")
+def test_a_report_of_before_is_drawn_from_its_markdown(visit: Visit, night: Night) -> None:
+    text = "# Nightshift, 2025-W07\n\n2025\n\n| commits |\n| --- |\n| 7 |\n\n## Tasks\n\nAll of task 3 is done.\n"
+    (night.room.home / "reports" / "2025-W07.md").write_text(text)
     page = visit("/reports/2025-W07")
-    expect(page.get_by_text("was written before pages could show one")).to_be_visible()
+    expect(section(page, "In short")).to_contain_text("commits")
+    expect(section(page, "Tasks").get_by_role("link", name="task 3")).to_have_attribute("href", "/task/3")
     expect(page.get_by_role("link", name="Markdown", exact=True)).to_be_visible()
 
 
 def test_hostile_texts_in_a_report_are_texts(visit: Visit, night: Night) -> None:
     folder, subject = night.room.home / "reports", "Sum what is above 1"
-    path = next(each for each in folder.glob("*.json") if subject in each.read_text())
-    path.write_text(path.read_text().replace(subject, "<img src=x onerror=alert(1)>\\u001b[31m\\u202egnp"))
+    path = next(each for each in folder.glob("*.md") if subject in each.read_text())
+    hostile = "<img src=x onerror=alert(1)> ![i](x)\x1b[31m\u202egnp"
+    path.write_text(path.read_text().replace(subject, hostile))
     page = visit(f"/reports/{path.stem}")
-    expect(section(page, "Commits worth reading")).to_contain_text("<img src=x onerror=alert(1)>\\x1b[31m\\u{202e}gnp")
+    expect(section(page, "Commits worth reading")).to_contain_text(
+        "<img src=x onerror=alert(1)> ![i](x)\\x1b[31m\\u{202e}gnp"
+    )
     assert page.locator("img[src=x]").count() == 0
 
 

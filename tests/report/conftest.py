@@ -1,14 +1,32 @@
-"""A history on a database of its own for each test of this folder."""
+"""A history on a database of its own for each test of this folder, and a week of one for all."""
 
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from tests.support.history import History, open_history
+from core.events import Kind
+from core.queueing import PauseSource
+from report.figures import Summary
+from tests.support.history import FIRST, WEEK, History, open_history
+from weekly_summary import summarise
 
 
 @pytest.fixture
 def history(tmp_path: Path) -> Iterator[History]:
     with open_history(tmp_path / "agent.sqlite") as opened:
         yield opened
+
+
+@pytest.fixture(scope="module")
+def week(tmp_path_factory: pytest.TempPathFactory) -> Summary:
+    """The second of two weeks, with something in every section of its report."""
+    with open_history(tmp_path_factory.mktemp("week") / "agent.sqlite") as history:
+        history.week(15, skill=0.5)
+        history.week(15, skill=0.5)
+        history.tell(Kind.MODEL_FAILED, "x", backend="openai", error="Outage")
+        history.tell(Kind.COMMAND_BLOCKED, "", pattern="git push --force*")
+        history.tell(Kind.BACKUP_FAILED, "no room")
+        history.tell(Kind.PACKAGE_INSTALLED, "", packages=["toolz"])
+        history.store.queue.add_pause(PauseSource.REVIEW, "21 to read").result()
+        return summarise(history.store.db, FIRST + WEEK, history.clock.now)

@@ -23,7 +23,7 @@ UNTIL = FIRST + WEEK
 def advice(history: History) -> str:
     """All advice on the week after the first, as text."""
     summary = summarise(history.store.db, UNTIL, UNTIL + WEEK)
-    return "\n".join("".join(piece.text for piece in line) for line in recommendations(summary))
+    return "\n".join(recommendations(summary)).replace("`", "").replace("\\", "")
 
 
 def end(history: History, ending: Ending, *, cost: float = 0) -> None:

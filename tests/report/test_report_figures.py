@@ -20,9 +20,9 @@ from core.tasks import Task
 from db.commit_signs import ChangedFile, Signs
 from db.sqlite import Connection
 from db.state_store import Commit
+from report.commit_figures import short_names
 from report.figures import Summary
 from report.risk import WEIGHTS
-from report.sections.commits import short_names
 from tests.support.history import FIRST, WEEK, History, verdict
 from weekly_summary import render, render_html, summarise
 

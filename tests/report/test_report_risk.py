@@ -13,8 +13,7 @@ from hypothesis import strategies as st
 from core.verdicts import Label
 from db.commit_signs import ChangedFile, Signs
 from db.report_queries import CommitRow
-from report.risk import HIGH, MEDIUM, WEIGHTS, Around, Level, ordered, rank
-from report.sensitive import AREAS, areas_of, is_test
+from report.risk import AREAS, HIGH, MEDIUM, WEIGHTS, Around, Level, areas_of, is_test, ordered, rank
 
 SAFE = CommitRow(
     id=1, at=datetime(2026, 11, 18, tzinfo=UTC), task_id=1, attempt=1, commit="a" * 40, asked_repo="", subject="s",

@@ -1,4 +1,4 @@
-"""Weekly reports through the API: listed, read in pieces of text, downloaded, and made when they are wanted."""
+"""Weekly reports through the API: listed, read in elements, downloaded, and made when they are wanted."""
 
 from __future__ import annotations
 
@@ -68,16 +68,18 @@ def test_reports_are_listed_newest_first_with_their_figures(room: tuple[Client, 
     assert names(client, "?after=2020-W01") == []
 
 
-def test_a_report_comes_in_pieces_beside_the_figures_of_the_one_before(room: tuple[Client, AppContext]) -> None:
+def test_a_report_comes_in_elements_beside_the_figures_of_the_one_before(room: tuple[Client, AppContext]) -> None:
     client, _ = room
     newer, older = names(client)
     got = client.get(f"/api/report/{newer}").json
     assert (got["before"], len(got["facts_before"])) == (older, len(got["facts"]))
-    assert got["page"]["sections"][0]["name"] == "reading"
-    kinds = {block["kind"] for section in got["page"]["sections"] for block in section["blocks"]}
-    assert kinds == {"paragraph", "table", "stack", "trend", "entries"}
-    entry = got["page"]["sections"][0]["blocks"][1]["items"][0]
-    assert {piece["task"] for piece in entry["head"]} > {None}
+    sections = {section["name"]: section["body"] for section in got["page"]["sections"]}
+    assert list(sections)[:2] == ["recommendations", "reading"]
+    tags = {each["tag"] for body in sections.values() for each in body}
+    assert tags == {"p", "ul", "ol", "div", "figure", "blockquote"}
+    assert "trend" in {each["attributes"].get("class") for each in sections["trends"]}
+    (listed,) = (each for each in sections["reading"] if each["tag"] == "ol")
+    assert "points" in "".join(texts(listed["children"][0]))
     first = client.get(f"/api/report/{older}").json
     assert (first["before"], first["facts_before"]) == (None, None)
 
@@ -111,14 +113,19 @@ def test_a_report_is_made_when_it_is_wanted(room: tuple[Client, AppContext]) -> 
     assert client.post("/api/reports", {"weak": ""}).status == 400
 
 
-def test_a_report_of_before_can_be_downloaded_alone(tmp_path: Path) -> None:
-    (tmp_path / "2026-W47.md").write_text("# old")
+def test_a_report_of_before_is_shown_from_its_markdown(tmp_path: Path) -> None:
+    (tmp_path / "2026-W47.md").write_text("# old\n\n## News <b>\n\n<i>[l](http://x)</i> ![i](//x)")
     context = replace(make_desk(tmp_path), reports_dir=lambda: tmp_path)
     with serving(context) as client:
         (row,) = client.get("/api/reports").json["reports"]
         assert (row["name"], row["facts"], row["since"]) == ("2026-W47", None, None)
-        assert client.get("/api/report/2026-W47").json["page"] is None
-        assert client.get("/api/report/2026-W47/file").text == "# old"
+        page = client.get("/api/report/2026-W47").json["page"]
+        (section,) = page["sections"]
+        assert (page["title"], section["title"]) == ("old", "News <b>")
+        (paragraph,) = section["body"]
+        assert paragraph["tag"] == "p"
+        assert "".join(paragraph["children"]) == "<i>[l](http://x)</i> ![i](//x)"
+        assert client.get("/api/report/2026-W47/file").text.startswith("# old")
         assert client.get("/api/report/2026-W47/file?form=html").status == 404
     context.database.close()
 
@@ -144,7 +151,7 @@ def test_secrets_that_were_learned_since_and_controls_are_not_shown(tmp_path: Pa
         got = client.get(f"/api/report/{path.stem}")
     context.database.close()
     shown = "\n".join(texts(got.json))
-    assert "hunter2222" in path.with_suffix(".json").read_text()
+    assert "hunter2222" in path.read_text()
     assert "hunter2222" not in shown
     assert "\x1b" not in shown
     assert "<script>alert(1)" in shown

@@ -25,7 +25,7 @@ from db.step_store import StepStore
 from memory.embedders import choose
 from memory.store import LongTermMemory
 from queue_manager import QueueManager
-from report.spans import asked_span
+from report.weeks import asked_span
 from server.context import AppContext
 from server.serving.host import Host
 from server.serving.listen import Listen

@@ -1,10 +1,10 @@
-// One weekly report, drawn from the pieces of text that it is made of, beside the figures of the one before.
+// One weekly report, drawn from the elements that it is made of, beside the figures of the one before.
 
 import {page, useData} from '../app/api.js';
-import {Card, Empty, Loaded, Moment} from '../app/parts.js';
+import {Card, Loaded, Moment} from '../app/parts.js';
 import {mount} from '../app/shell.js';
 import {html} from '../app/ui.js';
-import {Block, Line} from './report/blocks.js';
+import {Elements} from './report/elements.js';
 import {Facts} from './report/facts.js';
 
 const {name} = page.where;
@@ -16,32 +16,20 @@ const Contents = ({sections}) => html`<nav class="contents" aria-label="Parts of
   ${sections.map((section) => html`<li key=${section.name}><a href=${`#${section.name}`}>${section.title}</a></li>`)}</ul></nav>`;
 
 const Head = ({report}) => html`<div class="bar">
-  <h1>${report.page?.title ?? `Report ${name}`}</h1>
+  <h1>${report.page.title}</h1>
   <span class="hint">written <${Moment} at=${report.written_at} /></span> <${Downloads} /> <a href="/reports">all reports</a></div>`;
 
-const Section = ({section}) => html`<${Card} title=${section.title} id=${section.name}>
-  ${section.blocks.map((block, index) => html`<${Block} key=${index} block=${block} />`)}<//>`;
-
 function Whole({report}) {
-  const {page: told} = report;
-  if (told === null) {
-    return html`<${Head} report=${report} /><${Card} title="Not kept for this page"><${Empty}>This report was written before pages could show one.
-      Download it, or make it again: in the list of <a href="/reports">reports</a>, by its week.<//><//>`;
-  }
+  const {page: {span, lead, sections}, facts} = report;
+  const said = facts ? lead.filter(({tag}) => tag === 'p') : lead;
   return html`<${Head} report=${report} />
-    <p class="hint">${told.span}</p>
+    <p class="hint">${span}</p>
     <div class="columns report">
       <div>
-        <${Card} title="In short">
-          ${told.lead.map((line, index) => html`<p class="lead" key=${index}><${Line} pieces=${line} /></p>`)}
-          <${Facts} report=${report} />
-        <//>
-        <${Card} title="Recommendations" id="recommendations">${told.advice.length
-    ? html`<ul class="advice">${told.advice.map((line, index) => html`<li key=${index}><${Line} pieces=${line} /></li>`)}</ul>`
-    : html`<${Empty}>Nothing stands out.<//>`}<//>
-        ${told.sections.map((section) => html`<${Section} key=${section.name} section=${section} />`)}
+        <${Card} title="In short" class="short"><${Elements} of=${said} />${facts ? html`<${Facts} report=${report} />` : null}<//>
+        ${sections.map(({name: id, title, body}) => html`<${Card} key=${id} title=${title} id=${id}><${Elements} of=${body} /><//>`)}
       </div>
-      <${Contents} sections=${told.sections} />
+      <${Contents} sections=${sections} />
     </div>`;
 }
 

@@ -25,6 +25,6 @@ function Fact({fact, before}) {
 /** @param {{report: object}} props */
 export function Facts({report}) {
   const earlier = new Map(report.facts_before?.map((fact) => [fact.name, fact]));
-  return html`<dl class="glance">${report.page.facts.map((fact) => html`<${Fact} key=${fact.name} fact=${fact} before=${earlier.get(fact.name)} />`)}</dl>
+  return html`<dl class="glance">${report.facts.map((fact) => html`<${Fact} key=${fact.name} fact=${fact} before=${earlier.get(fact.name)} />`)}</dl>
     ${report.before ? html`<p class="hint">Compared with <a href=${`/reports/${report.before}`}>${report.before}</a>.</p>` : null}`;
 }
