@@ -24,6 +24,7 @@ from core.events import Kind, Level
 from core.paths import is_test_path
 from core.states import Phase
 from core.tasks import Change, Files, Language, digest
+from core.tree import text_of
 from models.base import BackendSettings, BaseModelHandler, OnText, request_event
 from models.errors import BackendUnfit
 from repair.evaluation import EvaluationJob
@@ -377,12 +378,11 @@ def changed_files(material: Material, target: Change) -> Change:
 
 def _wanted(material: Material, target: Change) -> Iterator[tuple[str, str | None]]:
     """The texts of all files that either change touches; where the target leaves one alone, as the base has it."""
-    entries = material.tree.entries()
     for path in {**material.state.change, **target}:
         if path in target:
             yield path, target[path]
         else:
-            yield path, material.tree.read(path).decode() if path in entries else None
+            yield path, text_of(material.tree, path)
 
 
 def _block(path: str, text: str | None) -> str:

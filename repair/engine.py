@@ -41,7 +41,7 @@ from repair.evaluation import (
 from repair.problem import Finding, OnProgress, Problem, Progress
 from repair.quick import Mend, quick_mends
 from repair.search import Field, Found, Search, Variant
-from repair.sources import Sources, render, sources
+from repair.sources import Sources, sources
 
 QUICK_ROUNDS = 4
 """A mend without search may lay bare the next fault of its kind."""
@@ -132,8 +132,7 @@ class Engine:
             state.job = replace(state.job, change={**state.job.change, best.path: best.text})
             await self._look(state)
             if state.is_fine:
-                change = {mend.path: state.sources.texts[mend.path] for mend in state.mends}
-                return [state.finding(change, "quick", "; ".join(mend.note for mend in state.mends))]
+                return [state.finding(state.mended, "quick", "; ".join(mend.note for mend in state.mends))]
         if not _is_better(start[1], state.observation):
             state.job, state.observation, state.sources = start
             state.mends.clear()
@@ -165,8 +164,8 @@ class Engine:
             made = await self._bodies(state, job, stub)
             if not made.texts:
                 return []
-            text = sources(job, state.observation).texts[stub.path]
-            bodies = [render(text, stubs.filled(ast.parse(text), stub, body)) for body in made.texts]
+            now = sources(job, state.observation)
+            bodies = [now.rendered(stub.path, stubs.filled(now.trees[stub.path], stub, body)) for body in made.texts]
             changes = [{**job.change, stub.path: body} for body in bodies]
             job = replace(job, change=changes[0])
             told.append(f"writes `{stub.scope}` by {made.examples} examples, found among {made.tried:,} expressions")
@@ -255,7 +254,9 @@ def _gets_further(outcome: CandidateResult, known: set[str]) -> bool:
 
 def _mends(state: State) -> list[Mend]:
     """Mends that need no search and that no suite has refused."""
-    made = islice(quick_mends(state.sources.texts, errors(state.observation)), MOST_QUICK)
+    programs = state.sources.programs
+    found = islice(quick_mends(state.sources.texts, errors(state.observation)), MOST_QUICK)
+    made = (replace(mend, text=programs[mend.path].file_text(mend.text)) for mend in found)
     return [mend for mend in made if not state.problem.refuses({mend.path: mend.text})]
 
 
@@ -306,10 +307,14 @@ class State:
         """Pass a search's progress on, with what was tried before it."""
         self.tell(replace(progress, tried=progress.tried + self.tried))
 
+    @property
+    def mended(self) -> Change:
+        """The files that the quick fixes changed, as they are now."""
+        return {mend.path: self.job.change[mend.path] for mend in self.mends}
+
     def rendered(self, variant: Variant) -> Change:
         """A variant, and the mends below it, in the text of their files."""
-        mended = {mend.path: self.sources.texts[mend.path] for mend in self.mends}
-        return {**mended, variant.path: render(self.sources.texts[variant.path], variant.tree)}
+        return {**self.mended, variant.path: self.sources.rendered(variant.path, variant.tree)}
 
     def accepts(self, variant: Variant) -> bool:
         """Whether a variant is none that a suite has refused."""

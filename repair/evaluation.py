@@ -16,7 +16,7 @@ from typing import Protocol
 
 from core.isolation import RUN_LIMITS, RunLimits
 from core.tasks import Change, Files
-from core.tree import Tree
+from core.tree import Tree, text_of
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -46,6 +46,13 @@ class EvaluationJob:
         return RunLimits(
             wall_s=self.wall_s, memory_mb=self.memory_mb, cpus=self.cpus, pids=self.pids, work_mb=self.work_mb
         )
+
+    def text_of(self, path: str) -> str | None:
+        """A file's text with the change; None where there is no such file."""
+        for files in (self.change, self.start):
+            if path in files:
+                return files[path]
+        return text_of(self.base, path)
 
 
 class RunStatus(StrEnum):

@@ -28,8 +28,8 @@ def place(served, slot, path, scope, text):
         file = os.path.join(slot.work, path)
         with contextlib.suppress(FileNotFoundError):
             os.unlink(file)
-        with open(file, "w", encoding="utf-8", newline="") as target:
-            target.write(written)
+        with open(file, "wb") as target:
+            target.write(surgery.encoded(written))
 
 
 def invalid(error):

@@ -56,15 +56,20 @@ def function(text):
     return body[0]
 
 
+def encoded(text):
+    """The bytes of a file with this text; as `core.text` has it, a file need not be UTF-8."""
+    return text.encode("utf-8", "surrogateescape")
+
+
 def spliced(tree, scope, text):
-    """A module's tree with another text in the place of a scope, in place; the whole text when `scope` is empty.
+    """A module's tree with another text in the place of a scope, in place; that of the whole file without a scope.
 
     Raises:
         SyntaxError, ValueError, RecursionError, MemoryError: the text is not Python.
         LookupError: there is no such scope.
     """
     if not scope:
-        return ast.parse(text)
+        return ast.parse(encoded(text))
     new = function(text)
     _, old, _, block = found(tree, scope, new)
     block[block.index(old)] = ast.increment_lineno(new, old.lineno - new.lineno)

@@ -24,6 +24,7 @@ from core.isolation import RunLimits
 from core.masking import Masker
 from core.states import Phase
 from core.tasks import digest
+from core.text import decode
 from models.errors import BackendUnfit
 from repair import backend
 from repair.backend import RepairBackend
@@ -31,6 +32,7 @@ from repair.problem import Finding, OnProgress, Problem, Progress
 from tests.support import sandboxes
 from tests.support.agent_parts import Bench, PlainSuite, case_for, model_for
 from tests.support.tiny_solver import BUGGY, MENDED, TESTS, TinySolver, asked
+from tests.support.trees import OTHER_BYTES
 from verdict.suite_runs import SuiteRuns
 
 P = Phase
@@ -127,6 +129,26 @@ async def test_the_answer_to_another_refused_change_takes_that_change_back() -> 
     )
     second = parse(await backend.generate(asked(P.CODING, files=files, work=work))).files
     assert second == {"a.py": "A = 1\n", "b.py": "B = 2\n"}
+
+
+async def test_a_file_in_another_encoding_gets_its_own_bytes_back() -> None:
+    latin = decode(OTHER_BYTES["names.py"])
+    renamed = latin.replace("name", "noun")
+    found = [Finding(change={"names.py": renamed}, description="one"), Finding(change={"b.py": "B = 2\n"})]
+
+    async def solve(_problem: Problem, _tell: OnProgress) -> Finding:
+        return found.pop(0)
+
+    backend = RepairBackend(solve)
+    about: dict[str, Any] = {"base": {"names.py": latin}, "files": {"b.py": "B = 1\n"}}
+    first = parse(await backend.generate(asked(P.CODING, **about))).files
+    assert first == {"names.py": renamed}
+    change = {**about["files"], **first}
+    work = AttemptState(
+        phase=P.CODING, base="0" * 40, change=change, seen=(digest(change),), models=("repair", "other")
+    )
+    second = parse(await backend.generate(asked(P.CODING, **about, work=work))).files
+    assert second == {"b.py": "B = 2\n", "names.py": latin}
 
 
 async def test_a_search_that_ran_out_of_time_is_begun_anew_when_there_is_more_and_only_then() -> None:

@@ -8,6 +8,7 @@ from collections.abc import Mapping
 import pytest
 
 from core.tasks import digest
+from core.text import decode, encode
 from repair import choose, stubs
 from repair.engine import Memory, rebased
 from repair.evaluation import ErrorInfo, EvaluationJob, ObservedTest, RunStatus, SuiteObservation
@@ -228,3 +229,25 @@ def test_whatever_is_wanted_is_what_the_text_reads_as(text: str, wanted: str) ->
 def test_new_text_takes_the_quotation_marks_of_the_file() -> None:
     text = 'def f(a):\n    return a.strip(" ")\n'
     assert render(text, ast.parse("def f(a):\n    return a.split('-')\n")) == 'def f(a):\n    return a.split("-")\n'
+
+
+# Files in other encodings.
+
+
+LATIN = b"# -*- coding: latin-1 -*-\n# na\xefve\nNAMES = ['caf\xe9', 'th\xe9'][1:]  # \xe9t\xe9\n"
+
+
+def test_a_file_in_another_encoding_is_changed_in_its_own_bytes() -> None:
+    latin = EvaluationJob(base=TextTree(), change={"pkg/a.py": decode(LATIN)}, tests={})
+    found = sources(latin, SuiteObservation())
+    assert "café" in found.texts["pkg/a.py"]
+    wanted = ast.parse(found.texts["pkg/a.py"].replace("[1:]", "[0:]").replace("thé", "thé für €"))
+    assert encode(found.rendered("pkg/a.py", wanted)) == LATIN.replace(b"[1:]", b"[0:]").replace(
+        b"th\xe9", b"th\xe9 f\xfcr \\u20ac"
+    )
+
+
+@pytest.mark.parametrize("raw", [b"NAME = 'caf\xe9'\n", b"# coding: klingon\nNAME = 'caf\xe9'\n"])
+def test_what_python_cannot_decode_is_no_source(raw: bytes) -> None:
+    broken = EvaluationJob(base=TextTree(), change={"a.py": decode(raw)}, tests={})
+    assert not sources(broken, SuiteObservation()).programs
