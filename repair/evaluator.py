@@ -86,7 +86,7 @@ class SandboxEvaluator:
         """
         stage = await self._stage(job)
         told = {
-            "kind": "attempt", "order": [stage.staged_id(test) for test in order], "plain": limits.plain,
+            "kind": "evaluate", "order": [stage.staged_id(test) for test in order], "plain": limits.plain,
             "wall_s": limits.wall_s, "steps": limits.steps, "budget_s": BUDGET_S, "whole_s": job.wall_s,
             "misses": limits.misses,
         }  # fmt: skip

@@ -38,7 +38,7 @@ _RENAMED = {
     "assertIs": "assertEqual", "assertIsNot": "assertNotEqual", "assertCountEqual": "assertEqual",
 }  # fmt: skip
 _EXPECTED = {"assertIsNone": "assertEqual", "assertIsNotNone": "assertNotEqual"}
-_PRELUDE = "from nightshift_repair.synthesis.probe import isinstance_ as isinstance\n"
+_PRELUDE = "from nightshift_repair.synthesis.recorder import isinstance_ as isinstance\n"
 
 
 class SandboxSynthesiser:

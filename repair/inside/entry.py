@@ -29,7 +29,7 @@ def preload(libraries):
     sys.path.extend(path for path in libraries if path not in sys.path)
     from nightshift_inside import session  # noqa: PLC0415 (its libraries are not on the path before)
 
-    from . import attempts, observing, probing  # noqa: F401, PLC0415 (as above)
+    from . import evaluating, observing, probing  # noqa: F401, PLC0415 (as above)
 
     session.preload()
 
@@ -80,14 +80,14 @@ def evaluated(config, task, events, libraries):
     """Do what is asked and report it into `events`, one line of JSON a finding."""
     from nightshift_inside import session  # noqa: PLC0415 (its libraries are not on the path before)
 
-    from . import attempts, instrument, observing, probing  # noqa: PLC0415 (as above)
+    from . import evaluating, instrument, observing, probing  # noqa: PLC0415 (as above)
 
     session.prepare(config, libraries)
     if "hypothesis" in config["preload"]:
         without_shrinking()
     served = instrument.Served(config["files"])
     served.install()
-    kinds = {"attempt": attempts.run, "observe": observing.run, "probe": probing.run}
+    kinds = {"evaluate": evaluating.run, "observe": observing.run, "probe": probing.run}
     return kinds[task["kind"]](config, task, events, served)
 
 

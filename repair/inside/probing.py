@@ -20,8 +20,8 @@ from types import GeneratorType
 
 from nightshift_inside import values
 
-from . import forks, instrument, placing
-from .limited import Limited, OutOfTime
+from . import forks, instrument, patching
+from .forks import Limited, OutOfTime
 
 PARTS, TEXT, YIELDED = 20_000, 2000, 2000
 SPARE_S = 0.5
@@ -51,8 +51,8 @@ class Probing:
         number, first = piece
         self._served.root = os.path.join(slot.work, "")
         try:
-            placing.place(self._served, slot, *self._task["variants"][number])
-        except placing.UNREADABLE:
+            patching.place(self._served, slot, *self._task["variants"][number])
+        except patching.UNREADABLE:
             for _ in self._task["calls"][first:]:
                 slot.say(["invalid", None, []])
             return

@@ -7,8 +7,8 @@ are the same to whatever is built of them, so the smaller one stands for both.
 
 from collections import defaultdict
 
+from .expression import NUMBERS, SPECS
 from .kinds import ERR, key, kind_of_vector
-from .rule import NUMBERS, SPECS
 
 CHEAP = 5
 HEAVY = 40

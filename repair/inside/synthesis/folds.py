@@ -10,8 +10,8 @@ import math
 import re
 import statistics
 
-from .bounded import Refused
 from .context import Context
+from .grammar import Refused
 from .kinds import small
 
 SPACE = {

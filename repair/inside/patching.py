@@ -1,11 +1,15 @@
-"""Puts the new text of one function in the place of the old one: in a module's syntax tree, or in its living objects.
+"""Puts a candidate in the place of the old text: in a module's syntax tree and its file, or in its living objects.
 
 In living objects only `__code__` is changed, and constant defaults with it: whoever holds the function, a decorator, a
 table, a bound method, gets the new one. What cannot be had that way is refused with `Unfit`.
 """
+# Importing pathlib would cost every start of the sandbox some milliseconds.
+# ruff: noqa: PTH108, PTH118, PTH123
 
 import ast
+import contextlib
 import gc
+import os
 from types import CodeType, FunctionType
 
 from . import instrument
@@ -234,3 +238,32 @@ def _by_name(takes):
 
 def _dumped(nodes):
     return [ast.dump(node) for node in nodes]
+
+
+UNREADABLE = (SyntaxError, ValueError, LookupError, RecursionError, MemoryError, OverflowError, OSError)
+"""What a candidate that is no Python, or of a scope that is not there, is refused with."""
+
+TROUBLE = 300
+
+
+def place(served, slot, path, scope, text):
+    """In a fork: put it there.
+
+    Raises:
+        UNREADABLE: it cannot be compiled.
+    """
+    tree = spliced(served.tree(path) if scope else None, scope, text)
+    written = ast.unparse(tree) if scope else text
+    compile(tree, path, "exec", dont_inherit=True)
+    served.over[path] = tree
+    if slot.is_copy:
+        file = os.path.join(slot.work, path)
+        with contextlib.suppress(FileNotFoundError):
+            os.unlink(file)
+        with open(file, "wb") as target:
+            target.write(encoded(written))
+
+
+def invalid(error):
+    """How a candidate did that was refused so: invalid, no test passed, and why."""
+    return "invalid", 0, f"{type(error).__name__}: {error}"[:TROUBLE]

@@ -7,7 +7,7 @@ refused: it may not cost more than they are evidence for, and what is right for 
 
 import time
 
-from .entry import AND, COMPARE, NOT, OR, TERNARY, Entry
+from .expression import AND, COMPARE, NOT, OR, TERNARY, Entry
 
 PREDICATES, LEAVES = 400, 300
 DEEPEST = 4
