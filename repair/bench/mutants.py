@@ -6,7 +6,7 @@ The programs lie in `programs/`, the faults come from `breakage.py`, which knows
 program's tests are parted by the seed: most are given to the engine, the rest are hidden and show whether a mend is
 right or only fits what was given. A fault counts when those given tests notice it that the daemon shows. The goal is
 90 % of single faults, each within 30 s; the exit status is 1 when it is missed. Faults that take away what stands
-nowhere else in the program (`lost.py`: a deleted statement that is like no other) are counted apart.
+nowhere else in the program (a deleted statement that is like no other) are counted apart.
 """
 
 from __future__ import annotations

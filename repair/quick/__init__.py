@@ -9,9 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from repair.evaluation import ErrorInfo
-from repair.quick.arity import arity
 from repair.quick.mend import Mend, Source, sources
-from repair.quick.names import missing_imports, misspelt, misspelt_imports
+from repair.quick.messages import arity, missing_imports, misspelt, misspelt_imports
 from repair.quick.syntax import syntax_mends
 
 __all__ = ["Mend", "quick_mends"]
