@@ -1,6 +1,6 @@
 """Which of the variants that pass is the answer, and how sure that is.
 
-Tests that pass are a weak witness where many variants pass them. So the variants are also called with inputs that no
+Tests that pass are weak evidence where many variants pass them. So the variants are also called with inputs that no
 test has, and examples in the docstring are run as tests. What agrees with the docstring comes first; among the rest
 each variant is as good as its likelihood, less for a large edit, and less for answers that the others, each with the
 weight of its likelihood, do not share.

@@ -45,11 +45,11 @@ class SandboxSynthesiser:
     """The port `repair.evaluation.Synthesiser`.
 
     Args:
-        rounds: runs plans in a sandbox; may be shared.
+        suite_runs: runs plans in a sandbox; may be shared.
     """
 
-    def __init__(self, rounds: SuiteRuns) -> None:
-        self._rounds = rounds
+    def __init__(self, suite_runs: SuiteRuns) -> None:
+        self._suite_runs = suite_runs
 
     async def synthesise(self, job: SynthesisJob) -> SynthesisResult:
         """Search for bodies that agree with every example that the tests and the docstring hold.
@@ -64,10 +64,10 @@ class SandboxSynthesiser:
         found = stubs.read(program.text, job.scope)
         if isinstance(found, str):
             return SynthesisResult(why=found)
-        stage = await staged(job.job, self._rounds)
+        stage = await staged(job.job, self._suite_runs)
         planned = _recording(stage.with_task(_task(job, found)), job.path, program, found.name)
         suite = replace(stage.job, limits=replace(job.job.limits, wall_s=job.budget_s + TESTS_S))
-        ready, result = await self._rounds.executed(suite, planned)
+        ready, result = await self._suite_runs.executed(suite, planned)
         report = report_of(read_program(result, ready.key))
         return result_of(report, lambda body: written(found, body), job.budget_s)
 
@@ -90,9 +90,9 @@ def _recording(plan: Plan, path: str, program: ProgramText, name: str) -> Plan:
 
 
 def _task(job: SynthesisJob, found: Stub) -> dict[str, Any]:
-    """What is told to those inside."""
-    told = [text for text in job.constants if text not in found.constants and _plain(text)]
-    constants = [(text, 1) for text in found.constants] + [(text, 2) for text in told]
+    """The job of the program inside the sandbox."""
+    given = [text for text in job.constants if text not in found.constants and _plain(text)]
+    constants = [(text, 1) for text in found.constants] + [(text, 2) for text in given]
     words = found.words | {word.lower() for name in job.names for word in name.split("_")}
     return {
         "kind": "synthesis",
@@ -108,7 +108,7 @@ def _task(job: SynthesisJob, found: Stub) -> dict[str, Any]:
 
 
 def _packed(arguments: tuple[object, ...], wanted: object) -> str:
-    """An example as the recorder would tell it."""
+    """An example in the recorder's form."""
     return json.dumps([values.pack(list(arguments)), "gives", values.pack(wanted), None])
 
 

@@ -76,10 +76,10 @@ def shared_defaults(context: EditContext) -> Iterator[Edit]:
         lines = [line for line in context.lines if node.lineno <= line <= (node.end_lineno or 0)]
         if lines:
             line = max(lines, key=lambda each: context.lines[each])
-            yield from _mended(place, node, line)
+            yield from _fixed(place, node, line)
 
 
-def _mended(place: Place, node: Function, line: int) -> Iterator[Edit]:
+def _fixed(place: Place, node: Function, line: int) -> Iterator[Edit]:
     arguments = [*node.args.posonlyargs, *node.args.args]
     for index, default in enumerate(node.args.defaults):
         if not isinstance(default, _EMPTY) or (isinstance(default, ast.Call) and default.args):

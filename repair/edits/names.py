@@ -1,6 +1,6 @@
 """Edits of names, and expressions of the same file put in the place of others.
 
-What mends a program is most often in the program already: the plastic surgery hypothesis (E. T. Barr, Y. Brun,
+What fixes a program is most often in the program already: the plastic surgery hypothesis (E. T. Barr, Y. Brun,
 P. Devanbu, M. Harman and F. Sarro, “The plastic surgery hypothesis”, FSE 2014). So each expression of the file, also
 with one of its names replaced, is a candidate wherever its names are visible and its kind fits. Those that resemble
 what they replace come first, for a fault is more often a slip than a wholly wrong idea.

@@ -61,14 +61,14 @@ def resulting(context: EditContext) -> Iterator[Edit]:
     view = view_of(context)
     if not isinstance(view.root, Function) or any(isinstance(n, ast.Yield | ast.YieldFrom) for n in _all_results(view)):
         return
-    yield from likeliest(_mended(view), context, _MOST_RESULTS)
+    yield from likeliest(_fixed(view), context, _MOST_RESULTS)
 
 
 def _all_results(view: ExpressionView) -> Iterator[ast.AST]:
     return ast.walk(view.root)
 
 
-def _mended(view: ExpressionView) -> Iterator[Edit]:
+def _fixed(view: ExpressionView) -> Iterator[Edit]:
     for spot, node in view.of(ast.Return):
         scale = _emptiness(node.value)
         for value, weight in _values(view, spot, node) if scale else ():

@@ -172,7 +172,7 @@ class Attempts:
             misses += 1
             if misses == 1:
                 first = ("steps" if how == "steps" else "failed", tests.trouble() or how)
-            if misses >= self._task["misses"] or how == "steps":  # what runs away helps no other test
+            if misses >= self._task["max_failures"] or how == "steps":  # what runs away helps no other test
                 break
         return first[0], passed, first[1]
 

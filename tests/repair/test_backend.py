@@ -65,7 +65,7 @@ async def test_one_search_serves_planning_and_coding_and_its_reply_reads_as_any_
     assert "replaces `-` by `+`" in plan.text
     reply = await backend.generate(asked(P.CODING))
     assert parse(reply).files == {"add.py": MENDED}
-    assert reply.text.startswith("Summary: Mend add.py: replaces - by +\n")
+    assert reply.text.startswith("Summary: Fix add.py: replaces - by +\n")
     assert "Warning: one test says little" in reply.text
     assert (reply.backend, reply.model, reply.cost_usd) == ("repair", "repair", 0.0)
     assert (reply.tokens_in, reply.tokens_out, reply.spent.model_calls) == (0, 0, 0)
@@ -307,7 +307,7 @@ def test_progress_is_told_now_and_then_with_a_sign_of_life_each_time() -> None:
     for tried in range(50):
         reporter.progress(Progress(tried=tried, estimated=400, best=1, text="editing conditions"))
     assert events == []
-    reporter._told_at_s -= backend.EVERY_S
+    reporter._reported_at_s -= backend.REPORT_EVERY_S
     reporter.progress(Progress(tried=1234, estimated=4000, best=2, text="editing conditions"))
     reporter.progress(Progress(tried=1235, estimated=4000, best=2, text="editing conditions"))
     (event,) = events

@@ -10,7 +10,7 @@ import pytest
 from core.tasks import digest
 from core.text import decode, encode
 from repair import choose, stubs
-from repair.engine import Memory, rebased
+from repair.engine import SearchHistory, rebased
 from repair.evaluation import ErrorInfo, EvaluationJob, ObservedTest, RunStatus, SuiteObservation
 from repair.problem import Finding, Problem
 from repair.sources import render, sources
@@ -95,7 +95,7 @@ def test_what_cannot_be_imported_by_name_has_no_examples(path: str, scope: str) 
 
 
 def test_what_was_found_besides_the_answer_comes_next_and_what_was_refused_never() -> None:
-    memory, start = Memory(), job({"m.py": "bug"})
+    memory, start = SearchHistory(), job({"m.py": "bug"})
     problem = Problem(job=start, task_id=7)
     found = [Finding(change={path: text}) for path, text in (("m.py", "one"), ("pkg/a.py", "two"), ("m.py", "three"))]
     memory.keep(problem, start, found)
@@ -115,7 +115,7 @@ def test_what_was_found_besides_the_answer_comes_next_and_what_was_refused_never
 
 
 def test_other_tasks_and_unknown_changes_remember_nothing() -> None:
-    memory, start = Memory(), job({"m.py": "bug"})
+    memory, start = SearchHistory(), job({"m.py": "bug"})
     memory.keep(Problem(job=start, task_id=7), start, [Finding(change={"m.py": "one"})])
     memory.keep(Problem(job=start), start, [Finding(change={"m.py": "two"})])
     assert memory.origin(Problem(job=job({"m.py": "one"}), task_id=8)) is None
