@@ -1,4 +1,4 @@
-"""Forks a process for each of many pieces of work, a few at a time, each in a folder of its own, and sees it end.
+"""Forks a process for each of many jobs of work, a few at a time, each in a folder of its own, and sees it end.
 
 A fork is as warm as its parent and shares nothing back but its slot: shared memory in which it says how far it is, so
 that its parent knows, also of one that was killed, which step it was at, when that began and what was found before. One
@@ -23,7 +23,7 @@ import time
 from nightshift_inside import files
 
 HEAD = struct.Struct("<ddII")  # the present step's begin by two clocks, steps that count, the length of the findings
-ROOM = 4 << 20
+CAPACITY = 4 << 20
 FEW_FILES, FEW_BYTES = 300, 4 << 20
 
 
@@ -34,7 +34,7 @@ class Slot:
     """
 
     def __init__(self, root, workspace):
-        self._memory = mmap.mmap(-1, ROOM)
+        self._memory = mmap.mmap(-1, CAPACITY)
         self._workspace = workspace
         self.is_copy = _is_small(workspace)
         self.work = os.path.join(root, "work") if self.is_copy else workspace
@@ -63,12 +63,12 @@ class Slot:
         """In the fork: a step begins, after `done` that count."""
         HEAD.pack_into(self._memory, 0, time.monotonic(), time.process_time(), done, HEAD.unpack_from(self._memory)[3])
 
-    def say(self, finding):
-        """In the fork: one thing that it found; lost when there is no room left."""
+    def report(self, finding):
+        """In the fork: one thing that it found; lost when the memory is full."""
         text = json.dumps(finding).encode() + b"\n"
         *step, length = HEAD.unpack_from(self._memory)
         start, end = HEAD.size + length, HEAD.size + length + len(text)
-        if end <= ROOM:
+        if end <= CAPACITY:
             self._memory[start:end] = text
             HEAD.pack_into(self._memory, 0, *step, length + len(text))
 
@@ -85,7 +85,7 @@ class Slot:
     @property
     def findings(self):
         """What the fork said; nothing when it is no JSON."""
-        length = min(HEAD.unpack_from(self._memory)[3], ROOM - HEAD.size)
+        length = min(HEAD.unpack_from(self._memory)[3], CAPACITY - HEAD.size)
         try:
             return [json.loads(line) for line in self._memory[HEAD.size : HEAD.size + length].splitlines()]
         except ValueError:
@@ -124,7 +124,7 @@ LEAST_SHARE = 96 << 20
 SLACK = 3.0  # a step may wait so many times as long as it may work
 
 
-class Crew:
+class WorkerPool:
     """A few slots, and the forks that work in them.
 
     Args:
@@ -137,39 +137,39 @@ class Crew:
         self._share, self._workspace, self._count = share, os.getcwd(), count
         self._slots, self._running = [], {}
 
-    def run(self, pieces, perform, ended, *, step_s, whole_s, until=None, ready=None):
-        """Work on all pieces.
+    def run(self, jobs, perform, ended, *, step_s, whole_s, until=None, ready=None):
+        """Work on all jobs.
 
         Args:
-            pieces: a deque of them; it may get more meanwhile. What is left in it was not begun.
-            perform: called with a piece and its slot in a fork.
-            ended: called with a piece, its slot, and `exited`, `timeout` or `crashed` in here.
+            jobs: a deque of them; it may get more meanwhile. What is left in it was not begun.
+            perform: called with a job and its slot in a fork.
+            ended: called with a job, its slot, and `exited`, `timeout` or `crashed` in here.
             step_s: how long a step may take: processor time, and some times as much where it waits or is kept waiting.
-            whole_s: how long a piece may take.
+            whole_s: how long a job may take.
             until: when (monotonic) no more is begun.
-            ready: called with a piece in here, before its fork; tells whether it needs one.
+            ready: called with a job in here, before its fork; tells whether it needs one.
         """
         self._most = _address_space() + self._share
-        while self._running or (pieces and (until is None or time.monotonic() < until)):
-            while pieces and len(self._running) < self._count and (until is None or time.monotonic() < until):
-                piece = pieces.popleft()
-                if ready is None or ready(piece):
-                    self._start(piece, perform)
+        while self._running or (jobs and (until is None or time.monotonic() < until)):
+            while jobs and len(self._running) < self._count and (until is None or time.monotonic() < until):
+                job = jobs.popleft()
+                if ready is None or ready(job):
+                    self._start(job, perform)
             for descriptor in self._wait(step_s, whole_s) if self._running else ():
-                piece, slot, pid, _ = self._running.pop(descriptor)
+                job, slot, pid, _ = self._running.pop(descriptor)
                 how = _end(descriptor, pid)
-                ended(piece, slot, how)
+                ended(job, slot, how)
                 self._slots.append(slot)
 
-    def _start(self, piece, perform):
+    def _start(self, job, perform):
         slot = self._slots.pop() if self._slots else self._new_slot()
         slot.prepare()
         pid = os.fork()
         if pid == 0:
-            _become(slot, self._most, lambda: perform(piece, slot))
+            _become(slot, self._most, lambda: perform(job, slot))
         with contextlib.suppress(OSError):
             os.setpgid(pid, pid)
-        self._running[os.pidfd_open(pid)] = piece, slot, pid, time.monotonic()
+        self._running[os.pidfd_open(pid)] = job, slot, pid, time.monotonic()
 
     def _new_slot(self):
         return Slot(tempfile.mkdtemp(dir=self._root), self._workspace)
@@ -204,9 +204,9 @@ def _step_end(slot, pid, step_s, now):
     return last
 
 
-def crew(task):
-    """The crew that a run of trials is allowed."""
-    return Crew(task["count"], max(LEAST_SHARE, ((task["memory_mb"] << 20) - LEAST_SHARE) // task["count"]))
+def pool_for(task):
+    """The pool of workers that a run is allowed."""
+    return WorkerPool(task["count"], max(LEAST_SHARE, ((task["memory_mb"] << 20) - LEAST_SHARE) // task["count"]))
 
 
 def in_process(work):
@@ -223,7 +223,7 @@ def in_process(work):
 
 
 def emit(events, *event):
-    """Write an event; a short one, as forks write, comes in one piece."""
+    """Write an event; a short one, as forks write, comes in one job."""
     text = (json.dumps(event) + "\n").encode()
     while text:
         text = text[os.write(events, text) :]

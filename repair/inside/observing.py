@@ -39,9 +39,9 @@ class Observing:
     def __init__(self, config, task, events, served):
         self._config, self._task, self._events, self._served = config, task, events, served
         self._until = time.monotonic() + task["budget_s"]
-        self._crew = forks.crew(task)
+        self._pool = forks.pool_for(task)
         self._tests, self._items, self._hows = None, [], {}
-        self._pieces = deque()
+        self._jobs = deque()
         self._calls = {True: set(), False: set()}
 
     def run(self):
@@ -54,26 +54,26 @@ class Observing:
             forks.emit(self._events, "broken", name, found)
         self._tests, self._items = tests, list(tests.items.values())
         self._seconds = min(TEST_S, max(1.0, self._task["budget_s"] / 3))
-        self._pieces.extend((number, 0, self._seconds) for number in range(len(self._items)))
+        self._jobs.extend((number, 0, self._seconds) for number in range(len(self._items)))
         gc.collect()
         gc.freeze()
         limit = self._seconds + SPARE_S
-        self._crew.run(self._pieces, self._perform, self._ended, step_s=limit, whole_s=limit, until=self._until)
+        self._pool.run(self._jobs, self._perform, self._ended, step_s=limit, whole_s=limit, until=self._until)
 
-    def _perform(self, piece, slot):
+    def _perform(self, job, slot):
         """In a fork: run one test; it is watched where a number of steps says how many that will take."""
-        number, steps, seconds = piece
+        number, steps, seconds = job
         item = self._items[number]
         left = instrument.allow(steps or STEPS)
         if not steps:
             begun = time.perf_counter()
             how = self._run(item, seconds)
-            slot.say([how, time.perf_counter() - begun, instrument.used(left), self._tests.details()])
+            slot.report([how, time.perf_counter() - begun, instrument.used(left), self._tests.details()])
             return
         with Watcher(self._served) as watcher:
             self._run(item, seconds)
         lines = {path: hex(sum(1 << line for line in found)) for path, found in watcher.lines.items()}
-        slot.say([lines, watcher.kinds(), list(watcher.calls)])
+        slot.report([lines, watcher.kinds(), list(watcher.calls)])
 
     def _run(self, item, seconds):
         try:
@@ -83,8 +83,8 @@ class Observing:
             return "timeout"
         return "timeout" if isinstance(self._tests.raised, OutOfTime) else how
 
-    def _ended(self, piece, slot, how):
-        number, steps, _ = piece
+    def _ended(self, job, slot, how):
+        number, steps, _ = job
         found = next(iter(slot.findings), None)
         if steps:
             if found:
@@ -95,7 +95,7 @@ class Observing:
         forks.emit(self._events, "test", number, self._items[number].nodeid, how, seconds, taken, details)
         endless = how in {"steps", "timeout"}
         again = (ENDLESS_STEPS, min(ENDLESS_S, self._seconds)) if endless else (taken + SPARE_STEPS, self._seconds)
-        (self._pieces.append if how == "passed" else self._pieces.appendleft)((number, *again))
+        (self._jobs.append if how == "passed" else self._jobs.appendleft)((number, *again))
 
     def _watched(self, number, lines, kinds, calls):
         known = self._calls[self._hows[number] == "passed"]

@@ -1,7 +1,7 @@
-"""Puts a candidate in the place of the old text: in a module's syntax tree and its file, or in its living objects.
+"""Puts a candidate in the place of the old text: in a module's syntax tree and its file, or in its loaded objects.
 
-In living objects only `__code__` is changed, and constant defaults with it: whoever holds the function, a decorator, a
-table, a bound method, gets the new one. What cannot be had that way is refused with `Unfit`.
+In loaded objects only `__code__` is changed, and constant defaults with it: whoever holds the function, a decorator, a
+table, a bound method, gets the new one. What cannot be had that way is refused with `NotSwappable`.
 """
 # Importing pathlib would cost every start of the sandbox some milliseconds.
 # ruff: noqa: PTH108, PTH118, PTH123
@@ -15,8 +15,8 @@ from types import CodeType, FunctionType
 from . import instrument
 
 
-class Unfit(Exception):
-    """The function cannot be swapped in a living process."""
+class NotSwappable(Exception):
+    """The function cannot be swapped in a running process."""
 
 
 def functions(tree):
@@ -80,7 +80,7 @@ def spliced(tree, scope, text):
     return tree
 
 
-class Living:
+class LoadedFunctions:
     """The functions of one module in a process that has imported it.
 
     Args:
@@ -97,7 +97,7 @@ class Living:
         self._objects = self._holders(served.codes[path], scopes)
 
     def _holders(self, module, scopes):
-        """The living functions of these scopes: node to objects."""
+        """The loaded functions of these scopes: node to objects."""
         codes = [
             (node, code)
             for name, node, classes, _ in functions(self._tree)
@@ -113,21 +113,21 @@ class Living:
             A `Swap`, which does it.
 
         Raises:
-            Unfit: that is not possible, or it is the whole file.
+            NotSwappable: that is not possible, or it is the whole file.
             SyntaxError, ValueError, RecursionError, MemoryError: the text is not Python.
             LookupError: there is no such scope.
         """
         if not scope:
-            raise Unfit
+            raise NotSwappable
         new = function(text)
         _, old, classes, _ = found(self._tree, scope, new)
-        living = self._objects.get(old)
-        if not living or (self._file, first_line(old)) in self._entered or not _is_alike(old, new):
-            raise Unfit
+        loaded = self._objects.get(old)
+        if not loaded or (self._file, first_line(old)) in self._entered or not _is_alike(old, new):
+            raise NotSwappable
         code = self._compiled(new, classes, old)
-        if any(len(held.__closure__ or ()) != len(code.co_freevars) for held in living):
-            raise Unfit
-        return Swap(code, [(held, *_defaults(held, old, new)) for held in living])
+        if any(len(held.__closure__ or ()) != len(code.co_freevars) for held in loaded):
+            raise NotSwappable
+        return Swap(code, [(held, *_defaults(held, old, new)) for held in loaded])
 
     def _compiled(self, new, classes, old):
         ast.increment_lineno(new, old.lineno - new.lineno)
@@ -145,7 +145,7 @@ class Living:
 
 
 class Swap:
-    """A function's new code and defaults, for each of its living objects.
+    """A function's new code and defaults, for each of its loaded objects.
 
     Args:
         code: the new code.
@@ -205,7 +205,7 @@ def _arguments(takes):
 
 
 def _defaults(held, old, new):
-    """The living defaults where they are unchanged, new constants where not."""
+    """The loaded defaults where they are unchanged, new constants where not."""
     before = _by_name(old.args)
     alive = dict(zip([name for name in before if name in _positional(old.args)], held.__defaults__ or (), strict=False))
     alive.update(held.__kwdefaults__ or {})
@@ -216,7 +216,7 @@ def _defaults(held, old, new):
         try:
             return ast.literal_eval(node)
         except (ValueError, TypeError, SyntaxError, MemoryError, RecursionError):
-            raise Unfit from None
+            raise NotSwappable from None
 
     after, positional = _by_name(new.args), _positional(new.args)
     plain = tuple(value(name, node) for name, node in after.items() if name in positional)
@@ -243,7 +243,7 @@ def _dumped(nodes):
 UNREADABLE = (SyntaxError, ValueError, LookupError, RecursionError, MemoryError, OverflowError, OSError)
 """What a candidate that is no Python, or of a scope that is not there, is refused with."""
 
-TROUBLE = 300
+MOST_CHARS = 300
 
 
 def place(served, slot, path, scope, text):
@@ -266,4 +266,4 @@ def place(served, slot, path, scope, text):
 
 def invalid(error):
     """How a candidate did that was refused so: invalid, no test passed, and why."""
-    return "invalid", 0, f"{type(error).__name__}: {error}"[:TROUBLE]
+    return "invalid", 0, f"{type(error).__name__}: {error}"[:MOST_CHARS]

@@ -114,7 +114,7 @@ class Loop:
                 continue
             if write is table and "dict" not in self.context.search.heads:
                 continue
-            self.context.meter.tried += 1
+            self.context.counters.tried += 1
             values = [_value(function, items, found) for items, found in zip(self.values, results, strict=True)]
             if values.count(ERR) > len(values) // 2:
                 continue
@@ -254,7 +254,7 @@ class Context:
 
     def __init__(self, variables, constants, search, *, depth=0, names=frozenset(), outer=(), weight=1.0, around=None):
         self.variables, self.constants, self.depth = variables, constants, depth
-        self.search, self.meter = search, search.meter
+        self.search, self.counters = search, search.counters
         self.names = names | {name for name, _ in variables}
         self.size = len(variables[0][1])
         self.loops, self.goals, self._by_source = [], [], {}
@@ -262,7 +262,7 @@ class Context:
         self.around = around
         leaves = [_variable(name, values, depth) for name, values in variables]
         leaves += [*outer, *(_constant(text, value, cost, self.size) for text, value, cost in constants)]
-        self.bank = Bank(self.size, leaves, self.meter)
+        self.bank = Bank(self.size, leaves, self.counters)
         self.bank.watchers.append(self._see)
         self._growing = None
 

@@ -77,7 +77,6 @@ SPECS = {
     "any": lambda kind: kind != "none",
     "list": starts("list["),
     "nums": items(lambda kind: kind in NUMBERS or kind == ""),
-    "ints": items("int".__eq__),
     "bools": items("bool".__eq__),
     "strs": items("str".__eq__),
     "nested": items(starts("list[", "tuple[")),

@@ -97,7 +97,7 @@ class _Stateful:
 
     def try_out(self, run, text, cost):
         """Run a loop on the examples, and take its text if it gives what is wanted for all."""
-        self.search.meter.tried += 1
+        self.search.counters.tried += 1
         try:
             right = all(one.fits(run(one.arguments), loose=self.search.loose) for one in self.search.examples)
         except Exception:  # noqa: BLE001 (an expression may raise anything)

@@ -9,11 +9,11 @@ arithmetic: what is reached from the arguments meets what is reached from result
 """
 
 from .context import Loop, filtered, mapped, table
-from .decision_trees import Cover
+from .decision_trees import PartialSolutions
 from .expression import PRODUCT, SIGN, SUM, Entry
 from .kinds import ERR, freeze, kind_of_vector
 
-LEAD_COST = 5
+MOST_PART_COST = 5
 """Entries up to this cost are tried as sources and as operands of what is wanted."""
 DEEPEST = 4
 MOST_SOLUTIONS = 6
@@ -30,30 +30,27 @@ class Part:
         depth: how many goals stand above it.
     """
 
-    whole = False
-
     def __init__(self, context, values, deliver, search, depth):
         self.context, self.values, self._deliver, self.depth, self.search = context, values, deliver, depth, search
         self.kind = kind_of_vector(values)
-        self.solved, self.ways, self.cheapest = 0, 0, 99
-        self.open = search.admits(context, [freeze(value) for value in values])
-        if self.open:
+        self.solved, self.attempts, self.cheapest = 0, 0, 99
+        if search.admits(context, [freeze(value) for value in values]):
             self._begin()
 
     def _begin(self):
-        self.context.bank.want(self.values, self.kind, self.deliver)
+        self.context.bank.subscribe(self.values, self.kind, self.deliver)
         if self.depth < DEEPEST and self.kind not in {"int", "float", "bool", "none"}:
             split(self)
             self._follow()
 
     def _follow(self):
-        """Look at all cheap entries, those to come included, for what leads on."""
-        for entry in list(self.context.bank.all(LEAD_COST)):
-            self.lead(entry)
-        self.context.bank.cheap.append(self.lead)
+        """Try all cheap entries, those to come included, as parts."""
+        for entry in list(self.context.bank.all(MOST_PART_COST)):
+            self.take_part(entry)
+        self.context.bank.cheap.append(self.take_part)
 
-    def lead(self, entry):
-        """Look whether an entry leads to smaller goals."""
+    def take_part(self, entry):
+        """Make the smaller goals that are left with an entry as a part of the solution."""
         if self.solved == 0:
             decompose(self, entry)
 
@@ -62,7 +59,7 @@ class Part:
         return Part(self.context, values, deliver, self.search, self.depth + 1)
 
     def deliver(self, entry):
-        """Hand a solution up."""
+        """Pass a solution to the goal above."""
         self.solved += 1
         if self.solved <= MOST_SOLUTIONS or entry.cost < self.cheapest:
             self.cheapest = min(entry.cost, self.cheapest)
@@ -78,14 +75,12 @@ class Goal(Part):
         evidence: how large a conditional may be.
     """
 
-    whole = True
-
     def __init__(self, context, values, deliver, search, depth, *, loose=False, same=None, evidence=0):
         self.kinds = {kind_of_vector([value]) for value in values}
         if loose and self.kinds <= {"int", "float"}:
             self.kinds |= {"int", "float"}
         self.same = same
-        self.cover = Cover((1 << len(values)) - 1, evidence)
+        self.partials = PartialSolutions((1 << len(values)) - 1, evidence)
         super().__init__(context, values, deliver, search, depth)
 
     def _begin(self):
@@ -98,8 +93,8 @@ class Goal(Part):
         if self.kind in {"int", "float", "bool", "none"}:
             self._follow()
 
-    def lead(self, entry):
-        """Look whether an entry leads to smaller goals."""
+    def take_part(self, entry):
+        """Make the smaller goals that are left with an entry as a part of the solution."""
         if self.solved == 0:
             if self.kind in {"int", "float"}:
                 invert(self, entry)
@@ -109,12 +104,12 @@ class Goal(Part):
     def see(self, entry):
         """Look at a new entry of the context: for which examples it is right."""
         if entry.kind == "bool" and not entry.partial:
-            self.cover.split(_mask(entry.vals), entry)
+            self.partials.split(_mask(entry.vals), entry)
         if entry.kind in self.kinds or "*" in entry.kind or entry.kind in {"list[]", "dict[,]", "set[]"}:
             right = self._right(entry)
-            if right == self.cover.full:
+            if right == self.partials.full:
                 self.deliver(entry)
-            self.cover.note(right, entry)
+            self.partials.note(right, entry)
 
     def _right(self, entry):
         """The examples for which an entry has the wanted value."""
@@ -127,7 +122,7 @@ class Goal(Part):
     def compose(self):
         """Try to join what is right for some of the examples."""
         if not self.solved and len(self.values) > 2:
-            found = self.cover.decide(self.search.known, self.search.left_s / 3)
+            found = self.partials.decide(self.search.known, self.search.left_s / 3)
             if found is not None:
                 self.deliver(found)
 
@@ -143,7 +138,7 @@ def _mask(values):
 # Collections and texts.
 
 
-WAYS = 12
+MOST_ATTEMPTS = 12
 """How many loops, or beginnings and ends, one goal may try."""
 SEPARATORS = ("", " ", ", ", ",", "-", "_", "\n", ".", ":", "/", "|", ";")
 
@@ -154,7 +149,7 @@ def split(goal):
         for separator in SEPARATORS:
             _split_text(goal, separator)
     elif goal.kind.startswith("tuple[") and goal.depth < 3:
-        Places(goal)
+        TupleParts(goal)
 
 
 def _split_text(goal, separator):
@@ -164,7 +159,7 @@ def _split_text(goal, separator):
     goal.part(parts, lambda found: goal.deliver(Entry(f"{separator!r}.join({found.alone})", 9, found.cost + 1)))
 
 
-class Places:
+class TupleParts:
     """The goals for the places of a tuple; delivers when each has a solution."""
 
     def __init__(self, goal):
@@ -185,42 +180,42 @@ class Places:
 
 def decompose(goal, entry):
     """Make the goals that an entry leads to."""
-    if goal.ways >= WAYS:
+    if goal.attempts >= MOST_ATTEMPTS:
         return
     head = goal.kind.partition("[")[0]
-    if head in ATTEMPTS and Loop.sensible(entry):
-        for attempt in ATTEMPTS[head]:
+    if head in LOOP_RULES and Loop.sensible(entry):
+        for attempt in LOOP_RULES[head]:
             found = attempt(goal, entry)
             if found is not None:
-                _inside(goal, entry, *found)
+                _add_loop_goal(goal, entry, *found)
     if head in {"str", "list"} and entry.kind.startswith(head) and not entry.partial and any(entry.vals):
-        _beside(goal, entry)
+        _remainder_goals(goal, entry)
 
 
-def _inside(goal, entry, wanted, write):
+def _add_loop_goal(goal, entry, wanted, write):
     """A goal for the items of a loop."""
     loop = goal.context.loop(entry)
     flat = [item for part in wanted for item in part]
     if loop.inner.depth > 2 or len(flat) != len(loop.flat):
         return
-    goal.ways += 1
+    goal.attempts += 1
     cost = entry.cost + 1
-    goal.search.wish(
+    goal.search.add_loop_goal(
         loop.inner, flat, lambda found: goal.deliver(write(loop, found, found.cost + cost)), goal.depth + 1
     )
 
 
-def _beside(goal, entry):
+def _remainder_goals(goal, entry):
     """A goal for what is left of a text before or after one that is known."""
     pairs = list(zip(goal.values, entry.vals, strict=True))
     if any(len(value) < len(part) for value, part in pairs):
         return
     if all(value[: len(start)] == start for value, start in pairs):
-        goal.ways += 1
+        goal.attempts += 1
         rest = [value[len(start) :] for value, start in pairs]
         goal.part(rest, lambda found: goal.deliver(_added(entry, found)))
     if all(value[len(value) - len(end) :] == end for value, end in pairs):
-        goal.ways += 1
+        goal.attempts += 1
         rest = [value[: len(value) - len(end)] for value, end in pairs]
         goal.part(rest, lambda found: goal.deliver(_added(found, entry)))
 
@@ -311,8 +306,8 @@ def _chosen(loop, entry, cost):
     return Entry(f"{{{filtered(loop, entry, cost).bare}}}", 9, cost)
 
 
-ATTEMPTS = {"list": (by_item, by_choice), "dict": (by_name, by_second), "set": (by_presence,)}
-"""How a loop may lead to a collection of a kind: what is wanted of each item, and how the whole is written."""
+LOOP_RULES = {"list": (by_item, by_choice), "dict": (by_name, by_second), "set": (by_presence,)}
+"""How a loop may make a collection of a kind: what is wanted of each item, and how the whole is written."""
 
 
 # Numbers.
@@ -324,16 +319,21 @@ OPERAND_COST = 3
 
 
 def invert(goal, entry):
-    """Ask for what gives the goal together with an entry."""
-    if entry.kind not in {"int", "float"} or entry.cost > OPERAND_COST or entry.partial or goal.ways >= MOST_OPERANDS:
+    """Wait for what gives the goal together with an entry."""
+    if (
+        entry.kind not in {"int", "float"}
+        or entry.cost > OPERAND_COST
+        or entry.partial
+        or goal.attempts >= MOST_OPERANDS
+    ):
         return
-    goal.ways += 1
+    goal.attempts += 1
     if entry.text == "0":
         return
     for function, write in INVERSES[: SUMS if entry.text == "1" else None]:
         wanted = _values(function, goal.values, entry.vals)
         if wanted is not None:
-            goal.context.bank.want_near(wanted, lambda found, write=write: goal.deliver(write(found, entry)))
+            goal.context.bank.subscribe_near(wanted, lambda found, write=write: goal.deliver(write(found, entry)))
 
 
 def _values(function, values, operands):

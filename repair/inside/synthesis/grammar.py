@@ -109,7 +109,7 @@ def flat(parts):
 
 
 def runs(items):
-    """Neighbours that are equal, together."""
+    """Runs of equal items, as lists."""
     return [list(group) for _, group in itertools.groupby(items)]
 
 
@@ -319,13 +319,13 @@ def hinted(words):
     return {HINTS[word] for word in words if word in HINTS} | {word for word in words if len(word) > 3}
 
 
-STRANGE = {
+UNLIKELY_WITHOUT = {
     "float": ("{0} / {1}", "float(", "sqrt(", "hypot("), "str": ("str(", "chr(", "bin("), "dict": ("dict(", "Counter("),
 }  # fmt: skip
 """What leads to values of a kind, which is unlikely where neither arguments nor results are of it."""
 
 
-def rules(words, heads=frozenset(STRANGE)):
+def rules(words, heads=frozenset(UNLIKELY_WITHOUT)):
     """The rules for a task: those that its words speak of cost less, those that lead to kinds it has not cost more.
 
     Args:
@@ -333,7 +333,7 @@ def rules(words, heads=frozenset(STRANGE)):
         heads: the kinds of all its arguments and results, without what stands in brackets.
     """
     likely = hinted(words)
-    odd = [part for head, parts in STRANGE.items() if head not in heads for part in parts]
+    odd = [part for head, parts in UNLIKELY_WITHOUT.items() if head not in heads for part in parts]
     found = []
     for rule in RULES:
         cost = rule.cost - any(part in rule.template for part in likely) + any(part in rule.template for part in odd)

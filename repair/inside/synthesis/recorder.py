@@ -17,8 +17,8 @@ import time
 from nightshift_inside import session, values
 
 
-class Unsettled(Exception):
-    """A test asks of a result what cannot be answered before the result is known."""
+class UnknownResult(Exception):
+    """A test asks for something that depends on a result that is not known."""
 
 
 class Unknown:
@@ -35,8 +35,8 @@ class Call:
         self.packed, self.value, self.near, self.truth = packed, UNKNOWN, None, None
 
 
-class Trail:
-    """The answers of one run of a test: first those that are given, then yes.
+class Oracle:
+    """Answers the questions of one run of a test for the truth of results: first as given, then with yes.
 
     `asked` counts them; `notes` are calls whose results became known, `calls` all, the latest last.
     """
@@ -66,8 +66,8 @@ class Probe:
 
     __hash__ = None
 
-    def __init__(self, trail, call):
-        self._trail, self._call = trail, call
+    def __init__(self, oracle, call):
+        self._oracle, self._call = oracle, call
 
     def __eq__(self, other):
         return self._compared(other)
@@ -82,10 +82,10 @@ class Probe:
             return call.value == wanted if near is None else other == call.value
         if wanted is UNKNOWN:
             return True
-        equal = self._trail.decide()
+        equal = self._oracle.decide()
         if equal:
             call.value, call.near = copy.deepcopy(wanted), near
-            self._trail.notes.append(call)
+            self._oracle.notes.append(call)
         return equal
 
     def __bool__(self):
@@ -93,18 +93,18 @@ class Probe:
         if call.value is not UNKNOWN:
             return bool(call.value)
         if call.truth is None:
-            call.truth = self._trail.decide()
-            self._trail.notes.append(call)
+            call.truth = self._oracle.decide()
+            self._oracle.notes.append(call)
         return call.truth
 
-    def settled(self):
-        """The value.
+    def known_value(self):
+        """The value, if it is known by now.
 
         Raises:
-            Unsettled: it is not known.
+            UnknownResult: it is not known.
         """
         if self._call.value is UNKNOWN:
-            raise Unsettled
+            raise UnknownResult
         return self._call.value
 
     def __repr__(self):
@@ -128,8 +128,8 @@ def _tolerances(approx):
 
 def _passed_on(name):
     def method(self, *arguments):
-        value = self.settled()
-        return getattr(value, name)(*(part.settled() if isinstance(part, Probe) else part for part in arguments))
+        value = self.known_value()
+        return getattr(value, name)(*(part.known_value() if isinstance(part, Probe) else part for part in arguments))
 
     return method
 
@@ -152,7 +152,7 @@ def isinstance_(value, kinds):
 RUNS = 60
 """How often one test may be run."""
 MOST = 400
-_state = {"trail": None, "name": "", "signature": None}
+_state = {"oracle": None, "name": "", "signature": None}
 _PATTERN = re.compile(r"""Expected regex: r?['"](.+)['"]|^['"](.+)['"] does not match ['"]""", re.MULTILINE)
 _NOT_RAISED = re.compile(r"DID NOT RAISE (?:<class ')?\(?(?:\w+\.)*(\w+)|(\w+) not raised")
 
@@ -176,19 +176,19 @@ def install(space, name):
 def _called(signature, arguments, named):
     bound = signature.bind(*arguments, **named)
     bound.apply_defaults()
-    trail = _state["trail"]
-    plain = [part.settled() if type(part) is Probe else part for part in bound.arguments.values()]
+    oracle = _state["oracle"]
+    plain = [part.known_value() if type(part) is Probe else part for part in bound.arguments.values()]
     packed = values.pack(plain)
-    if trail is None or _opaque(packed):
-        raise Unsettled
-    number = len(trail.calls)
-    call = trail.call(packed)
-    if number in trail.raising:
-        kind, message = trail.raising[number]
+    if oracle is None or _opaque(packed):
+        raise UnknownResult
+    number = len(oracle.calls)
+    call = oracle.call(packed)
+    if number in oracle.raising:
+        kind, message = oracle.raising[number]
         call.value = kind(message)
-        trail.notes.append(call)
+        oracle.notes.append(call)
         raise kind(message)
-    return Probe(trail, call)
+    return Probe(oracle, call)
 
 
 def _opaque(packed):
@@ -202,7 +202,7 @@ class Plugin:
     """The plugin that runs each test as often as it takes."""
 
     def __init__(self, events, until):
-        self._events, self._until, self._told = events, until, set()
+        self._events, self._until, self._reported = events, until, set()
 
     def pytest_collection_modifyitems(self, items):
         """Have each test run by us."""
@@ -211,27 +211,27 @@ class Plugin:
 
     def _wrapped(self, item, runtest):
         def run():
-            error = self._settle(item, runtest)
+            error = self._run_until_passed(item, runtest)
             if error is not None:
                 raise error
 
         return run
 
-    def _settle(self, item, runtest):
+    def _run_until_passed(self, item, runtest):
         """Run a test with other answers until it passes; returns what it failed of in the end."""
-        trail, error = Trail(), None
+        oracle, error = Oracle(), None
         for _ in range(RUNS):
-            trail = Trail(trail.answers[: trail.asked], trail.raising)
-            error = self._once(item, runtest, trail)
+            oracle = Oracle(oracle.answers[: oracle.asked], oracle.raising)
+            error = self._once(item, runtest, oracle)
             if error is None or time.monotonic() > self._until:
                 break
-            if not _turned(trail, error):
+            if not _flip_last_answer(oracle, error):
                 break
-        self._tell(trail.notes if error is None else trail.notes[:-1])
+        self._report(oracle.notes if error is None else oracle.notes[:-1])
         return error
 
-    def _once(self, item, runtest, trail):
-        _state["trail"] = trail
+    def _once(self, item, runtest, oracle):
+        _state["oracle"] = oracle
         excinfos = getattr(item, "_excinfo", None)
         try:
             runtest()
@@ -242,18 +242,18 @@ class Plugin:
                 return error
             raise
         finally:
-            _state["trail"] = None
+            _state["oracle"] = None
         failed = getattr(item, "_excinfo", None)
         item._excinfo = excinfos  # noqa: SLF001 (where pytest keeps what a unittest test raised)
         return failed[-1].value if failed else None
 
-    def _tell(self, calls):
+    def _report(self, calls):
         for call in calls:
             how, wanted = _learned(call)
             text = json.dumps([call.packed, how, wanted, call.near])
-            if _opaque(wanted) or text in self._told or len(self._told) >= MOST:
+            if _opaque(wanted) or text in self._reported or len(self._reported) >= MOST:
                 continue
-            self._told.add(text)
+            self._reported.add(text)
             os.write(self._events, text.encode() + b"\n")
 
 
@@ -266,31 +266,31 @@ def _learned(call):
     return "gives", values.pack(call.value)
 
 
-def _turned(trail, error):
+def _flip_last_answer(oracle, error):
     """Change the answers for another run; tells whether there is another way."""
-    if trail.calls and _raises(trail, str(error), len(trail.calls) - 1):
+    if oracle.calls and _raises(oracle, str(error), len(oracle.calls) - 1):
         return True
-    del trail.answers[trail.asked :]
-    while trail.answers and trail.answers[-1] is False:
-        trail.answers.pop()
-    trail.asked = len(trail.answers)
-    if not trail.answers:
+    del oracle.answers[oracle.asked :]
+    while oracle.answers and oracle.answers[-1] is False:
+        oracle.answers.pop()
+    oracle.asked = len(oracle.answers)
+    if not oracle.answers:
         return False
-    trail.answers[-1] = False
+    oracle.answers[-1] = False
     return True
 
 
-def _raises(trail, said, last):
+def _raises(oracle, said, last):
     """Have the last call raise where that was missing, with the message that was missing; tells whether it is new."""
     missing, pattern = _NOT_RAISED.search(said), _PATTERN.search(said)
-    if missing and last not in trail.raising:
+    if missing and last not in oracle.raising:
         kind = getattr(sys.modules["builtins"], missing[1] or missing[2], None)
         if isinstance(kind, type) and issubclass(kind, Exception):
-            trail.raising = {**trail.raising, last: (kind, "")}
+            oracle.raising = {**oracle.raising, last: (kind, "")}
             return True
-    if pattern and last in trail.raising and not trail.raising[last][1]:
+    if pattern and last in oracle.raising and not oracle.raising[last][1]:
         message = re.sub(r"\\(.)", r"\1", (pattern[1] or pattern[2]).strip("^$"))
-        trail.raising = {**trail.raising, last: (trail.raising[last][0], message)}
+        oracle.raising = {**oracle.raising, last: (oracle.raising[last][0], message)}
         return True
     return False
 

@@ -9,7 +9,7 @@ import re
 import textwrap
 import time
 
-from .bank import Meter
+from .bank import Counters
 from .context import Context
 from .folds import Folds
 from .goals import Goal
@@ -22,10 +22,10 @@ GOALS = 400
 SLICE_S = 0.005
 FOLDING = 0.6
 """A process that gives the outermost expressions more of its time than this leaves folds to another."""
-WISHED = 8
+LOOP_GOAL_WEIGHT = 8
 """How much more of the time a loop gets of which it is known what it must give."""
-MOST, MOST_WAITING = 5, 40
-PATIENT = 0.3
+MOST_WAITING = 40
+LEAST_SHARE = 0.3
 """The share of the time that is spent at least where what was found is larger than all that was tried."""
 GRACE, GRACE_S = 0.3, 0.7
 """How much longer is looked for something smaller than the first solution: a share of its time, and seconds."""
@@ -47,7 +47,7 @@ class Search:
         self.parameters, self.examples, self.known = task["parameters"], task["examples"], task["known"]
         self.heads = set(_heads([[one.arguments, one.wanted] for one in self.examples]))
         self.share, self.report, self.stopped = share, report, stopped
-        self.meter = Meter(rules(task["words"], self.heads))
+        self.counters = Counters(rules(task["words"], self.heads))
         self.contexts, self._goals, self.found = [], set(), {}
         self.since, self.cheapest, self.now, self.until = None, 99, 0.0, 0.0
         self.waiting, self.raising, self.guards = {}, task["raising"], None
@@ -67,17 +67,17 @@ class Search:
         self.guards = Guards(self, self.raising, self._guarded) if self.raising else None
 
     def admits(self, context, frozen):
-        """Tell whether a goal is new, and there is room for it."""
+        """Tell whether a goal is new, and the number of goals not exhausted."""
         place = (id(context), tuple(frozen))
         if place in self._goals or len(self._goals) >= GOALS:
             return False
         self._goals.add(place)
         return True
 
-    def wish(self, context, values, deliver, depth):
-        """Make a goal for the items of a loop."""
+    def add_loop_goal(self, context, values, deliver, depth):
+        """Make a goal for the items of a loop, and give its context more of the time."""
         if not context.goals:
-            context.weight *= WISHED
+            context.weight *= LOOP_GOAL_WEIGHT
             context.due = min(context.due, self.now + SLICE_S / context.weight)
         Goal(context, values, deliver, self, depth, evidence=min(2 * len(values), 3 * len(self.examples)))
 
@@ -110,7 +110,7 @@ class Search:
         right = text in self.found or fits(text, self.parameters, examples, self.loose)
         if right and text not in self.found:
             self.found[text] = size(text)
-            self.report(text, self.found[text], self.meter.tried)
+            self.report(text, self.found[text], self.counters.tried)
             self.since = self.since or time.monotonic()
             self.cheapest = min(self.cheapest, cost)
         return right
@@ -144,7 +144,7 @@ class Search:
         """Tell whether something was found, and what is smaller is unlikely to be found soon."""
         if self.since is None or now - self.since < GRACE * (self.since - begun) + GRACE_S:
             return False
-        return self.root.reached >= self.cheapest - 1 or now - begun > PATIENT * budget_s
+        return self.root.reached >= self.cheapest - 1 or now - begun > LEAST_SHARE * budget_s
 
     def _next(self):
         """The context whose turn it is: the one that had least of the time it should have."""
@@ -155,11 +155,6 @@ class Search:
         chosen = min(inner, key=lambda one: one.due, default=self.root)
         self.now = max(self.now, chosen.due)
         return chosen
-
-    @property
-    def best(self):
-        """The solutions, the smallest first."""
-        return sorted(self.found, key=self.found.__getitem__)[:MOST]
 
 
 def _heads(values):

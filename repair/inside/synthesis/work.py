@@ -14,6 +14,7 @@ import signal
 
 from nightshift_inside import values
 
+from ..forks import emit  # noqa: TID252 (its package has another name in the sandbox)
 from .kinds import freeze
 from .search import Search
 
@@ -78,7 +79,7 @@ def run(task, events):
     """Do the task."""
     gc.disable()  # what is made is kept, or is freed by counting
     examples, raising = gathered(task)
-    tell(events, "examples", len(examples) + len(raising))
+    emit(events, "examples", len(examples) + len(raising))
     if not examples:
         return 0
     ready = {**task, "examples": examples, "raising": raising, "constants": constants(task, examples)}
@@ -124,17 +125,10 @@ def _search(task, share, events, count, others):
             return "found"
         return "memory" if resource.getrusage(resource.RUSAGE_SELF).ru_maxrss > most else ""
 
-    search = Search(task, share, lambda text, size, tried: tell(events, "found", text, size, tried), stopped)
+    search = Search(task, share, lambda text, size, tried: emit(events, "found", text, size, tried), stopped)
     why = search.run(task["budget_s"])
-    tell(events, "tried", search.meter.tried, search.root.reached, why)
+    emit(events, "tried", search.counters.tried, search.root.reached, why)
     return why
-
-
-def tell(events, *words):
-    """Write one line."""
-    text = json.dumps(words).encode() + b"\n"
-    while text:
-        text = text[os.write(events, text) :]
 
 
 def gathered(task):
@@ -158,7 +152,7 @@ def _agreed(same):
 
 
 def constants(task, examples):
-    """The constants as text, value and cost: usual ones, those that are told, and what results have in common."""
+    """The constants as text, value and cost: usual ones, those of the task, and what results have in common."""
     found = dict(DEFAULTS)
     for text, cost in task["constants"]:
         found[text] = min(cost, found.get(text, cost))
