@@ -7,26 +7,31 @@ from __future__ import annotations
 
 import ast
 import itertools
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
-from repair.edit import Edit, EditContext
+from repair.edit import Edit
 from repair.edits import build
 from repair.edits.build import Piece, call, constant, item, method, name, piece, statement, stored
 from repair.edits.conditions import BUILTINS
-from repair.edits.statement import changed, choices, inserted, lives, statement_expressions, thinned
-from repair.edits.survey import JUMPS, Block, Site, Survey, chain, survey_of
+from repair.edits.statement import (
+    changed,
+    choices,
+    inserted,
+    statement_expressions,
+    statement_operator,
+)
+from repair.edits.survey import JUMPS, Block, Site, Survey, chain
 from repair.kinds import BOOL, MAPPING, SIZED, is_number
 from repair.tree import Function
 
 _MOST_ASSIGNMENTS = 300
 
 
-def assignments(context: EditContext) -> Iterator[Edit]:
+@statement_operator(_MOST_ASSIGNMENTS)
+def assignments(survey: Survey) -> Iterable[Edit]:
     """The same values assigned in another way."""
-    survey = survey_of(context)
-    made = (edit for site in survey.sites for edit in _assignments_at(survey, site))
-    yield from lives(context, thinned(survey, made, _MOST_ASSIGNMENTS))
+    return (edit for site in survey.sites for edit in _assignments_at(survey, site))
 
 
 def _assignments_at(survey: Survey, site: Site) -> Iterator[Edit]:
@@ -140,12 +145,12 @@ _COPIES = ("list", "set", "dict")
 _UNBOUND = ("UnboundLocalError", "NameError")
 
 
-def initial_values(context: EditContext) -> Iterator[Edit]:
+@statement_operator(_MOST_INITIAL)
+def initial_values(survey: Survey) -> Iterable[Edit]:
     """Other first values of variables, and first values put in or moved."""
-    survey = survey_of(context)
     made = [edit for site in survey.sites for edit in _initial_at(survey, site)]
     made += [edit for gap in survey.gaps for edit in (*_missing(survey, gap), *_lost(survey, gap))]
-    yield from lives(context, thinned(survey, made, _MOST_INITIAL))
+    return made
 
 
 def _initial_at(survey: Survey, site: Site) -> Iterator[Edit]:
@@ -326,12 +331,11 @@ _RunningGap = tuple[Block, int, int]
 _Pair = tuple[str, Piece, ast.Compare]
 
 
-def running(context: EditContext) -> Iterator[Edit]:
+@statement_operator(_MOST_RUNNING)
+def running(survey: Survey) -> Iterable[Edit]:
     """`best = value` and `best, place = value, here` where `value > best` is asked and `best` stays as it began."""
-    survey = survey_of(context)
     compared = list(_compared(survey.node))
-    made = (edit for gap in survey.gaps if gap[0].loops for edit in _running_at(survey, gap, compared))
-    yield from lives(context, thinned(survey, made, _MOST_RUNNING))
+    return (edit for gap in survey.gaps if gap[0].loops for edit in _running_at(survey, gap, compared))
 
 
 def _compared(node: ast.AST) -> Iterator[_Pair]:
@@ -414,12 +418,11 @@ class Asked:
         return isinstance(self.test.ops[0], ast.NotIn)
 
 
-def remembering(context: EditContext) -> Iterator[Edit]:
+@statement_operator(_MOST_RECORDED)
+def remembering(survey: Survey) -> Iterable[Edit]:
     """`seen.add(x)` and the like, where `x in seen` is asked."""
-    survey = survey_of(context)
     questions = list(_questions(survey))
-    made = (edit for asked in questions for gap in survey.gaps for edit in _recorded_at(survey, gap, asked))
-    yield from lives(context, thinned(survey, made, _MOST_RECORDED))
+    return (edit for asked in questions for gap in survey.gaps for edit in _recorded_at(survey, gap, asked))
 
 
 def _questions(survey: Survey) -> Iterator[Asked]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from repair.edit import Edit, EditContext
 from repair.edits import build
@@ -14,12 +14,11 @@ from repair.edits.statement import (
     changed,
     choices,
     inserted,
-    lives,
     replacement,
     statement_expressions,
-    thinned,
+    statement_operator,
 )
-from repair.edits.survey import Block, Site, Survey, survey_of
+from repair.edits.survey import Block, Site, Survey
 from repair.tree import Function, Place, at, places
 
 _MOST_OWN = 300
@@ -27,22 +26,20 @@ _EMPTY = ast.List | ast.Dict | ast.Set | ast.Call
 _DEFAULTS = (constant(0), constant(None), constant(""), build.empty("list"), build.empty("dict"))
 
 
-def own_attributes(context: EditContext) -> Iterator[Edit]:
+@statement_operator(_MOST_OWN)
+def own_attributes(survey: Survey) -> Iterable[Edit]:
     """`x` becomes `self.x` where the class has such an attribute or method."""
-    owner = next((node for node in _around(context) if isinstance(node, ast.ClassDef)), None)
-    function = at(context.tree, context.scope)
+    owner = next((node for node in _around(survey.context) if isinstance(node, ast.ClassDef)), None)
+    function = survey.node
     if owner is None or not isinstance(function, Function) or not function.args.args:
-        return
-    first = function.args.args[0].arg
-    known = _members(owner)
-    survey = survey_of(context)
-    made = (
+        return ()
+    first, known = function.args.args[0].arg, _members(owner)
+    return (
         edit
         for site in survey.sites
         for spot in statement_expressions(site)
         for edit in _prefixed(survey, spot, first, known)
     )
-    yield from lives(context, thinned(survey, made, _MOST_OWN))
 
 
 def _around(context: EditContext) -> list[ast.AST]:
@@ -103,11 +100,10 @@ def _with_default(node: Function, index: int, head: ast.stmt) -> ast.AST:
     return ast.copy_location(made, node)
 
 
-def missing_keys(context: EditContext) -> Iterator[Edit]:
+@statement_operator(_MOST_OWN)
+def missing_keys(survey: Survey) -> Iterable[Edit]:
     """`d[k]` with a default, or with the key put there first."""
-    survey = survey_of(context)
-    made = (edit for site in survey.sites for edit in _keys_at(survey, site))
-    yield from lives(context, thinned(survey, made, _MOST_OWN))
+    return (edit for site in survey.sites for edit in _keys_at(survey, site))
 
 
 def _keys_at(survey: Survey, site: Site) -> Iterator[Edit]:
@@ -154,12 +150,11 @@ _LATER: dict[str, tuple[object, ...]] = {"bool": (True, False), "int": (1, 0, -1
 _Gap = tuple[Block, int, int]
 
 
-def unset_fields(context: EditContext) -> Iterator[Edit]:
+@statement_operator(_MOST_FIELDS)
+def unset_fields(survey: Survey) -> Iterable[Edit]:
     """`thing.flag = True` and the like at the ends of blocks, for attributes that only ever have their first value."""
-    survey = survey_of(context)
-    unset = list(_unset(context.tree))
-    made = (edit for gap in survey.gaps for edit in _at(survey, gap, unset)) if unset else ()
-    yield from lives(context, thinned(survey, made, _MOST_FIELDS))
+    unset = list(_unset(survey.context.tree))
+    return (edit for gap in survey.gaps for edit in _at(survey, gap, unset)) if unset else ()
 
 
 def _unset(tree: ast.Module) -> Iterator[tuple[ast.ClassDef, str, ast.Constant]]:

@@ -4,14 +4,21 @@ from __future__ import annotations
 
 import ast
 import builtins
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import TypeGuard
 
-from repair.edit import Edit, EditContext
+from repair.edit import Edit
 from repair.edits import build
 from repair.edits.build import Piece, compare, constant, joined, name, negated, refused, renamed
-from repair.edits.statement import StatementExpression, best_of, changed, choices, lives, statement_expressions, thinned
-from repair.edits.survey import Block, Site, Survey, fits, parts_of, survey_of
+from repair.edits.statement import (
+    StatementExpression,
+    best_of,
+    changed,
+    choices,
+    statement_expressions,
+    statement_operator,
+)
+from repair.edits.survey import Block, Site, Survey, fits, parts_of
 
 BUILTINS = frozenset(dir(builtins))
 """Names that any file may use."""
@@ -23,11 +30,10 @@ _ORDERS = (ast.Lt, ast.LtE, ast.Gt, ast.GtE, ast.Eq, ast.NotEq)
 Proposals = Iterator[tuple[Piece, float]]
 
 
-def conditions(context: EditContext) -> Iterator[Edit]:
+@statement_operator(_MOST_CONDITIONS)
+def conditions(survey: Survey) -> Iterable[Edit]:
     """Other tests for `if`, `while`, ternaries, comprehensions, and for comparisons that are returned."""
-    survey = survey_of(context)
-    made = (edit for spot in tests(survey) for edit in choices("condition", spot, _others(survey, spot)))
-    yield from lives(context, thinned(survey, made, _MOST_CONDITIONS))
+    return (edit for spot in tests(survey) for edit in choices("condition", spot, _others(survey, spot)))
 
 
 def tests(survey: Survey) -> Iterator[StatementExpression]:
@@ -257,11 +263,10 @@ _MIRRORED: dict[type[ast.cmpop], ast.cmpop] = {
 }  # fmt: skip
 
 
-def branches(context: EditContext) -> Iterator[Edit]:
+@statement_operator(_MOST_BRANCHES)
+def branches(survey: Survey) -> Iterable[Edit]:
     """Other shapes of the same branches."""
-    survey = survey_of(context)
-    made = (edit for site in survey.sites for edit in _at(survey, site))
-    yield from lives(context, thinned(survey, made, _MOST_BRANCHES))
+    return (edit for site in survey.sites for edit in _at(survey, site))
 
 
 def _at(survey: Survey, site: Site) -> Iterator[Edit]:

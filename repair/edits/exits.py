@@ -5,9 +5,9 @@ from __future__ import annotations
 import ast
 import builtins
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
-from repair.edit import Edit, EditContext
+from repair.edit import Edit
 from repair.edits import build
 from repair.edits.build import Piece, calculated, constant, name, refused
 from repair.edits.conditions import occurring, questions
@@ -16,12 +16,11 @@ from repair.edits.statement import (
     changed,
     choices,
     inserted,
-    lives,
     replacement,
     statement_expressions,
-    thinned,
+    statement_operator,
 )
-from repair.edits.survey import Block, Site, Survey, survey_of
+from repair.edits.survey import Block, Site, Survey
 from repair.tree import Function, at, places, replaced, spliced
 
 _NOT_RAISED = re.compile(r"DID NOT RAISE <class '([\w.]+)'>|^(\w+) not raised")
@@ -121,12 +120,12 @@ _WRAPPERS = (
 _IDLE = ast.Constant | ast.Tuple | ast.List | ast.Dict | ast.Set | ast.Name | ast.Attribute | ast.UnaryOp | ast.BoolOp
 
 
-def returns(context: EditContext) -> Iterator[Edit]:
+@statement_operator(_MOST_RETURNS)
+def returns(survey: Survey) -> Iterable[Edit]:
     """Values returned, put in, wrapped, and moved across the edges of loops."""
-    survey = survey_of(context)
     made = [edit for site in survey.sites for edit in _returns_at(survey, site)]
     made += [edit for gap in survey.gaps for edit in _missing_return(survey, gap)]
-    yield from lives(context, thinned(survey, made, _MOST_RETURNS))
+    return made
 
 
 def _returns_at(survey: Survey, site: Site) -> Iterator[Edit]:
@@ -272,12 +271,12 @@ def _into_loop(site: Site) -> Iterator[Edit]:
 _MOST_YIELDS = 300
 
 
-def yields(context: EditContext) -> Iterator[Edit]:
+@statement_operator(_MOST_YIELDS)
+def yields(survey: Survey) -> Iterable[Edit]:
     """Values handed on in another way."""
-    survey = survey_of(context)
     made = [edit for site in survey.sites for edit in _yields_at(survey, site)]
     made += list(_missing_yield(survey))
-    yield from lives(context, thinned(survey, made, _MOST_YIELDS))
+    return made
 
 
 def _yields_at(survey: Survey, site: Site) -> Iterator[Edit]:
@@ -350,12 +349,12 @@ _MOST_JUMPS = 300
 _ANY = "Exception"
 
 
-def flow(context: EditContext) -> Iterator[Edit]:
+@statement_operator(_MOST_JUMPS)
+def flow(survey: Survey) -> Iterable[Edit]:
     """Other jumps, jumps put in, exceptions caught that were not."""
-    survey = survey_of(context)
     made = [edit for site in survey.sites for edit in _jumps_at(survey, site)]
     made += [edit for gap in survey.gaps for edit in _jumps(gap)]
-    yield from lives(context, thinned(survey, made, _MOST_JUMPS))
+    return made
 
 
 def _jumps_at(survey: Survey, site: Site) -> Iterator[Edit]:
@@ -405,11 +404,14 @@ def _widened(survey: Survey, site: Site, node: ast.Try) -> Iterator[Edit]:
             yield Edit(kind="except", place=place, new=(made,), weight=weight, line=site.line, note=note)
 
 
-def declarations(context: EditContext) -> Iterator[Edit]:
+@statement_operator()
+def declarations(survey: Survey) -> Iterable[Edit]:
     """`global` and `nonlocal` for variables that a function assigns and an outer level has too."""
-    survey = survey_of(context)
-    made = [edit for place, node in places(context.tree, context.scope) for edit in _declared(survey, place, node)]
-    yield from lives(context, made)
+    return [
+        edit
+        for place, node in places(survey.context.tree, survey.context.scope)
+        for edit in _declared(survey, place, node)
+    ]
 
 
 def _declared(survey: Survey, place: tuple[tuple[str, int | None], ...], node: ast.AST) -> Iterator[Edit]:

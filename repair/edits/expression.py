@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from functools import cached_property, lru_cache, wraps
 from typing import Generic, TypeVar
 
-from repair.edit import Edit, EditContext
+from repair.edit import Edit, EditContext, EditOperator
 from repair.kinds import (
     INT,
     ITERABLE,
@@ -172,11 +172,6 @@ _LITERALS = (
     *(ast.Constant, ast.Tuple, ast.List, ast.Set, ast.Dict, ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp),
     *(ast.UnaryOp, ast.Compare, ast.BoolOp, ast.Lambda),
 )
-
-
-def likeliest(edits: Iterable[Edit], context: EditContext, most: int) -> Iterator[Edit]:
-    """The `most` edits that come first by weight and suspicion; the bound of families that grow with the square."""
-    yield from heapq.nlargest(most, edits, key=lambda edit: edit.weight * (0.02 + context.lines.get(edit.line, 0.0)))
 
 
 def number(value: float) -> ast.expr:
@@ -612,3 +607,25 @@ class ExpressionView:
 def view_of(context: EditContext) -> ExpressionView:
     """The expressions of a scope; laid out once for the operators that ask one after the other."""
     return ExpressionView(context)
+
+
+def expression_operator(
+    most: int | None = None,
+) -> Callable[[Callable[[ExpressionView], Iterable[Edit]]], EditOperator]:
+    """Make an edit operator of a function that makes its edits from the view of a scope.
+
+    Args:
+        most: how many edits are kept, by weight and suspicion: the bound of operators whose edits grow with the square.
+    """
+
+    def operator_of(make: Callable[[ExpressionView], Iterable[Edit]]) -> EditOperator:
+        @wraps(make)
+        def operator(context: EditContext) -> Iterator[Edit]:
+            edits, lines = make(view_of(context)), context.lines
+            if most is not None:
+                edits = heapq.nlargest(most, edits, key=lambda edit: edit.weight * (0.02 + lines.get(edit.line, 0.0)))
+            yield from edits
+
+        return operator
+
+    return operator_of

@@ -8,17 +8,17 @@ from __future__ import annotations
 import ast
 import heapq
 import itertools
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import TypeGuard
 
-from repair.edit import Edit, EditContext
+from repair.edit import Edit
 from repair.edits import build
 from repair.edits.build import Piece, compare, constant, method, name, refused, renamed
 from repair.edits.conditions import BUILTINS, guards_of, occurring
 from repair.edits.exits import outcomes
 from repair.edits.moves import title
-from repair.edits.statement import changed, inserted, lives, thinned
-from repair.edits.survey import JUMPS, Block, Site, Survey, fits, survey_of
+from repair.edits.statement import changed, inserted, statement_operator
+from repair.edits.survey import JUMPS, Block, Site, Survey, fits
 from repair.kinds import BOOL, MAPPING, NONE, SIZED
 
 _MOST_TEXTS = 10
@@ -73,12 +73,12 @@ _Gap = tuple[Block, int, int]
 _Plan = tuple[float, _Gap, Piece, ast.stmt, str]
 
 
-def guards(context: EditContext) -> Iterator[Edit]:
+@statement_operator()
+def guards(survey: Survey) -> Iterable[Edit]:
     """`if …: return …` and the like before a statement."""
-    survey = survey_of(context)
     plans = (plan for gap in survey.gaps for plan in _at(survey, gap))
     best = heapq.nlargest(_MOST_GUARDS, plans, key=lambda plan: plan[0] * survey.suspicion(plan[1][2]))
-    yield from lives(context, (_built(*plan) for plan in best))
+    return (_built(*plan) for plan in best)
 
 
 def _built(weight: float, gap: _Gap, test: Piece, ending: ast.stmt, text: str) -> Edit:
@@ -246,13 +246,13 @@ _LARGEST = 24  # nodes of a statement that is copied with a guard
 _MOST_SOURCES = 8
 
 
-def wrapped(context: EditContext) -> Iterator[Edit]:
+@statement_operator(_MOST_WRAPPED)
+def wrapped(survey: Survey) -> Iterable[Edit]:
     """`if …:` around a statement, and short statements of the scope put in with what they need."""
-    survey = survey_of(context)
     made = [edit for site in survey.sites if isinstance(site.node, _SIMPLE) for edit in _around(survey, site)]
     made += [edit for site in survey.sites if isinstance(site.node, JUMPS) for edit in _made_conditional(survey, site)]
     made += [edit for gap in survey.gaps for edit in _left_over(survey, gap)]
-    yield from lives(context, thinned(survey, made, _MOST_WRAPPED))
+    return made
 
 
 def _made_conditional(survey: Survey, site: Site) -> Iterator[Edit]:

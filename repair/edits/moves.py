@@ -9,14 +9,14 @@ from __future__ import annotations
 
 import ast
 import itertools
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
-from repair.edit import Edit, EditContext
+from repair.edit import Edit
 from repair.edits import build
 from repair.edits.build import Piece, augmented, constant, method, name, renamed, statement
 from repair.edits.conditions import BUILTINS
-from repair.edits.statement import changed, inserted, lives, thinned
-from repair.edits.survey import JUMPS, Block, Site, Survey, fits, own_nodes, survey_of
+from repair.edits.statement import changed, inserted, statement_operator
+from repair.edits.survey import JUMPS, Block, Site, Survey, fits, own_nodes
 from repair.kinds import UNKNOWN
 from repair.tree import Function, Place, at, places, replaced, spliced
 
@@ -25,11 +25,10 @@ _HOLDERS = ast.If | ast.For | ast.While | ast.With | ast.Try
 _FIXED = ast.Global | ast.Nonlocal | ast.Import | ast.ImportFrom
 
 
-def moves(context: EditContext) -> Iterator[Edit]:
+@statement_operator(_MOST_MOVES)
+def moves(survey: Survey) -> Iterable[Edit]:
     """The same statements in another order, or without one of them."""
-    survey = survey_of(context)
-    made = (edit for site in survey.sites if not isinstance(site.node, _FIXED) for edit in _moves_at(site))
-    yield from lives(context, thinned(survey, made, _MOST_MOVES))
+    return (edit for site in survey.sites if not isinstance(site.node, _FIXED) for edit in _moves_at(site))
 
 
 def _moves_at(site: Site) -> Iterator[Edit]:
@@ -152,19 +151,17 @@ _LARGEST_COPY = 30  # nodes: a longer statement is hardly needed twice
 _Gap = tuple[Block, int, int]
 
 
-def copies(context: EditContext) -> Iterator[Edit]:
+@statement_operator(_MOST_COPIES)
+def copies(survey: Survey) -> Iterable[Edit]:
     """Statements of the scope and the file put in at each gap, also with one variable replaced by a visible one."""
-    survey = survey_of(context)
     sources = list(_sources(survey))
-    made = (edit for gap in survey.gaps for edit in _copies_at(survey, gap, sources))
-    yield from lives(context, thinned(survey, made, _MOST_COPIES))
+    return (edit for gap in survey.gaps for edit in _copies_at(survey, gap, sources))
 
 
-def updates(context: EditContext) -> Iterator[Edit]:
+@statement_operator(_MOST_UPDATES)
+def updates(survey: Survey) -> Iterable[Edit]:
     """Counters moved, elements added: for visible variables of fitting kind, at each gap."""
-    survey = survey_of(context)
-    made = (edit for gap in survey.gaps for edit in _updates_at(survey, gap))
-    yield from lives(context, thinned(survey, made, _MOST_UPDATES))
+    return (edit for gap in survey.gaps for edit in _updates_at(survey, gap))
 
 
 def _sources(survey: Survey) -> Iterator[tuple[ast.stmt, frozenset[str], float]]:
@@ -289,13 +286,12 @@ _OPPOSITES: dict[type[ast.operator], ast.operator] = {
 _Version = tuple[ast.stmt, float]
 
 
-def siblings(context: EditContext) -> Iterator[Edit]:
+@statement_operator(_MOST_SIBLINGS)
+def siblings(survey: Survey) -> Iterable[Edit]:
     """An `else` for an `if` that has none, a body for an idle branch; each like a statement beside it."""
-    survey = survey_of(context)
-    made = (
+    return (
         edit for site in survey.sites if isinstance(site.node, ast.If) for edit in _siblings_at(survey, site, site.node)
     )
-    yield from lives(context, thinned(survey, made, _MOST_SIBLINGS))
 
 
 def _siblings_at(survey: Survey, site: Site, node: ast.If) -> Iterator[Edit]:

@@ -16,7 +16,16 @@ from dataclasses import dataclass
 from typing import Any
 
 from repair.edit import Edit, EditContext
-from repair.edits.expression import LOAD, ExpressionView, Spot, become, likeliest, name, once, swap, view_of
+from repair.edits.expression import (
+    LOAD,
+    ExpressionView,
+    Spot,
+    become,
+    expression_operator,
+    name,
+    once,
+    swap,
+)
 from repair.kinds import BUILTINS, CALLABLE, NUMBER, SEQUENCE, SIZED, Kind, fits
 from repair.tree import Function, replaced
 
@@ -152,13 +161,9 @@ _LATER, _OUTER = 0.15, 0.3
 """What is set only later, and variables of the module, are meant less often than what is set before."""
 
 
-def names(context: EditContext) -> Iterator[Edit]:
+@expression_operator(_MOST_NAMES)
+def names(view: ExpressionView) -> Iterator[Edit]:
     """Another name where one is read, called, or given a value."""
-    view = view_of(context)
-    yield from likeliest(_all(view), context, _MOST_NAMES)
-
-
-def _all(view: ExpressionView) -> Iterator[Edit]:
     lost = _without_value(view.context)
     for spot, node in view.values:
         if isinstance(node, ast.Name) and node.id in lost:
@@ -329,10 +334,10 @@ _SMALL = 3
 """Parts of an expression that is so small that it need resemble nothing."""
 
 
-def surgery(context: EditContext) -> Iterator[Edit]:
+@expression_operator()
+def surgery(view: ExpressionView) -> Iterator[Edit]:
     """Each whole expression replaced by others of the file that fit, the most similar first."""
-    view = view_of(context)
-    suspicion = context.lines
+    suspicion = view.context.lines
     likely = heapq.nlargest(
         _MOST_TRANSPLANTS, _pairs(view), key=lambda pair: pair[0] * (0.02 + suspicion.get(pair[1].line, 0))
     )

@@ -7,10 +7,10 @@ from __future__ import annotations
 
 import ast
 import builtins
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any
 
-from repair.edit import Edit, EditContext
+from repair.edit import Edit
 from repair.edits.expression import (
     LOAD,
     ExpressionView,
@@ -18,12 +18,11 @@ from repair.edits.expression import (
     become,
     binary,
     call,
-    likeliest,
+    expression_operator,
     name,
     parsed,
     same,
     swap,
-    view_of,
 )
 from repair.edits.names import allowed, donors, takes
 from repair.edits.operators import SIGNS, fitting
@@ -56,12 +55,12 @@ _DONE = ("str({x})", "int({x})", "len({x})", "{x} * {x}", "{x} * 2", "{x} + 1", 
 Value = tuple[ast.expr, float]
 
 
-def resulting(context: EditContext) -> Iterator[Edit]:
+@expression_operator(_MOST_RESULTS)
+def resulting(view: ExpressionView) -> Iterable[Edit]:
     """`return` and `return None` become `return <expression>`; the same for literals, which is less likely."""
-    view = view_of(context)
     if not isinstance(view.root, Function) or any(isinstance(n, ast.Yield | ast.YieldFrom) for n in _all_results(view)):
-        return
-    yield from likeliest(_fixed(view), context, _MOST_RESULTS)
+        return ()
+    return _fixed(view)
 
 
 def _all_results(view: ExpressionView) -> Iterator[ast.AST]:
@@ -237,13 +236,9 @@ _LOOKED_UP = frozenset({"KeyError", "IndexError", "AttributeError", "LookupError
 _CONVERTED = frozenset({"ValueError", "TypeError", "ArithmeticError", "ZeroDivisionError", "OverflowError"})
 
 
-def raising(context: EditContext) -> Iterator[Edit]:
+@expression_operator(_MOST_RAISED)
+def raising(view: ExpressionView) -> Iterator[Edit]:
     """Another exception in `raise` and `except`, two for one, and `raise "…"` with an exception around the text."""
-    view = view_of(context)
-    yield from likeliest(_all_raised(view), context, _MOST_RAISED)
-
-
-def _all_raised(view: ExpressionView) -> Iterator[Edit]:
     known = _known(view)
     for spot, node in view.values:
         if isinstance(spot.parent, ast.Raise) and spot.field == "exc":

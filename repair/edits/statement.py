@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import ast
 import heapq
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import wraps
 
-from repair.edit import Edit, EditContext
+from repair.edit import Edit, EditContext, EditOperator
 from repair.edits.build import Piece, piece
-from repair.edits.survey import Block, Site, Survey
+from repair.edits.survey import Block, Site, Survey, survey_of
 from repair.tree import Place, at
 
 MOST_CHOICES = 400
@@ -88,12 +89,28 @@ def inserted(kind: str, gap: tuple[Block, int, int], new: ast.stmt, weight: floa
     return Edit(kind=kind, place=block.place(index), new=(new,), count=count, weight=weight, line=line, note=note)
 
 
-def thinned(survey: Survey, edits: Iterable[Edit], most: int) -> list[Edit]:
-    """The edits with the greatest weight times suspicion, at most so many, the best first."""
-    return heapq.nlargest(most, edits, key=lambda edit: edit.weight * survey.suspicion(edit.line))
+def statement_operator(most: int | None = None) -> Callable[[Callable[[Survey], Iterable[Edit]]], EditOperator]:
+    """Make an edit operator of a function that makes its edits from the survey of a scope.
+
+    Args:
+        most: how many edits are kept, by weight times suspicion.
+    """
+
+    def operator_of(make: Callable[[Survey], Iterable[Edit]]) -> EditOperator:
+        @wraps(make)
+        def operator(context: EditContext) -> Iterator[Edit]:
+            survey = survey_of(context)
+            edits = make(survey)
+            if most is not None:
+                edits = heapq.nlargest(most, edits, key=lambda edit: edit.weight * survey.suspicion(edit.line))
+            yield from compilable(context, edits)
+
+        return operator
+
+    return operator_of
 
 
-def lives(context: EditContext, edits: Iterable[Edit]) -> Iterator[Edit]:
+def compilable(context: EditContext, edits: Iterable[Edit]) -> Iterator[Edit]:
     """The edits whose scope compiles.
 
     Only where a scope holds what the rules of the families do not know: declarations of outer variables, and `async`.

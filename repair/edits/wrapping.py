@@ -7,9 +7,9 @@ the condition around compares, or a part of the same statement.
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
-from repair.edit import Edit, EditContext
+from repair.edit import Edit
 from repair.edits.expression import (
     LOAD,
     ExpressionView,
@@ -20,11 +20,10 @@ from repair.edits.expression import (
     called,
     display,
     expected,
-    likeliest,
+    expression_operator,
     name,
     number,
     swap,
-    view_of,
 )
 from repair.edits.names import takes, variables
 from repair.kinds import (
@@ -71,13 +70,9 @@ _TURNS: tuple[tuple[str, Kind, Kind, float], ...] = (
 """Builtins of one argument: what they take, what they give, and how usual it is to forget them."""
 
 
-def wrapping(context: EditContext) -> Iterator[Edit]:
+@expression_operator(_MOST_WRAPPED)
+def wrapping(view: ExpressionView) -> Iterator[Edit]:
     """Calls put around an expression or taken off it; `[x]` for `x`."""
-    view = view_of(context)
-    yield from likeliest(_all(view), context, _MOST_WRAPPED)
-
-
-def _all(view: ExpressionView) -> Iterator[Edit]:
     for spot, node in view.values:
         yield from _in_builtin(view, spot, node)
         yield from _in_own_function(view, spot, node)
@@ -222,19 +217,17 @@ _LARGEST_SHARED = 12
 """Nodes of the largest expression that a number is held against."""
 
 
-def bounding(context: EditContext) -> Iterator[Edit]:
+@expression_operator(_MOST_BOUNDS)
+def bounding(view: ExpressionView) -> Iterable[Edit]:
     """`max(x, y)` and `min(x, y)` for `x`: a value that must not be forgotten, or not go beyond another."""
-    view = view_of(context)
     near = _Near(view)
-    found = (edit for spot, node in view.values for edit in _bounded(view, near, spot, node))
-    yield from likeliest(found, context, _MOST_BOUNDS)
+    return (edit for spot, node in view.values for edit in _bounded(view, near, spot, node))
 
 
-def remainders(context: EditContext) -> Iterator[Edit]:
+@expression_operator(_MOST_REMAINDERS)
+def remainders(view: ExpressionView) -> Iterable[Edit]:
     """`x % n` for `x`: an index, or the number of a character, that starts again at the end."""
-    view = view_of(context)
-    found = (edit for spot, node in view.values for edit in _circled(view, spot, node))
-    yield from likeliest(found, context, _MOST_REMAINDERS)
+    return (edit for spot, node in view.values for edit in _circled(view, spot, node))
 
 
 class _Near:
@@ -379,13 +372,9 @@ JOINED = "concatenation"
 _MOST_JOINED = 500
 
 
-def joining(context: EditContext) -> Iterator[Edit]:
+@expression_operator(_MOST_JOINED)
+def joining(view: ExpressionView) -> Iterator[Edit]:
     """A list, tuple or display gets a further element or part from the visible variables."""
-    view = view_of(context)
-    yield from likeliest(_joined(view), context, _MOST_JOINED)
-
-
-def _joined(view: ExpressionView) -> Iterator[Edit]:
     for spot, node in view.values:
         kind = view.kind(node)
         if isinstance(node, ast.List | ast.Set) or (isinstance(node, ast.Tuple) and spot.field != "slice"):
