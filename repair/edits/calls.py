@@ -278,7 +278,7 @@ _PLAIN_METHODS = frozenset(
 
 
 @expression_operator()
-def calling(view: ExpressionView) -> Iterator[Edit]:
+def missing_calls(view: ExpressionView) -> Iterator[Edit]:
     """`x.f` becomes `x.f()` and `x` becomes `f(x)` for a parameter `f`, a coroutine of the file is awaited."""
     for spot, node in view.of(ast.Call):
         if called(node) in view.file.coroutines and spot.whole and _could_await(view, spot):
@@ -415,7 +415,7 @@ def methods(view: ExpressionView) -> Iterator[Edit]:
 
 
 def _other_method(view: ExpressionView, spot: Spot, node: ast.Call, func: ast.Attribute) -> Iterator[Edit]:
-    kind, told = view.kind(func.value), dict[str, float]()
+    kind, weights = view.kind(func.value), dict[str, float]()
     if isinstance(func.value, ast.Name) and func.value.id in view.outside.imports:
         families = [(weight, family) for weight, family in _IN_MODULES if func.attr in family]
     else:
@@ -425,8 +425,8 @@ def _other_method(view: ExpressionView, spot: Spot, node: ast.Call, func: ast.At
             families = [(weight, family) for _, weight, family in _FAMILIES if func.attr in family]
     for weight, family in families:
         for word in family:
-            told[word] = max(told.get(word, 0.0), weight)
-    for word, weight in told.items():
+            weights[word] = max(weights.get(word, 0.0), weight)
+    for word, weight in weights.items():
         new = ast.Call(
             func=ast.Attribute(value=func.value, attr=word, ctx=LOAD), args=node.args, keywords=node.keywords
         )
@@ -471,14 +471,14 @@ def _method(spot: Spot, holder: ast.expr, word: str, args: list[ast.expr], weigh
 
 
 def _other_function(view: ExpressionView, spot: Spot, node: ast.Call, called: str) -> Iterator[Edit]:
-    told = dict[str, float]()
+    weights = dict[str, float]()
     families = _IN_MODULES if called in view.outside.imports else _FUNCTIONS
     for weight, family in families:
         if called in family:
             for word in family:
                 if families is _FUNCTIONS or word in view.outside.imports:
-                    told[word] = max(told.get(word, 0.0), weight)
-    for word, weight in told.items():
+                    weights[word] = max(weights.get(word, 0.0), weight)
+    for word, weight in weights.items():
         new = ast.Call(func=name(word), args=node.args, keywords=node.keywords)
         if word != called and not (
             len(node.args) > 1 and word in ("len", "sorted", "list", "set", "tuple", "reversed")

@@ -116,7 +116,7 @@ def _nesting(view: ExpressionView, spot: Spot, node: Comprehension | ast.DictCom
         one, two = clauses[index], clauses[index + 1]
         bound = {part.id for part in ast.walk(one.target) if isinstance(part, ast.Name)}
         if any(isinstance(part, ast.Name) and part.id in bound for part in ast.walk(two.iter)):
-            # An earlier `if` may stand in the way too, but that is for the run to tell.
+            # An earlier `if` may stand in the way too, but only the run shows that.
             continue
         turned = [*clauses[:index], two, one, *clauses[index + 2 :]]
         yield from swap(

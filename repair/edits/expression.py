@@ -1,4 +1,4 @@
-"""Expressions of a scope, laid out once for all operators on them, and how such an operator makes its edits.
+"""The view of a scope's expressions for all operators on them, and how such an operator makes its edits.
 
 A `Spot` is a node where an edit may begin, with the part that it plays there, the names that are visible and the kind
 of value that the place asks for. Left alone are the texts of f-strings, decorators, annotations, docstrings, patterns,
@@ -604,8 +604,8 @@ class ExpressionView:
 
 
 @once
-def view_of(context: EditContext) -> ExpressionView:
-    """The expressions of a scope; laid out once for the operators that ask one after the other."""
+def expression_view(context: EditContext) -> ExpressionView:
+    """The view of a scope's expressions, made once for the operators that ask one after the other."""
     return ExpressionView(context)
 
 
@@ -621,7 +621,7 @@ def expression_operator(
     def operator_of(make: Callable[[ExpressionView], Iterable[Edit]]) -> EditOperator:
         @wraps(make)
         def operator(context: EditContext) -> Iterator[Edit]:
-            edits, lines = make(view_of(context)), context.lines
+            edits, lines = make(expression_view(context)), context.lines
             if most is not None:
                 edits = heapq.nlargest(most, edits, key=lambda edit: edit.weight * (0.02 + lines.get(edit.line, 0.0)))
             yield from edits

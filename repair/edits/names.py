@@ -248,7 +248,7 @@ def _least(context: EditContext) -> float:
 
 
 def _any_variable(view: ExpressionView, spot: Spot, node: ast.Name) -> Iterator[Edit]:
-    """Each visible variable for a name without a value: nothing can be told of the kind that was meant."""
+    """Each visible variable for a name without a value: nothing is known of the kind that was meant."""
     for word, near in variables(view, spot):
         if word != node.id and near > _LATER:
             yield from swap(spot, name(word), NAME, 0.7 * near, become(node.id, word))
@@ -335,7 +335,7 @@ _SMALL = 3
 
 
 @expression_operator()
-def surgery(view: ExpressionView) -> Iterator[Edit]:
+def transplants(view: ExpressionView) -> Iterator[Edit]:
     """Each whole expression replaced by others of the file that fit, the most similar first."""
     suspicion = view.context.lines
     likely = heapq.nlargest(

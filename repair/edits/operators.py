@@ -443,11 +443,11 @@ def _joined_operands(
     for op in _joining(kind, spot.parent):
         sequence = op is ast.Add and bool(kind & SEQUENCE)
         prior = weight * fit * (0.18 if sequence else 0.08)
-        told = become(text, f"{_closed(node, text)} {SIGNS[op]} {shown}")
-        yield from swap(spot, binary(node, op, new), OPERAND, prior, told)
+        note = become(text, f"{_closed(node, text)} {SIGNS[op]} {shown}")
+        yield from swap(spot, binary(node, op, new), OPERAND, prior, note)
         if op is ast.Sub or sequence:
-            told = become(text, f"{shown} {SIGNS[op]} {_closed(node, text)}")
-            yield from swap(spot, binary(new, op, node), OPERAND, prior if sequence else prior * 0.75, told)
+            note = become(text, f"{shown} {SIGNS[op]} {_closed(node, text)}")
+            yield from swap(spot, binary(new, op, node), OPERAND, prior if sequence else prior * 0.75, note)
 
 
 def _place(spot: Spot) -> float:

@@ -56,7 +56,7 @@ Value = tuple[ast.expr, float]
 
 
 @expression_operator(_MOST_RESULTS)
-def resulting(view: ExpressionView) -> Iterable[Edit]:
+def returned_expressions(view: ExpressionView) -> Iterable[Edit]:
     """`return` and `return None` become `return <expression>`; the same for literals, which is less likely."""
     if not isinstance(view.root, Function) or any(isinstance(n, ast.Yield | ast.YieldFrom) for n in _all_results(view)):
         return ()
@@ -166,7 +166,7 @@ def _items(view: ExpressionView, spot: Spot, words: list[str]) -> Iterator[Value
 
 
 def _turned(view: ExpressionView, words: list[str], kinds: Kind) -> Iterator[Value]:
-    """A collection in another form, or what is told of it."""
+    """A collection in another form, or what a builtin says of it."""
     for word in words:
         holder = view.kinds.of_name(word)
         for function, weight in _TURNS if holder & (ITERABLE - STR) else ():
@@ -183,8 +183,8 @@ _TURNS = (("list", 0.2), ("tuple", 0.12), ("len", 0.15), ("sum", 0.12), ("set", 
 
 def _joined(view: ExpressionView, words: list[str], kinds: Kind) -> Iterator[Value]:
     """The texts of a list as one."""
-    told = [word[1:-1] for word in view.context.words.constants if word[:1] == "'" and len(word) <= 4]
-    plain = [separator for separator in told if "\\" not in separator][:4]
+    texts = [word[1:-1] for word in view.context.words.constants if word[:1] == "'" and len(word) <= 4]
+    plain = [separator for separator in texts if "\\" not in separator][:4]
     for word in words if not kinds or kinds & STR else ():
         holder, items = view.kinds.of_name(word), view.kinds.of_name(f"{word}[]")
         if holder & (LIST | TUPLE) and (not items or items & STR):
@@ -237,7 +237,7 @@ _CONVERTED = frozenset({"ValueError", "TypeError", "ArithmeticError", "ZeroDivis
 
 
 @expression_operator(_MOST_RAISED)
-def raising(view: ExpressionView) -> Iterator[Edit]:
+def exceptions(view: ExpressionView) -> Iterator[Edit]:
     """Another exception in `raise` and `except`, two for one, and `raise "…"` with an exception around the text."""
     known = _known(view)
     for spot, node in view.values:

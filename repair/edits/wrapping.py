@@ -197,9 +197,9 @@ def _unwrapped(view: ExpressionView, spot: Spot, node: ast.Call) -> Iterator[Edi
         inner.append((node.func.value, 0.25))
     for part, prior in inner:
         fit = fits(view.kind(part), view.wanted(spot))
-        told = prior * max(fit, 0.3)
+        weight = prior * max(fit, 0.3)
         if not isinstance(part, ast.GeneratorExp) or spot.field in ("iter", "args", "value"):
-            yield from swap(spot, part, WRAPPED, told, become(text, view.text(part)))
+            yield from swap(spot, part, WRAPPED, weight, become(text, view.text(part)))
     if len(node.args) > 1 and not any(isinstance(arg, ast.Starred) for arg in node.args) and not spot.truth:
         many = ast.Tuple(elts=node.args, ctx=LOAD)
         prior = 0.4 if called(node) in _OF_ONE else 0.03
@@ -218,7 +218,7 @@ _LARGEST_SHARED = 12
 
 
 @expression_operator(_MOST_BOUNDS)
-def bounding(view: ExpressionView) -> Iterable[Edit]:
+def bounds(view: ExpressionView) -> Iterable[Edit]:
     """`max(x, y)` and `min(x, y)` for `x`: a value that must not be forgotten, or not go beyond another."""
     near = _Near(view)
     return (edit for spot, node in view.values for edit in _bounded(view, near, spot, node))
@@ -363,8 +363,8 @@ def _moduli(view: ExpressionView, spot: Spot) -> Iterator[tuple[ast.expr, float]
     letters = {"chr", "ord"} <= view.file.calls
     if letters:
         yield number(_LETTERS), 0.12
-    told = (int(word) for word in view.context.words.constants if word.isdecimal())
-    for value in [value for value in told if value > 1 and not (letters and value == _LETTERS)][:6]:
+    known = (int(word) for word in view.context.words.constants if word.isdecimal())
+    for value in [value for value in known if value > 1 and not (letters and value == _LETTERS)][:6]:
         yield number(value), 0.06
 
 
@@ -373,7 +373,7 @@ _MOST_JOINED = 500
 
 
 @expression_operator(_MOST_JOINED)
-def joining(view: ExpressionView) -> Iterator[Edit]:
+def concatenations(view: ExpressionView) -> Iterator[Edit]:
     """A list, tuple or display gets a further element or part from the visible variables."""
     for spot, node in view.values:
         kind = view.kind(node)
@@ -386,8 +386,8 @@ def joining(view: ExpressionView) -> Iterator[Edit]:
 
 
 def _may_be_list(spot: Spot, node: ast.expr) -> bool:
-    told = spot.field in ("value", "args", "iter", "left", "right") and not isinstance(node, ast.Constant)
-    return told and not isinstance(spot.parent, ast.Expr | ast.Await | ast.Yield)
+    takes_value = spot.field in ("value", "args", "iter", "left", "right") and not isinstance(node, ast.Constant)
+    return takes_value and not isinstance(spot.parent, ast.Expr | ast.Await | ast.Yield)
 
 
 def _longer(view: ExpressionView, spot: Spot, node: ast.List | ast.Set | ast.Tuple) -> Iterator[Edit]:
@@ -430,8 +430,8 @@ def _concatenated(view: ExpressionView, spot: Spot, node: ast.expr, kind: Kind) 
         shown = f"({word},)" if is_tuple else f"[{word}]"
         weight = 0.2 * near * sure * (0.4 if part & (LIST | TUPLE) else 1.0)
         pairs = [(single, node, f"{shown} + {text}"), (node, single, f"{text} + {shown}")]
-        for left, right, told in pairs:
-            yield from swap(spot, binary(left, ast.Add, right), JOINED, weight, become(text, told))
+        for left, right, shown in pairs:
+            yield from swap(spot, binary(left, ast.Add, right), JOINED, weight, become(text, shown))
         if not kind and part & (LIST | TUPLE):
             yield from swap(spot, binary(node, ast.Add, name(word)), JOINED, weight, become(text, f"{text} + {word}"))
             yield from swap(spot, binary(name(word), ast.Add, node), JOINED, weight, become(text, f"{word} + {text}"))

@@ -1,4 +1,4 @@
-"""How operators on statements make their edits: from proposals, each text once, thinned out by weight."""
+"""How operators on statements make their edits: from proposals, each text once, the likeliest kept."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from functools import wraps
 
 from repair.edit import Edit, EditContext, EditOperator
 from repair.edits.build import Piece, piece
-from repair.edits.survey import Block, Site, Survey, survey_of
+from repair.edits.statement_view import Block, Site, StatementView, statement_view
 from repair.tree import Place, at
 
 MOST_CHOICES = 400
@@ -89,20 +89,20 @@ def inserted(kind: str, gap: tuple[Block, int, int], new: ast.stmt, weight: floa
     return Edit(kind=kind, place=block.place(index), new=(new,), count=count, weight=weight, line=line, note=note)
 
 
-def statement_operator(most: int | None = None) -> Callable[[Callable[[Survey], Iterable[Edit]]], EditOperator]:
-    """Make an edit operator of a function that makes its edits from the survey of a scope.
+def statement_operator(most: int | None = None) -> Callable[[Callable[[StatementView], Iterable[Edit]]], EditOperator]:
+    """Make an edit operator of a function that makes its edits from the view of a scope.
 
     Args:
         most: how many edits are kept, by weight times suspicion.
     """
 
-    def operator_of(make: Callable[[Survey], Iterable[Edit]]) -> EditOperator:
+    def operator_of(make: Callable[[StatementView], Iterable[Edit]]) -> EditOperator:
         @wraps(make)
         def operator(context: EditContext) -> Iterator[Edit]:
-            survey = survey_of(context)
-            edits = make(survey)
+            view = statement_view(context)
+            edits = make(view)
             if most is not None:
-                edits = heapq.nlargest(most, edits, key=lambda edit: edit.weight * survey.suspicion(edit.line))
+                edits = heapq.nlargest(most, edits, key=lambda edit: edit.weight * view.suspicion(edit.line))
             yield from compilable(context, edits)
 
         return operator
