@@ -1,4 +1,4 @@
-"""An edit: what it replaces by what, how likely it is, and what a generator of edits knows of the scope it edits."""
+"""An edit: what it replaces by what, how likely it is, and what an edit operator knows of the scope that it edits."""
 
 from __future__ import annotations
 

@@ -113,7 +113,7 @@ def is_number(kind: Kind) -> bool:
 
 
 class Kinds:
-    """Tells the kinds of expressions where variables and functions have the kinds that are given."""
+    """The kinds of expressions where variables and functions have the kinds that are given."""
 
     def __init__(self, variables: Mapping[str, Kind], callables: Mapping[str, Kind] | None = None) -> None:
         """`callables` are the functions and classes of the file, each with the kind of what it returns."""

@@ -565,7 +565,7 @@ class ExpressionView:
 
     @cached_property
     def kinds(self) -> Kinds:
-        """Tells the kinds of the scope's expressions."""
+        """The kinds of the scope's expressions."""
         return inferred(list(ast.walk(self.root)), self.outside, self.context.kinds)
 
     def of(self, *types: type[Node]) -> Iterator[tuple[Spot, Node]]:

@@ -1,9 +1,9 @@
-"""Looks closely at a suite: each test in forks of its own, once as it is and once watched.
+"""Observes a suite: runs each test in forks of its own, once as it is and once traced.
 
 Reports `["broken", id, details]` for what could not be collected; `["test", number, id, how, seconds, steps, details]`;
 `["watched", number, lines, kinds, calls]`, lines as a hexadecimal number with a bit for each, calls only if new.
 
-What is watched is the tree's own code: executed lines, types of variables, calls with plain data. The work for each
+What is traced is the tree's own code: executed lines, types of variables, calls with plain data. The work for each
 scope is bounded, except for the lines, which cost a set's insertion.
 """
 
