@@ -44,7 +44,7 @@ RECENT = 4
 BUDGET_S = 15.0
 """After so long a run begins no more candidates; the rest goes to the next one."""
 SPARE_S = 15.0
-"""What the last tests of a look, or calls of a probe, may take beyond their time."""
+"""What the last tests of an observation, or calls of a probe, may take beyond their time."""
 AT_ONCE = 500
 """So many candidates are sent to one sandbox."""
 DEATHS = 12
@@ -336,7 +336,7 @@ def rows(answer: ProgramAnswer | None) -> Iterator[list[Any]]:
 
 
 def outcome(row: list[Any], names: Names) -> tuple[int, CandidateResult] | None:
-    """The number of a candidate and how it did, from a line that tells of one."""
+    """The number of a candidate and how it did, from a line that reports one."""
     try:
         word, number, how, passed, error = row
         known = RunStatus(how)

@@ -52,7 +52,7 @@ class Outcome:
         hidden_why: why the accepted change is wrong by the hidden tests; empty where it is right or there are none.
         why_not: why there is no change.
         kind: the kind of edit.
-        tried: candidates, of all suite_runs.
+        tried: candidates, of all rounds.
         search_s: seconds that the engine searched; `took_s` has the judge's as well.
     """
 

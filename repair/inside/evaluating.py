@@ -9,8 +9,8 @@ There are three ways, the fastest first; what does not fit in with one goes on t
 - Afresh: all of pytest starts in a fork, in a folder that has the candidate on the disk: where there is a conftest, and
   where the tests do not import the file but read or start it.
 
-In the warm process a fork goes on with the next candidate while the last has left nothing behind (`snapshot`). What
-passes after others have run in its fork has to pass once more in one of its own.
+In the warm process a fork goes on with the next candidate while the last has left the state as it was (`snapshot`).
+What passes after others have run in its fork has to pass once more in one of its own.
 
 Reports `["begun", number]` and `["tried", number, how, passed, error]`.
 """
@@ -33,7 +33,7 @@ from .patching import UNREADABLE, LoadedFunctions, NotSwappable, invalid, place
 PENDING, BEGUN, DONE, EARLY, AFRESH = range(5)
 RESTARTS = 3
 COLLECTING_STEPS = 3_000_000
-JOBS_A_WORKER = 4  # so many times each worker shall come for more, at least
+JOBS_A_WORKER = 4  # at least, so that the workers end at about the same time
 
 
 def run(config, task, events, served):
@@ -160,7 +160,7 @@ class Batch:
         session.pytest_main([*session.words(self._config), *brief], collection.Tests(then, before))
 
     def judge(self, tests, slot):
-        """In a fork: run the tests; returns how the first miss ended, how many tests passed, and what it failed of."""
+        """In a fork: run the tests; returns how the first failure ended, how many tests passed, and the error."""
         passed, failures, first = 0, 0, ("passed", "")
         for item, after in tests.in_order(self.order):
             slot.step(passed)
@@ -200,7 +200,7 @@ class Batch:
         return next(iter(tests.broken.values()), {"kind": "LookupError", "message": f"no test {which}"})
 
     def serve(self, number, slot):
-        """In a fork: put a candidate into the import system, and on the disk for whoever reads it there.
+        """In a fork: put a candidate into the import system, and on the disk for what reads it there.
 
         Returns:
             Whether it can be imported at all; if not, that was said.
@@ -245,7 +245,7 @@ class WarmProcess:
         self.most = MOST if self._snapshot else 1
 
     def _taken_snapshot(self):
-        """What outlives a test; None when that cannot be seen."""
+        """A snapshot of what outlives a test; None when that cannot be compared."""
         root = self._batch.served.root
         own = [module for module in sys.modules.values() if str(getattr(module, "__file__", "")).startswith(root)]
         modules = dict.fromkeys((*own, *(item.module for item in self._items if hasattr(item, "module"))))

@@ -1,8 +1,8 @@
-"""Forks a process for each of many jobs of work, a few at a time, each in a folder of its own, and sees it end.
+"""A pool of forked workers: a process for each job, a few at a time, each in a folder of its own.
 
-A fork is as warm as its parent and shares nothing back but its slot: shared memory in which it says how far it is, so
-that its parent knows, also of one that was killed, which step it was at, when that began and what was found before. One
-that needs more memory than its share gets a MemoryError, before the whole sandbox has to die for it.
+A fork has all that its parent has imported, and shares nothing back but its slot: shared memory in which it reports how
+far it is. So its parent knows, also of one that was killed, which step it was at, when that began and what was found
+before. One that needs more memory than its share gets a MemoryError, before the whole sandbox has to die for it.
 """
 # Importing pathlib would cost every start of the sandbox some milliseconds.
 # ruff: noqa: PTH103, PTH109, PTH118, PTH123, PTH208
@@ -43,7 +43,7 @@ class Slot:
         os.makedirs(self.temporary)
 
     def prepare(self):
-        """Make it as new."""
+        """Make it ready for the next fork."""
         HEAD.pack_into(self._memory, 0, time.monotonic(), 0.0, 0, 0)
         if os.listdir(self.temporary):
             _remove(self.temporary)
@@ -64,7 +64,7 @@ class Slot:
         HEAD.pack_into(self._memory, 0, time.monotonic(), time.process_time(), done, HEAD.unpack_from(self._memory)[3])
 
     def report(self, finding):
-        """In the fork: one thing that it found; lost when the memory is full."""
+        """In the fork: report one finding; it is lost when the memory is full."""
         text = json.dumps(finding).encode() + b"\n"
         *step, length = HEAD.unpack_from(self._memory)
         start, end = HEAD.size + length, HEAD.size + length + len(text)
@@ -84,7 +84,7 @@ class Slot:
 
     @property
     def findings(self):
-        """What the fork said; nothing when it is no JSON."""
+        """What the fork reported; nothing when it is no JSON."""
         length = min(HEAD.unpack_from(self._memory)[3], CAPACITY - HEAD.size)
         try:
             return [json.loads(line) for line in self._memory[HEAD.size : HEAD.size + length].splitlines()]
@@ -210,7 +210,7 @@ def pool_for(task):
 
 
 def in_process(work):
-    """Work in a forked process; tells whether it came to its end."""
+    """Work in a forked process; returns whether it came to its end."""
     pid = os.fork()
     if pid == 0:
         status = 70
@@ -223,14 +223,14 @@ def in_process(work):
 
 
 def emit(events, *event):
-    """Write an event; a short one, as forks write, comes in one job."""
+    """Write an event; a short one, as forks write, comes in one piece."""
     text = (json.dumps(event) + "\n").encode()
     while text:
         text = text[os.write(events, text) :]
 
 
 def _end(descriptor, pid):
-    """End a fork with all that it started, and tell how it ended."""
+    """End a fork with all that it started, and return how it ended."""
     poll = select.poll()
     poll.register(descriptor, select.POLLIN)
     was_over = bool(poll.poll(0))

@@ -45,7 +45,7 @@ _CACHE = functools._lru_cache_wrapper  # noqa: SLF001 (it has no other name)
 
 
 class Opaque(Exception):
-    """Something has a state that cannot be seen."""
+    """Something has a state that cannot be compared."""
 
 
 class Snapshot:
@@ -76,7 +76,7 @@ class Snapshot:
 
 
 class _Walk:
-    """One way through all that outlives a test: objects in their order, sizes as `marks`, and codes of functions."""
+    """One walk through all that outlives a test: objects in their order, sizes as `marks`, and codes of functions."""
 
     def __init__(self, modules: Sequence[types.ModuleType], parameters: Sequence[object]) -> None:
         self.found, self.marks, self.codes = list[object](), list[object](), list[types.CodeType]()
@@ -136,7 +136,7 @@ class _Walk:
         self._all([cell.cell_contents for cell in value.__closure__ or () if cell != types.CellType()])
 
     def _wrapper(self, value: Any, kind: type) -> bool:
-        """Visit what a wrapper of functions or a module holds; tells whether it was one."""
+        """Visit what a wrapper of functions or a module holds; returns whether it was one."""
         if kind in {staticmethod, classmethod}:
             self._visit(value.__func__)
         elif kind is property:

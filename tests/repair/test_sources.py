@@ -82,7 +82,7 @@ def test_examples_in_docstrings_become_tests_if_they_call_the_function_and_end_i
     >>> f(2)
     4
     """
-    made, ids = choose.as_tests("src/pkg/m.py", "f", text)
+    made, ids = choose.docstring_tests("src/pkg/m.py", "f", text)
     assert made.startswith("from pkg.m import f\n")
     assert made.count("assert") == len(ids) == 2
     assert "assert (f([1], key=\"x\")) == ({'a': [1]})" in made
@@ -91,7 +91,7 @@ def test_examples_in_docstrings_become_tests_if_they_call_the_function_and_end_i
 
 @pytest.mark.parametrize(("path", "scope"), [("m.py", "A.f"), ("m.py", ""), ("m.js", "f")])
 def test_what_cannot_be_imported_by_name_has_no_examples(path: str, scope: str) -> None:
-    assert choose.as_tests(path, scope, ">>> f(2)\n4\n") == ("", [])
+    assert choose.docstring_tests(path, scope, ">>> f(2)\n4\n") == ("", [])
 
 
 def test_what_was_found_besides_the_answer_comes_next_and_what_was_refused_never() -> None:

@@ -272,7 +272,7 @@ class Context:
         return self.bank.reached
 
     def step(self):
-        """Grow a little; tells whether a level was completed."""
+        """Grow a little; returns whether a level was completed."""
         if self._growing is None:
             self._growing = self._level()
         try:

@@ -47,7 +47,7 @@ class Folds:
         self._running = self._all()
 
     def step(self):
-        """Go on for a while; tells whether a part was completed."""
+        """Go on for a while; returns whether a part was completed."""
         try:
             next(self._running)
         except StopIteration:

@@ -71,7 +71,7 @@ class Goal(Part):
 
     Args:
         loose: numbers may be of another type.
-        same: tells whether the value of the example with a number is the wanted one, where that is not plain equality.
+        same: whether a value is the wanted one of the example with a number, where that is not plain equality.
         evidence: how large a conditional may be.
     """
 

@@ -267,7 +267,7 @@ def _learned(call):
 
 
 def _flip_last_answer(oracle, error):
-    """Change the answers for another run; tells whether there is another way."""
+    """Change the answers for another run; returns whether there is another way."""
     if oracle.calls and _raises(oracle, str(error), len(oracle.calls) - 1):
         return True
     del oracle.answers[oracle.asked :]
@@ -281,7 +281,7 @@ def _flip_last_answer(oracle, error):
 
 
 def _raises(oracle, said, last):
-    """Have the last call raise where that was missing, with the message that was missing; tells whether it is new."""
+    """Have the last call raise where that was missing, with the message that was missing; returns whether it is new."""
     missing, pattern = _NOT_RAISED.search(said), _PATTERN.search(said)
     if missing and last not in oracle.raising:
         kind = getattr(sys.modules["builtins"], missing[1] or missing[2], None)

@@ -105,7 +105,7 @@ class Search:
         self.waiting.clear()
 
     def _keep(self, text, cost):
-        """Keep what fits all examples; tells whether it does."""
+        """Keep what fits all examples; returns whether it does."""
         text, examples = tidied(text), [*self.examples, *self.raising]
         right = text in self.found or fits(text, self.parameters, examples, self.loose)
         if right and text not in self.found:
