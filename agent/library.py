@@ -24,6 +24,7 @@ from core.ports import Suite
 from core.states import Ending, Phase, Status
 from core.submission import parse_spec
 from core.tasks import Files, Limits, Task, TaskSpec
+from core.text import encode
 from core.verdicts import Verdict
 
 Answer = Files | str
@@ -172,7 +173,7 @@ class FileTree:
 
     def entries(self) -> Mapping[str, str]:
         """Path to blob id, in path order."""
-        return {path: _blob_id(text.encode()) for path, text in sorted(self.files.items())}
+        return {path: _blob_id(encode(text)) for path, text in sorted(self.files.items())}
 
     def unwritable(self) -> frozenset[str]:
         """Files in memory hold no links."""
@@ -180,7 +181,7 @@ class FileTree:
 
     def read(self, path: str) -> bytes:
         """A file's bytes; KeyError when there is none."""
-        return self.files[path].encode()
+        return encode(self.files[path])
 
 
 def _blob_id(raw: bytes) -> str:

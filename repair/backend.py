@@ -1,8 +1,8 @@
 """The built-in engine as a backend of the chain: it answers where it has found a change, and else says why not.
 
-One search serves all phases. PLANNING searches and tells what was found, CODING gives the files, REFLECTING tells what
-a suite has refused; the answer is remembered for the state of the work, so that the next phase does not search again.
-A search that gave up for want of time is begun anew only when there is more time than before.
+One search serves all phases. PLANNING searches and says what was found, CODING gives the files, REFLECTING says what a
+suite has refused. The result is cached by the state of the work, so that the next phase does not search again. A search
+that ran out of time is repeated only when there is more time than before.
 """
 
 from __future__ import annotations
@@ -24,6 +24,7 @@ from core.events import Kind, Level
 from core.paths import is_test_path
 from core.states import Phase
 from core.tasks import Change, Files, Language, digest
+from core.tree import text_of
 from models.base import BackendSettings, BaseModelHandler, OnText, request_event
 from models.errors import BackendUnfit
 from repair.evaluation import EvaluationJob
@@ -47,15 +48,15 @@ _State = tuple[int | None, int, str, str, frozenset[str]]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Known:
-    """What a search came to, from where it began, with how much time."""
+class _CachedSearch:
+    """What a search found, from where it began, with how much time."""
 
     finding: Finding
     start: Change
     budget_s: float
 
     def answers(self, budget_s: float) -> bool:
-        """Whether a search with so much time would come to the same."""
+        """Whether a search with so much time would find the same."""
         ended = self.finding.seconds < ENDED_EARLY * self.budget_s
         return self.finding.change is not None or ended or budget_s <= self.budget_s
 
@@ -78,7 +79,7 @@ class RepairBackend(BaseModelHandler):
     ) -> None:
         super().__init__()
         self._solve, self._budget_s, self._grace_s, self._missing = solve, budget_s, grace_s, missing
-        self._known: OrderedDict[_State, _Known] = OrderedDict()
+        self._known: OrderedDict[_State, _CachedSearch] = OrderedDict()
         self._starts: OrderedDict[tuple[int | None, str], Change] = OrderedDict()
 
     @classmethod
@@ -103,7 +104,7 @@ class RepairBackend(BaseModelHandler):
         return not self._detail
 
     async def generate(self, request: ModelRequest, *, on_text: OnText | None = None) -> Completion:
-        """Search, or take what was found for the same state of the work, and say it in the words of the phase.
+        """Search, or take what was found for the same state of the work, and answer in the form of the phase.
 
         Raises:
             BackendUnfit: it cannot help here, or has found nothing.
@@ -114,27 +115,27 @@ class RepairBackend(BaseModelHandler):
         assert request.material is not None, "requests without are unfit"
         began = asyncio.get_running_loop().time()
         reporter = Reporter(request, on_text)
-        known = await self._known_or_sought(request, request.material, reporter)
+        known = await self._cached_or_searched(request, request.material, reporter)
         took_s, finding = asyncio.get_running_loop().time() - began, known.finding
         if finding.change is None:
             raise BackendUnfit(finding.why_not or "nothing was found", seconds=took_s, tried=finding.tried)
-        text = self._said(request, request.material, known)
+        text = self._reply_text(request, request.material, known)
         extra = {"kind": finding.kind, "tried": finding.tried, "estimated": finding.estimated}
         if finding.saw_held_out:
             extra[SAW_HELD_OUT] = True
         return Completion(text=text, backend=self.name, model=BUILT_IN, latency_s=took_s, cost_usd=0.0, extra=extra)
 
-    def _said(self, request: ModelRequest, material: Material, known: _Known) -> str:
+    def _reply_text(self, request: ModelRequest, material: Material, known: _CachedSearch) -> str:
         if request.phase is Phase.PLANNING:
             return plan_text(known.finding)
         if request.phase is Phase.REFLECTING:
             return reflection_text(known.finding, material)
         target = {**known.start, **(known.finding.change or {})}
-        _keep(self._starts, (request.task_id, digest(settled(material.tree, target))), known.start)
+        _remember(self._starts, (request.task_id, digest(settled(material.tree, target))), known.start)
         return coding_text(known.finding, changed_files(material, target))
 
-    async def _known_or_sought(self, request: ModelRequest, material: Material, reporter: Reporter) -> _Known:
-        """What is known for this state of the work, where a search would not tell more."""
+    async def _cached_or_searched(self, request: ModelRequest, material: Material, reporter: Reporter) -> _CachedSearch:
+        """The cached search for this state of the work, unless a new one has more time and could find more."""
         work = material.state
         excluded = frozenset(work.seen)
         state = (request.task_id, work.attempt, material.tree.commit, digest(work.change), excluded)
@@ -150,8 +151,10 @@ class RepairBackend(BaseModelHandler):
                 excluded=excluded,
                 budget_s=budget_s,
             )
-            known = _Known(finding=await self._sought(problem, reporter.progress), start=start, budget_s=budget_s)
-            _keep(self._known, state, known)
+            known = _CachedSearch(
+                finding=await self._searched(problem, reporter.progress), start=start, budget_s=budget_s
+            )
+            _remember(self._known, state, known)
             reporter.found(known.finding)
         return known
 
@@ -167,17 +170,17 @@ class RepairBackend(BaseModelHandler):
             return start, change
         return (first := first_change(material)), first
 
-    async def _sought(self, problem: Problem, tell: OnProgress) -> Finding:
+    async def _searched(self, problem: Problem, on_progress: OnProgress) -> Finding:
         try:
             async with asyncio.timeout(problem.budget_s + self._grace_s):
-                return await self._solve(problem, tell)
+                return await self._solve(problem, on_progress)
         except TimeoutError:
             why = f"its search did not end within {problem.budget_s:g} s"
             return Finding(why_not=why, seconds=problem.budget_s)
         except SandboxError as error:
             raise ModelUnavailable(f"nothing could be run: {error}") from error
         except Exception as error:
-            # A fault of the engine must not end a task that a model can do; it is told, and the chain goes on.
+            # A fault of the engine must not end a task that a model can do; it is logged, and the chain goes on.
             log.exception("the built-in engine failed")
             raise ModelRefused(f"a fault of its own: {type(error).__name__}: {error}") from error
 
@@ -186,7 +189,7 @@ def _solver(runs: Callable[[], SuiteRuns | str]) -> Solver:
     """The engine, made when it is first asked: its generators are many modules."""
     made: list[Solver] = []
 
-    async def solve(problem: Problem, tell: OnProgress) -> Finding:
+    async def solve(problem: Problem, on_progress: OnProgress) -> Finding:
         if not made:
             found = runs()
             if isinstance(found, str):
@@ -194,17 +197,17 @@ def _solver(runs: Callable[[], SuiteRuns | str]) -> Solver:
             from repair.engine import Engine  # noqa: PLC0415 - see above
 
             made.append(Engine(SandboxEvaluator(found), SandboxSynthesiser(found)).solve)
-        return await made[0](problem, tell)
+        return await made[0](problem, on_progress)
 
     return solve
 
 
-def _keep(shelf: OrderedDict[_K, _V], key: _K, value: _V) -> None:
-    """Put it on the shelf; what was put there longest ago makes room."""
-    shelf[key] = value
-    shelf.move_to_end(key)
-    while len(shelf) > REMEMBERED:
-        shelf.popitem(last=False)
+def _remember(cache: OrderedDict[_K, _V], key: _K, value: _V) -> None:
+    """Put an entry into the cache; the oldest one is dropped where it is full."""
+    cache[key] = value
+    cache.move_to_end(key)
+    while len(cache) > REMEMBERED:
+        cache.popitem(last=False)
 
 
 # Which requests the engine can do anything about, and the problem that such a request sets.
@@ -276,46 +279,46 @@ def _has_code(material: Material) -> bool:
 # How far a search is.
 
 
-EVERY_S = 2.0
+REPORT_EVERY_S = 2.0
 
 
 class Reporter:
-    """One search's word to the outside.
+    """Reports the progress of one search as events.
 
     Args:
         request: names the place of its events; `material.emit` takes them.
-        on_text: gets a sign of life with each progress.
+        on_text: called with an empty text at each progress, as a heartbeat.
     """
 
     def __init__(self, request: ModelRequest, on_text: OnText | None) -> None:
         self._request, self._on_text = request, on_text
-        self._told_at_s = -math.inf if request.within_s is None else time.monotonic()
+        self._reported_at_s = -math.inf if request.within_s is None else time.monotonic()
 
     def progress(self, progress: Progress) -> None:
-        """Tell it, unless something was told a moment ago.
+        """Report it, unless something was reported a moment ago.
 
-        Where a model stands by, a search that is over in a moment tells nothing.
+        Where a model comes next, a search that is over in a moment reports nothing.
         """
         if self._on_text:
             self._on_text("")
         now_s = time.monotonic()
-        if now_s - self._told_at_s < EVERY_S:
+        if now_s - self._reported_at_s < REPORT_EVERY_S:
             return
-        self._told_at_s = now_s
+        self._reported_at_s = now_s
         tried = f"tried {progress.tried:,} of about {max(progress.estimated, progress.tried):,} candidates"
         data = {"tried": progress.tried, "estimated": progress.estimated, "best": progress.best}
-        self._tell(f"repair: {progress.text or tried}", data)
+        self._report(f"repair: {progress.text or tried}", data)
 
     def found(self, finding: Finding) -> None:
-        """Tell what was found, if anything, and the doubt about it."""
+        """Report what was found, if anything, and the doubt about it."""
         if finding.change is None:
             return
         data = {"tried": finding.tried, "estimated": finding.estimated, "kind": finding.kind}
-        self._tell(f"repair: found after {finding.tried:,} candidates: {finding.description}", data)
+        self._report(f"repair: found after {finding.tried:,} candidates: {finding.description}", data)
         if finding.warning:
-            self._tell(f"repair: {finding.warning}", data, Level.WARNING)
+            self._report(f"repair: {finding.warning}", data, Level.WARNING)
 
-    def _tell(self, text: str, data: dict[str, Any], level: Level = Level.INFO) -> None:
+    def _report(self, text: str, data: dict[str, Any], level: Level = Level.INFO) -> None:
         material = self._request.material
         if material and material.emit:
             material.emit(request_event(self._request, Kind.REPAIR_PROGRESS, text[:500], data, level))
@@ -366,7 +369,7 @@ def summary(finding: Finding, changed: Change) -> str:
     """What the change does, in one line that can head a commit."""
     files = ", ".join(sorted(changed)) if len(changed) < 3 else f"{len(changed)} files"
     said = " ".join(finding.description.replace("`", "").split()) or "let the failing tests pass"
-    return f"Mend {files}: {said}"[:_MAX_SUMMARY]
+    return f"Fix {files}: {said}"[:_MAX_SUMMARY]
 
 
 def changed_files(material: Material, target: Change) -> Change:
@@ -377,12 +380,11 @@ def changed_files(material: Material, target: Change) -> Change:
 
 def _wanted(material: Material, target: Change) -> Iterator[tuple[str, str | None]]:
     """The texts of all files that either change touches; where the target leaves one alone, as the base has it."""
-    entries = material.tree.entries()
     for path in {**material.state.change, **target}:
         if path in target:
             yield path, target[path]
         else:
-            yield path, material.tree.read(path).decode() if path in entries else None
+            yield path, text_of(material.tree, path)
 
 
 def _block(path: str, text: str | None) -> str:

@@ -1,6 +1,6 @@
 """Which of the variants that pass is the answer, and how sure that is.
 
-Tests that pass are a weak witness where many variants pass them. So the variants are also called with inputs that no
+Tests that pass are weak evidence where many variants pass them. So the variants are also called with inputs that no
 test has, and examples in the docstring are run as tests. What agrees with the docstring comes first; among the rest
 each variant is as good as its likelihood, less for a large edit, and less for answers that the others, each with the
 weight of its likelihood, do not share.
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from hypothesis.strategies import SearchStrategy
 
 
-MOST = 24
+MOST_RANKED = 24
 INPUTS = 40
 TOKEN_PENALTY = 0.12
 """What each token that an edit adds or takes costs, in the logarithm of the likelihood."""
@@ -70,7 +70,7 @@ async def choose(
         passing: by likelihood.
         limits: of one call.
     """
-    some = list(passing[:MOST])
+    some = list(passing[:MOST_RANKED])
     some = await _agreeing(evaluator, job, some, limits)
     scores = {
         id(one): math.log(max(one.likelihood, 1e-12)) - TOKEN_PENALTY * _size(trees[one.path], one) for one in some
@@ -79,13 +79,13 @@ async def choose(
     alike = [one for one in some if (one.path, one.scope) == (some[0].path, some[0].scope)]
     calls = [call for call in observation.calls if (call.path, call.scope) == (some[0].path, some[0].scope)]
     if len(alike) > 1 and calls:
-        asked = [*await asyncio.to_thread(further, calls, INPUTS), *calls[:5]]
+        asked = [*await asyncio.to_thread(more_inputs, calls, INPUTS), *calls[:5]]
         answers = await evaluator.probe(job, [one.candidate for one in alike], asked, limits)
         for one, share in zip(alike, _agreement(alike, answers), strict=True):
             scores[id(one)] += AGREEMENT * share
         warning = _disagreement(alike, answers, asked) or warning
     ranked = sorted(some, key=lambda one: -scores[id(one)])
-    return Choice(ranked=(*ranked, *passing[MOST:]), warning=warning)
+    return Choice(ranked=(*ranked, *passing[MOST_RANKED:]), warning=warning)
 
 
 async def _agreeing(
@@ -93,10 +93,10 @@ async def _agreeing(
 ) -> list[Variant]:
     """Those that agree with the examples in the docstring; all where none does, or where there are none."""
     module = ast.get_docstring(variants[0].tree) or ""
-    text, ids = as_tests(variants[0].path, variants[0].scope, variants[0].text, module)
+    text, ids = docstring_tests(variants[0].path, variants[0].scope, variants[0].text, module)
     if not ids:
         return variants
-    wider = replace(job, tests={**job.tests, PATH: text})
+    wider = replace(job, tests={**job.tests, DOCSTRING_TESTS: text})
     outcomes = await evaluator.evaluate(wider, [one.candidate for one in variants], ids, limits)
     fine = [one for one, outcome in zip(variants, outcomes, strict=True) if outcome.how is RunStatus.PASSED]
     return fine or variants
@@ -109,7 +109,7 @@ def _agreement(variants: Sequence[Variant], answers: Sequence[Sequence[CallResul
     count = min(map(len, answers), default=0)
     for number in range(count):
         weights = defaultdict[str, float](float)
-        said = [_said(answer[number]) for answer in answers]
+        said = [_answer_key(answer[number]) for answer in answers]
         for one, text in zip(variants, said, strict=True):
             weights[text] += one.likelihood
         for index, text in enumerate(said):
@@ -117,7 +117,7 @@ def _agreement(variants: Sequence[Variant], answers: Sequence[Sequence[CallResul
     return [value / count for value in sums] if count else sums
 
 
-def _said(answer: CallResult) -> str:
+def _answer_key(answer: CallResult) -> str:
     """An answer as a text that is the same for equal ones."""
     return json.dumps([answer.how.value, _canonical(answer.value), answer.raised[:1]])
 
@@ -154,8 +154,8 @@ def _few(observation: SuiteObservation, variant: Variant) -> str:
 
 def _disagreement(variants: Sequence[Variant], answers: Sequence[Sequence[CallResult]], calls: Sequence[Call]) -> str:
     """A warning where variants that pass all tests give different answers to inputs that no test has."""
-    first = [_said(answer) for answer in answers[0]]
-    other = sum([_said(answer) for answer in row] != first for row in answers[1:])
+    first = [_answer_key(answer) for answer in answers[0]]
+    other = sum([_answer_key(answer) for answer in row] != first for row in answers[1:])
     if not other:
         return ""
     name = calls[0].scope
@@ -168,10 +168,10 @@ def _disagreement(variants: Sequence[Variant], answers: Sequence[Sequence[CallRe
 # Examples of a docstring.
 
 
-PATH = "test_docstring_examples_of_the_scope.py"
+DOCSTRING_TESTS = "test_docstring_examples_of_the_scope.py"
 
 
-def as_tests(path: str, scope: str, *texts: str) -> tuple[str, list[str]]:
+def docstring_tests(path: str, scope: str, *texts: str) -> tuple[str, list[str]]:
     """A file of tests for the examples that name a function, and the ids of its tests; nothing for methods.
 
     An example counts where it calls the function itself and its result is a literal.
@@ -187,7 +187,7 @@ def as_tests(path: str, scope: str, *texts: str) -> tuple[str, list[str]]:
     lines = [f"from {module} import {scope}", ""]
     ids = list[str]()
     for call, result in dict.fromkeys(pair for text in texts for pair in _examples(text, scope)):
-        ids.append(f"{PATH}::test_{len(ids)}")
+        ids.append(f"{DOCSTRING_TESTS}::test_{len(ids)}")
         lines += ["", f"def test_{len(ids) - 1}():", f"    assert ({call}) == ({result})", ""]
     return "\n".join(lines), ids
 
@@ -225,7 +225,7 @@ def tokens(text: str) -> list[str]:
 MOST_ITEMS = 12
 
 
-def further(calls: Sequence[Call], count: int) -> list[Call]:
+def more_inputs(calls: Sequence[Call], count: int) -> list[Call]:
     """Up to `count` calls that were not seen, of the same function; the same ones every time.
 
     Args:

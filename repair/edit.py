@@ -1,4 +1,4 @@
-"""An edit: what it replaces by what, how likely it is, and what a generator of edits is told of the scope it edits."""
+"""An edit: what it replaces by what, how likely it is, and what an edit operator knows of the scope that it edits."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from repair.tree import Place, replaced, spliced
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Vocabulary:
-    """Words that a mend may use: constants (`repr`) and names of file, tests and docstrings, the commonest first.
+    """Words that a fix may use: constants (`repr`) and names of file, tests and docstrings, the commonest first.
 
     `texts` are the file and its tests, for spelling.
     """
@@ -35,7 +35,7 @@ class EditContext:
         lines: those where edits may begin, each with its suspicion from 0 to 1.
         kinds: the names of the types that a variable of the scope was seen to have.
         words: what else may be used.
-        troubles: kinds of exceptions that end failing tests, such as `IndexError`, with their messages.
+        errors: kinds of exceptions that end failing tests, such as `IndexError`, with their messages.
     """
 
     path: str
@@ -56,7 +56,7 @@ class Edit:
 
     Attributes:
         kind: a stable short name, such as `comparison` or `off_by_one`.
-        weight: how likely an edit of this kind mends a fault, before it is known where the fault lies. 1.0 is a usual
+        weight: how likely an edit of this kind fixes a fault, before it is known where the fault lies. 1.0 is a usual
             slip such as a wrong comparison; 0.1 is tried ten times later.
         line: the line of the file whose suspicion it takes.
         note: what it does in a few words, with code in backquotes.
@@ -83,15 +83,15 @@ EditOperator = Callable[[EditContext], Iterator[Edit]]
 
 __all__ = ["Vocabulary", "vocabulary"]
 
-_OWN, _TOLD, _TESTED = 5, 3, 1
+_OWN, _DESCRIBED, _TESTED = 5, 3, 1
 """A word of the file itself counts so much more than one of its tests, which are full of arbitrary input."""
 _MOST_CONSTANTS, _MOST_NAMES, _LONGEST = 60, 300, 40
 _WORD = re.compile(r"[A-Za-z_]\w*")
 _QUOTED = re.compile(r"(?<!\w)(?:'[^'\n]*'|\"[^\"\n]*\"|\d+(?:\.\d+)?)(?!\w)")
 
 
-def vocabulary(text: str, tests: Sequence[str] = (), told: Sequence[str] = ()) -> Vocabulary:
-    """The words of a file with this text; `told` are the task's description and the like.
+def vocabulary(text: str, tests: Sequence[str] = (), prose: Sequence[str] = ()) -> Vocabulary:
+    """The words of a file with this text; `prose` are the task's description and the like.
 
     Code that cannot be parsed counts as prose.
     """
@@ -104,8 +104,8 @@ def vocabulary(text: str, tests: Sequence[str] = (), told: Sequence[str] = ()) -
             _count_prose(source, constants, names, weight)
             continue
         _count_code(tree, constants, names, weight)
-    for prose in told:
-        _count_prose(prose, constants, names, _TOLD)
+    for described in prose:
+        _count_prose(described, constants, names, _DESCRIBED)
     return Vocabulary(
         constants=tuple(word for word, _ in constants.most_common(_MOST_CONSTANTS)),
         names=tuple(word for word, _ in names.most_common(_MOST_NAMES)),
@@ -118,7 +118,7 @@ def _count_code(tree: ast.Module, constants: Counter[str], names: Counter[str], 
     for node in ast.walk(tree):
         if isinstance(node, ast.Constant):
             if id(node) in docstrings:
-                _count_prose(str(node.value), constants, names, min(weight, _TOLD))
+                _count_prose(str(node.value), constants, names, min(weight, _DESCRIBED))
             elif _is_word(node.value):
                 constants[repr(node.value)] += weight
         for name in _names(node):

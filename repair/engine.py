@@ -1,12 +1,12 @@
 """The engine: from a problem to a finding.
 
-It looks at the suite, tries mends that need no search, asks for a synthesis where there is only a stub, searches, and
+It observes the suite, tries fixes that need no search, asks for a synthesis where there is only a stub, searches, and
 chooses. What it chose is put into the file's own text and run once more as the suite will run it. Variants that passed
 and were not chosen are kept: when a suite refuses the first, the next is there without a new search. What takes longer
-than a moment is thought in a thread: the loop belongs to all workers.
+than a moment is computed in a thread: the event loop belongs to all workers.
 
-A change that a suite has refused is the answer to a search that began elsewhere. Going on from there would mend the
-wrong mend; so a problem whose change is a known answer is taken back to where that search began.
+A change that a suite has refused is the answer to a search that began elsewhere. Going on from there would repair the
+wrong fix; so a problem whose change is a known answer is taken back to where that search began.
 """
 
 from __future__ import annotations
@@ -39,12 +39,12 @@ from repair.evaluation import (
     order_of,
 )
 from repair.problem import Finding, OnProgress, Problem, Progress
-from repair.quick import Mend, quick_mends
-from repair.search import Field, Found, Search, Variant
-from repair.sources import Sources, render, sources
+from repair.quick import QuickFix, quick_fixes
+from repair.search import Search, SearchResult, SearchSpace, Variant
+from repair.sources import Sources, sources
 
 QUICK_ROUNDS = 4
-"""A mend without search may lay bare the next fault of its kind."""
+"""A quick fix may reveal the next fault of its kind."""
 MOST_QUICK = 24
 SYNTHESIS_SHARE = 0.6
 KEPT = 20
@@ -62,122 +62,121 @@ class Engine:
     """
 
     def __init__(self, evaluator: Evaluator, synthesiser: Synthesiser | None = None) -> None:
-        self._evaluator, self._synthesiser, self._memory = evaluator, synthesiser, Memory()
+        self._evaluator, self._synthesiser, self._history = evaluator, synthesiser, SearchHistory()
 
-    async def solve(self, problem: Problem, tell: OnProgress) -> Finding:
+    async def solve(self, problem: Problem, on_progress: OnProgress) -> Finding:
         """Look for a change.
 
         Args:
             problem: what is wrong, and how long to look.
-            tell: takes progress.
+            on_progress: takes progress.
 
         Raises:
             SandboxError: nothing could be run.
         """
-        origin = self._memory.origin(problem)
-        if origin and not problem.sees_all and (known := self._memory.next_of(origin, problem)):
+        origin = self._history.origin(problem)
+        if origin and not problem.sees_all and (known := self._history.next_of(origin, problem)):
             return known
         job = origin.job if origin else problem.job
-        hasty = replace(job, wall_s=min(job.wall_s, problem.budget_s))
-        state = State(problem=replace(problem, job=job), tell=tell, job=hasty)
+        bounded = replace(job, wall_s=min(job.wall_s, problem.budget_s))
+        state = SearchState(problem=replace(problem, job=job), on_progress=on_progress, job=bounded)
         findings = await self._solved(state)
-        self._memory.keep(problem, job, findings)
+        self._history.keep(problem, job, findings)
         first = findings[0]
         if origin and first.change is not None:
             return replace(first, change=rebased(first.change, job, problem.job))
         return first
 
-    async def _solved(self, state: State) -> list[Finding]:
+    async def _solved(self, state: SearchState) -> list[Finding]:
         """What was found, best first; one finding that says why not, where nothing was."""
-        state.say("looking at the tests as they are")
+        state.report("looking at the tests as they are")
         await self._look(state)
         if state.problem.sees_all or (state.is_fine and state.problem.whole_tests):
             await self._look_at_all(state)
         if state.is_fine:
-            return [state.nothing("all tests pass already")]
+            return [state.no_finding("all tests pass already")]
         found = await self._quickly(state) or await self._synthesised(state)
         if found:
             return found
         if not state.observation.tests and not state.observation.broken:
-            return [state.nothing("no test could be run")]
+            return [state.no_finding("no test could be run")]
         if not state.sources.trees:
-            return [state.nothing("there is no file of Python to change")]
+            return [state.no_finding("there is no file of Python to change")]
         return await self._searched(state)
 
-    async def _look(self, state: State) -> None:
-        """See what the tests do now, and which files that concerns."""
+    async def _look(self, state: SearchState) -> None:
+        """Observe what the tests do now, and read the files that they run."""
         state.observation = await self._evaluator.observe(state.job)
         state.sources = sources(state.job, state.observation)
 
-    async def _look_at_all(self, state: State) -> None:
-        """Go on with the whole tests: what is held out of them is no secret any more."""
-        state.say("looking at the whole tests, which cannot witness for the change then")
+    async def _look_at_all(self, state: SearchState) -> None:
+        """Go on with the whole tests, which are no independent evidence for the change from here on."""
+        state.report("looking at the whole tests, which cannot witness for the change then")
         state.saw_held_out = True
         state.job = replace(state.job, tests=state.problem.whole_tests)
         await self._look(state)
 
     # Without search.
 
-    async def _quickly(self, state: State) -> list[Finding]:
-        """Mends that need no search, one after the other; findings when the tests pass.
+    async def _quickly(self, state: SearchState) -> list[Finding]:
+        """Fixes that need no search, one after the other; findings when the tests pass.
 
         Else the state goes on from them if they helped, and from where it was if they only changed the error.
         """
         start = state.job, state.observation, state.sources
         for _ in range(QUICK_ROUNDS):
-            best = await self._best_mend(state, await asyncio.to_thread(_mends, state))
+            best = await self._best_fix(state, await asyncio.to_thread(_fixes, state))
             if best is None:
                 break
-            state.mends.append(best)
+            state.fixes.append(best)
             state.job = replace(state.job, change={**state.job.change, best.path: best.text})
             await self._look(state)
             if state.is_fine:
-                change = {mend.path: state.sources.texts[mend.path] for mend in state.mends}
-                return [state.finding(change, "quick", "; ".join(mend.note for mend in state.mends))]
+                return [state.finding(state.quickly_fixed, "quick", "; ".join(fix.note for fix in state.fixes))]
         if not _is_better(start[1], state.observation):
             state.job, state.observation, state.sources = start
-            state.mends.clear()
+            state.fixes.clear()
         return []
 
-    async def _best_mend(self, state: State, mends: Sequence[Mend]) -> Mend | None:
+    async def _best_fix(self, state: SearchState, fixes: Sequence[QuickFix]) -> QuickFix | None:
         """The first that lets everything pass; else one that gets beyond the error there is."""
-        if not mends:
+        if not fixes:
             return None
-        candidates = [Candidate(path=mend.path, scope="", text=mend.text) for mend in mends]
+        candidates = [Candidate(path=fix.path, scope="", text=fix.text) for fix in fixes]
         limits = replace(limits_for(state.observation), plain=True)
         outcomes = await self._evaluator.evaluate(state.job, candidates, order_of(state.observation), limits)
-        state.tried += len(mends)
+        state.tried += len(fixes)
         pairs = sorted(
-            zip(mends, outcomes, strict=True), key=lambda p: (p[1].how is not RunStatus.PASSED, -p[1].passed)
+            zip(fixes, outcomes, strict=True), key=lambda p: (p[1].how is not RunStatus.PASSED, -p[1].passed)
         )
         best, outcome = pairs[0]
         if outcome.how is RunStatus.PASSED or outcome.passed:
             return best
         known = {error.message for _, error in errors(state.observation)}
-        return next((mend for mend, out in zip(mends, outcomes, strict=True) if _gets_further(out, known)), None)
+        return next((fix for fix, out in zip(fixes, outcomes, strict=True) if _gets_further(out, known)), None)
 
     # From examples.
 
-    async def _synthesised(self, state: State) -> list[Finding]:
+    async def _synthesised(self, state: SearchState) -> list[Finding]:
         """Bodies for the stubs that failing tests run, one stub after the other."""
-        job, changes, told = state.job, list[Change](), list[str]()
+        job, changes, notes = state.job, list[Change](), list[str]()
         for stub in stubs.find(state.sources.trees, state.observation) if self._synthesiser else ():
             made = await self._bodies(state, job, stub)
             if not made.texts:
                 return []
-            text = sources(job, state.observation).texts[stub.path]
-            bodies = [render(text, stubs.filled(ast.parse(text), stub, body)) for body in made.texts]
+            now = sources(job, state.observation)
+            bodies = [now.rendered(stub.path, stubs.filled(now.trees[stub.path], stub, body)) for body in made.texts]
             changes = [{**job.change, stub.path: body} for body in bodies]
             job = replace(job, change=changes[0])
-            told.append(f"writes `{stub.scope}` by {made.examples} examples, found among {made.tried:,} expressions")
+            notes.append(f"writes `{stub.scope}` by {made.examples} examples, found among {made.tried:,} expressions")
         warning = "a body found by examples may fit these alone"
         fine = await self._confirmed(state, changes)
-        return [state.finding(change, "synthesis", "; ".join(told), warning) for change in fine]
+        return [state.finding(change, "synthesis", "; ".join(notes), warning) for change in fine]
 
-    async def _bodies(self, state: State, job: EvaluationJob, stub: stubs.StubPlace) -> SynthesisResult:
+    async def _bodies(self, state: SearchState, job: EvaluationJob, stub: stubs.StubPlace) -> SynthesisResult:
         assert self._synthesiser is not None
         words = vocabulary(state.sources.texts[stub.path], list(job.tests.values()), [state.problem.description])
-        state.say(f"`{stub.scope}` is a stub: looking for a body among expressions")
+        state.report(f"`{stub.scope}` is a stub: looking for a body among expressions")
         made = await self._synthesiser.synthesise(
             SynthesisJob(
                 job=job, path=stub.path, scope=stub.scope, names=words.names[:20], constants=words.constants[:20],
@@ -185,21 +184,21 @@ class Engine:
             )
         )  # fmt: skip
         state.tried += made.tried
-        state.say(f"{made.tried:,} expressions for {made.examples} examples: {made.why or 'some fit'}")
+        state.report(f"{made.tried:,} expressions for {made.examples} examples: {made.why or 'some fit'}")
         return made
 
     # By search.
 
-    async def _searched(self, state: State) -> list[Finding]:
+    async def _searched(self, state: SearchState) -> list[Finding]:
         words = await asyncio.to_thread(_words, state)
-        context = Field(job=state.job, trees=state.sources.trees, observation=state.observation, words=words)
-        found = await Search(self._evaluator, context, state.deadline, state.hear, state.accepts).run()
+        context = SearchSpace(job=state.job, trees=state.sources.trees, observation=state.observation, words=words)
+        found = await Search(self._evaluator, context, state.deadline, state.pass_on, state.accepts).run()
         state.tried, state.estimated = state.tried + found.tried, state.estimated + found.estimated
         if not found.passing:
-            return [state.nothing(why_not(found, state.problem.budget_s))]
+            return [state.no_finding(why_not(found, state.problem.budget_s))]
         return await self._answers(state, found)
 
-    async def _answers(self, state: State, found: Found) -> list[Finding]:
+    async def _answers(self, state: SearchState, found: SearchResult) -> list[Finding]:
         """The findings that hold when they are run as the suite will run them, in the order of choice."""
         limits = limits_for(state.observation)
         choice = await choose.choose(
@@ -211,14 +210,14 @@ class Engine:
         fine = await self._confirmed(state, changes)
         if not fine:
             return [
-                state.nothing(f"{len(some)} changes passed in the search, and none does when it is imported afresh")
+                state.no_finding(f"{len(some)} changes passed in the search, and none does when it is imported afresh")
             ]
         chosen = [(change, made[id(change)]) for change in fine]
         return await asyncio.to_thread(
             lambda: [state.finding(change, one.kind, of_variant(one), choice.warning) for change, one in chosen]
         )
 
-    async def _confirmed(self, state: State, changes: Sequence[Change]) -> list[Change]:
+    async def _confirmed(self, state: SearchState, changes: Sequence[Change]) -> list[Change]:
         """Those that pass all tests without any instrument; what comes after the first that do is taken as it is."""
         order = [
             test.id for test in (*state.observation.failing, *(test for test in state.observation.tests if test.passed))
@@ -234,7 +233,7 @@ class Engine:
         return []
 
     async def _afresh(
-        self, state: State, change: Change, order: Sequence[str], limits: EvaluationLimits
+        self, state: SearchState, change: Change, order: Sequence[str], limits: EvaluationLimits
     ) -> CandidateResult:
         """Run a whole change: all its files but the last as part of the tree, that one as the candidate."""
         *others, (path, text) = change.items()
@@ -253,32 +252,34 @@ def _gets_further(outcome: CandidateResult, known: set[str]) -> bool:
     return bool(outcome.error) and not any(message and message in outcome.error for message in known)
 
 
-def _mends(state: State) -> list[Mend]:
-    """Mends that need no search and that no suite has refused."""
-    made = islice(quick_mends(state.sources.texts, errors(state.observation)), MOST_QUICK)
-    return [mend for mend in made if not state.problem.refuses({mend.path: mend.text})]
+def _fixes(state: SearchState) -> list[QuickFix]:
+    """Fixes that need no search and that no suite has refused."""
+    programs = state.sources.programs
+    found = islice(quick_fixes(state.sources.texts, errors(state.observation)), MOST_QUICK)
+    made = (replace(fix, text=programs[fix.path].file_text(fix.text)) for fix in found)
+    return [fix for fix in made if not state.problem.refuses({fix.path: fix.text})]
 
 
-def _words(state: State) -> dict[str, Vocabulary]:
+def _words(state: SearchState) -> dict[str, Vocabulary]:
     """What edits of each file may use."""
-    tests, told = list(state.job.tests.values()), [state.problem.description]
-    return {path: vocabulary(text, tests, told) for path, text in state.sources.texts.items()}
+    tests, prose = list(state.job.tests.values()), [state.problem.description]
+    return {path: vocabulary(text, tests, prose) for path, text in state.sources.texts.items()}
 
 
-# What a search has come to.
+# The state of a search.
 
 
 @dataclass(slots=True, kw_only=True)
-class State:
-    """`job` grows by the quick `mends` that were taken; `deadline` is one of `time.monotonic()`."""
+class SearchState:
+    """`job` grows by the quick `fixes` that were taken; `deadline` is one of `time.monotonic()`."""
 
     problem: Problem
-    tell: OnProgress
+    on_progress: OnProgress
     job: EvaluationJob
     began: float = field(default_factory=time.monotonic)
     sources: Sources = field(default_factory=Sources)
     observation: SuiteObservation = field(default_factory=SuiteObservation)
-    mends: list[Mend] = field(default_factory=list)
+    fixes: list[QuickFix] = field(default_factory=list)
     tried: int = 0
     estimated: int = 0
     saw_held_out: bool = False
@@ -298,18 +299,22 @@ class State:
         """Whether tests ran and none of them fails."""
         return bool(self.observation.tests) and not self.observation.failing and not self.observation.broken
 
-    def say(self, text: str) -> None:
+    def report(self, text: str) -> None:
         """One line of progress."""
-        self.tell(Progress(tried=self.tried, estimated=self.estimated, text=text))
+        self.on_progress(Progress(tried=self.tried, estimated=self.estimated, text=text))
 
-    def hear(self, progress: Progress) -> None:
-        """Pass a search's progress on, with what was tried before it."""
-        self.tell(replace(progress, tried=progress.tried + self.tried))
+    def pass_on(self, progress: Progress) -> None:
+        """Report a search's progress, with what was tried before it."""
+        self.on_progress(replace(progress, tried=progress.tried + self.tried))
+
+    @property
+    def quickly_fixed(self) -> Change:
+        """The files that the quick fixes changed, as they are now."""
+        return {fix.path: self.job.change[fix.path] for fix in self.fixes}
 
     def rendered(self, variant: Variant) -> Change:
-        """A variant, and the mends below it, in the text of their files."""
-        mended = {mend.path: self.sources.texts[mend.path] for mend in self.mends}
-        return {**mended, variant.path: render(self.sources.texts[variant.path], variant.tree)}
+        """A variant, and the fixes below it, in the text of their files."""
+        return {**self.quickly_fixed, variant.path: self.sources.rendered(variant.path, variant.tree)}
 
     def accepts(self, variant: Variant) -> bool:
         """Whether a variant is none that a suite has refused."""
@@ -318,11 +323,11 @@ class State:
     def finding(self, change: Change, kind: str, description: str, warning: str = "") -> Finding:
         """A change that passes."""
         return replace(
-            self.nothing(""), change=change, kind=kind, description=description, warning=warning,
+            self.no_finding(""), change=change, kind=kind, description=description, warning=warning,
             plan=plan(self.sources.trees, self.observation, description), reflection=refused(self.problem),
         )  # fmt: skip
 
-    def nothing(self, why: str) -> Finding:
+    def no_finding(self, why: str) -> Finding:
         """Nothing, and why."""
         return Finding(
             plan=plan(self.sources.trees, self.observation, ""),
@@ -335,27 +340,27 @@ class State:
         )
 
 
-# What earlier searches have left.
+# Earlier searches.
 
 
 REMEMBERED = 64
 
 
 @dataclass(slots=True)
-class Origin:
+class EarlierSearch:
     """Where a search began, and what it found besides its answer."""
 
     job: EvaluationJob
     left: list[Finding]
 
 
-class Memory:
-    """Remembers the searches of the last tasks."""
+class SearchHistory:
+    """The searches of the last tasks."""
 
     def __init__(self) -> None:
-        self._origins: OrderedDict[tuple[int, str], Origin] = OrderedDict()
+        self._origins: OrderedDict[tuple[int, str], EarlierSearch] = OrderedDict()
 
-    def origin(self, problem: Problem) -> Origin | None:
+    def origin(self, problem: Problem) -> EarlierSearch | None:
         """The search whose answer is this problem's change, or that began there; None where there is none."""
         if problem.task_id is None:
             return None
@@ -365,14 +370,14 @@ class Memory:
         """Remember what a search on `job` found; the first is what was answered."""
         if problem.task_id is None or findings[0].change is None:
             return
-        origin = Origin(job, list(findings[1:]))
+        origin = EarlierSearch(job, list(findings[1:]))
         self._origins[problem.task_id, digest(job.change)] = origin
         for finding in findings:
             self._origins[problem.task_id, digest({**job.change, **(finding.change or {})})] = origin
         while len(self._origins) > REMEMBERED:
             self._origins.popitem(last=False)
 
-    def next_of(self, origin: Origin, problem: Problem) -> Finding | None:
+    def next_of(self, origin: EarlierSearch, problem: Problem) -> Finding | None:
         """The next variant that no suite has refused, as a change on top of the problem's."""
         while origin.left:
             finding = origin.left.pop(0)
@@ -407,7 +412,7 @@ def errors(observation: SuiteObservation) -> list[tuple[str, ErrorInfo]]:
     return list(distinct.values())
 
 
-def plan(trees: Mapping[str, ast.Module], observation: SuiteObservation, told: str) -> str:
+def plan(trees: Mapping[str, ast.Module], observation: SuiteObservation, description: str) -> str:
     """A numbered plan: what was seen, which lines are suspected, what is done about it."""
     lines = [f"1. {_seen(observation)}"]
     ranked = [
@@ -419,7 +424,8 @@ def plan(trees: Mapping[str, ast.Module], observation: SuiteObservation, told: s
     if ranked:
         places = ", ".join(f"{where} ({score:.2f})" for score, where in ranked[:MOST_PLACES])
         lines.append(f"2. Suspected lines by Ochiai's coefficient: {places}.")
-    lines.append(f"{len(lines) + 1}. " + (f"Change: {told}." if told else "Try edits there, the likeliest first."))
+    step = f"Change: {description}." if description else "Try edits there, the likeliest first."
+    lines.append(f"{len(lines) + 1}. {step}")
     return "\n".join(lines)
 
 
@@ -449,7 +455,7 @@ def refused(problem: Problem) -> str:
     )
 
 
-def why_not(found: Found, budget_s: float) -> str:
+def why_not(found: SearchResult, budget_s: float) -> str:
     """Why a search found nothing."""
     tried = f"{found.tried:,} candidates"
     if not found.tried:

@@ -1,6 +1,6 @@
-"""What the repair engine asks of the sandbox: look closely at a suite, try many changes fast, call the variants.
+"""What the repair engine asks of the sandbox: observe a suite, try many candidates fast, call the variants.
 
-Nothing that comes back from here is a verdict. It tells a search where to look and what is worth judging; what the
+Nothing that comes back from here is a verdict. It shows a search where to look and what is worth judging; what the
 search finds is judged like any other change.
 
 A *scope* is the outermost function that holds a place, by its qualified name (`parse`, `Stack.push`); the empty scope
@@ -16,7 +16,7 @@ from typing import Protocol
 
 from core.isolation import RUN_LIMITS, RunLimits
 from core.tasks import Change, Files
-from core.tree import Tree
+from core.tree import Tree, text_of
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -46,6 +46,13 @@ class EvaluationJob:
         return RunLimits(
             wall_s=self.wall_s, memory_mb=self.memory_mb, cpus=self.cpus, pids=self.pids, work_mb=self.work_mb
         )
+
+    def text_of(self, path: str) -> str | None:
+        """A file's text with the change; None where there is no such file."""
+        for files in (self.change, self.start):
+            if path in files:
+                return files[path]
+        return text_of(self.base, path)
 
 
 class RunStatus(StrEnum):
@@ -136,13 +143,13 @@ class Candidate:
 class EvaluationLimits:
     """How long a candidate may take.
 
-    `steps` and `wall_s` are for each test. After so many `misses` (tests that do not pass) no further test is run. With
+    `steps` and `wall_s` are for each test. After `max_failures` tests that do not pass no further test is run. With
     `plain` nothing is instrumented and each candidate is imported afresh: slower, and as the suite will run it.
     """
 
     wall_s: float = 1.0
     steps: int = 200_000
-    misses: int = 1
+    max_failures: int = 1
     plain: bool = False
 
 
@@ -160,7 +167,7 @@ class CallResult:
     """What a call of a variant came to: how, and the packed result, or the names of the exception's classes.
 
     For a generator stands the list of what it yields; for None, where the call changed its arguments, the pair of None
-    and the arguments. Long results are told by a digest.
+    and the arguments. Long results are given by a digest.
     """
 
     how: RunStatus
@@ -204,7 +211,7 @@ class Evaluator(Protocol):
     """
 
     async def observe(self, job: EvaluationJob) -> SuiteObservation:
-        """Run the suite once as it is, each test on its own, and tell what it did."""
+        """Run the suite once as it is, each test on its own, and report what it did."""
         ...
 
     async def evaluate(
@@ -234,8 +241,8 @@ class Synthesiser(Protocol):
 
 MOST_PASSING = 60
 """So many of the passing tests are run with each candidate, the fastest; all are run with what is chosen."""
-MISSES = 3
-"""So many failing tests are run with each candidate, where there are so many: a mend may help any of them."""
+MOST_FAILURES = 3
+"""So many failing tests are run with each candidate, where there are so many: a fix may help any of them."""
 LEAST_STEPS, LEAST_S, MOST_S = 10_000, 0.5, 10.0
 STEPS_FACTOR, WALL_FACTOR = 30, 8
 """So many times what the slowest passing test takes."""
@@ -253,11 +260,11 @@ def limits_for(observation: SuiteObservation) -> EvaluationLimits:
     passing = [test for test in observation.tests if test.passed]
     steps = max((test.steps for test in passing), default=0)
     wall_s = max((test.duration_s for test in passing), default=0.0)
-    misses = min(MISSES, max(1, len(observation.failing)))
+    max_failures = min(MOST_FAILURES, max(1, len(observation.failing)))
     return EvaluationLimits(
         steps=max(LEAST_STEPS, STEPS_FACTOR * steps),
         wall_s=min(MOST_S, max(LEAST_S, WALL_FACTOR * wall_s)),
-        misses=misses,
+        max_failures=max_failures,
     )
 
 

@@ -44,7 +44,7 @@ RECENT = 4
 BUDGET_S = 15.0
 """After so long a run begins no more candidates; the rest goes to the next one."""
 SPARE_S = 15.0
-"""What the last tests of a look, or calls of a probe, may take beyond their time."""
+"""What the last tests of an observation, or calls of a probe, may take beyond their time."""
 AT_ONCE = 500
 """So many candidates are sent to one sandbox."""
 DEATHS = 12
@@ -59,22 +59,22 @@ class SandboxEvaluator:
     """The port `repair.evaluation.Evaluator`.
 
     Args:
-        rounds: runs plans in a sandbox; may be shared.
+        suite_runs: runs plans in a sandbox; may be shared.
     """
 
-    def __init__(self, rounds: SuiteRuns) -> None:
-        self._rounds = rounds
+    def __init__(self, suite_runs: SuiteRuns) -> None:
+        self._suite_runs = suite_runs
         self._stages: deque[tuple[EvaluationJob, Stage]] = deque(maxlen=RECENT)
 
     async def observe(self, job: EvaluationJob) -> SuiteObservation:
-        """Run the suite once as it is, each test on its own, and tell what it did.
+        """Run the suite once as it is, each test on its own, and report what it did.
 
         Raises:
             SandboxError: nothing could be run, or the tests are none of pytest's.
         """
         stage = await self._stage(job)
-        told = {"kind": "observe", "count": _count(job), "budget_s": job.wall_s}
-        return observation(await self._run(stage, told, job.wall_s + SPARE_S), stage.plan, stage.names)
+        task = {"kind": "observe", "count": _count(job), "budget_s": job.wall_s}
+        return observation(await self._run(stage, task, job.wall_s + SPARE_S), stage.plan, stage.names)
 
     async def evaluate(
         self, job: EvaluationJob, candidates: Sequence[Candidate], order: Sequence[str], limits: EvaluationLimits
@@ -85,15 +85,15 @@ class SandboxEvaluator:
             SandboxError: nothing could be run, or the tests are none of pytest's.
         """
         stage = await self._stage(job)
-        told = {
-            "kind": "attempt", "order": [stage.staged_id(test) for test in order], "plain": limits.plain,
+        shared = {
+            "kind": "evaluate", "order": [stage.staged_id(test) for test in order], "plain": limits.plain,
             "wall_s": limits.wall_s, "steps": limits.steps, "budget_s": BUDGET_S, "whole_s": job.wall_s,
-            "misses": limits.misses,
+            "max_failures": limits.max_failures,
         }  # fmt: skip
 
         async def run(numbers: Sequence[int], alone: bool) -> RunReport:
             texts = [(candidates[n].path, candidates[n].scope, candidates[n].text) for n in numbers]
-            task = {**told, "candidates": texts, "count": 1 if alone else _count(job)}
+            task = {**shared, "candidates": texts, "count": 1 if alone else _count(job)}
             return _report(await self._run(stage, task, BUDGET_S + job.wall_s), numbers, stage)
 
         return await Batch(len(candidates), run).outcomes()
@@ -109,25 +109,25 @@ class SandboxEvaluator:
         if not variants or not calls:
             return [[] for _ in variants]
         stage = await self._stage(job)
-        told = {
+        task = {
             "kind": "probe", "variants": [(each.path, each.scope, each.text) for each in variants],
             "calls": [(call.path, call.scope, call.args, call.kwargs) for call in calls], "count": _count(job),
             "wall_s": limits.wall_s, "steps": limits.steps, "budget_s": job.wall_s,
         }  # fmt: skip
-        answer = await self._run(stage, told, job.wall_s * len(variants) + SPARE_S)
+        answer = await self._run(stage, task, job.wall_s * len(variants) + SPARE_S)
         return answers(list(rows(answer)), len(variants), len(calls))
 
     async def _stage(self, job: EvaluationJob) -> Stage:
         for known, stage in self._stages:
             if known is job:
                 return stage
-        made = await staged(job, self._rounds)
+        made = await staged(job, self._suite_runs)
         self._stages.append((job, made))
         return made
 
     async def _run(self, stage: Stage, task: Mapping[str, object], wall_s: float) -> ProgramAnswer | None:
         job = replace(stage.job, limits=replace(stage.job.limits or RUN_LIMITS, wall_s=wall_s))
-        ready, result = await self._rounds.executed(job, stage.with_task(task))
+        ready, result = await self._suite_runs.executed(job, stage.with_task(task))
         return read_program(result, ready.key)
 
 
@@ -140,7 +140,7 @@ class Stage:
     names: Names
 
     def with_task(self, task: Mapping[str, object]) -> Plan:
-        """The plan of a run of the engine's program that is told to do this."""
+        """The plan of a run of the engine's program that is to do this."""
         return replace(self.plan, program=ProgramRun(entry=PROGRAM.entry, job=task))
 
     def staged_id(self, test: str) -> str:
@@ -154,7 +154,7 @@ class Stage:
         return f"{found.staged}::{name}{bracket}{parameters}"
 
 
-async def staged(job: EvaluationJob, rounds: SuiteRuns) -> Stage:
+async def staged(job: EvaluationJob, suite_runs: SuiteRuns) -> Stage:
     """Plan the runs of a job.
 
     Raises:
@@ -166,11 +166,11 @@ async def staged(job: EvaluationJob, rounds: SuiteRuns) -> Stage:
         base=job.base, change=job.change, given=job.tests, command=job.command, start=job.start,
         packages=job.packages, whole_tree=job.whole_tree, limits=job.limits,
     )  # fmt: skip
-    made = await rounds.plan(suite)
+    made = await suite_runs.plan(suite)
     if made.command or not made.files:
         raise SandboxError("candidates are evaluated by tests of pytest; this task names none")
     plan = replace(tests_alone(made), options=made.options)
-    return Stage(job=suite, plan=plan, names=Names(plan.files, lambda _path: None, rounds.mask))
+    return Stage(job=suite, plan=plan, names=Names(plan.files, lambda _path: None, suite_runs.mask))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -183,7 +183,7 @@ class RunReport:
 
 
 Run = Callable[[Sequence[int], bool], Awaitable[RunReport]]
-"""Runs the candidates with these numbers, one at a time if so told."""
+"""Runs the candidates with these numbers, one at a time if wanted."""
 
 
 class Batch:
@@ -252,18 +252,18 @@ def _report(answer: ProgramAnswer | None, numbers: Sequence[int], stage: Stage) 
 
 def observation(answer: ProgramAnswer | None, plan: Plan, names: Names) -> SuiteObservation:
     """What was seen; when not even the tests could be collected, each of their files counts as broken."""
-    look = _Look(names)
+    reader = _ObservationReader(names)
     for row in rows(answer):
-        look.take(row)
-    if not look.tests and not look.broken:
+        reader.take(row)
+    if not reader.tests and not reader.broken:
         why = ErrorInfo(
             kind="Timeout" if answer and answer.how == "timeout" else "Crash", message="no test was collected"
         )
         return SuiteObservation(broken={file.path: why for file in plan.files})
-    return look.observation()
+    return reader.observation()
 
 
-class _Look:
+class _ObservationReader:
     """Takes the lines of a run one by one; what has another form is passed over."""
 
     def __init__(self, names: Names) -> None:
@@ -336,7 +336,7 @@ def rows(answer: ProgramAnswer | None) -> Iterator[list[Any]]:
 
 
 def outcome(row: list[Any], names: Names) -> tuple[int, CandidateResult] | None:
-    """The number of a candidate and how it did, from a line that tells of one."""
+    """The number of a candidate and how it did, from a line that reports one."""
     try:
         word, number, how, passed, error = row
         known = RunStatus(how)
@@ -348,7 +348,7 @@ def outcome(row: list[Any], names: Names) -> tuple[int, CandidateResult] | None:
 
 
 def _error_info(details: Any, names: Names, *, tests: bool) -> ErrorInfo:
-    """What something failed of, with the frames of the tree's own files, those of tests only if so told.
+    """What something failed of, with the frames of the tree's own files, those of tests only if wanted.
 
     Raises:
         ValueError, TypeError, KeyError: it has another form.

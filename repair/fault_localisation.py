@@ -1,13 +1,12 @@
-"""Where a fault may lie: how much more often failing tests go there than passing ones.
+"""Fault localisation by spectrum: which lines failing tests run more often than passing ones.
 
 The suspicion of a line is Ochiai's coefficient of similarity between “this test ran the line” and “this test failed”,
 failed(l) / √(failed · (failed(l) + passed(l))). A. Ochiai (Bull. Jap. Soc. Sci. Fish. 22, 1957) made it for species of
 fish; R. Abreu, P. Zoeteweij and A. J. C. van Gemund (TAICPART-MUTATION 2007) found it to rank faults best.
 
 A line is part of a statement, and a fault in the middle of one shows in its first line as well, so all lines of a
-statement (of a compound one, of its head) share the highest suspicion. The last frame of a failing test's exception is
-raised. Ties are broken by the flow of data: how far a
-line is from what its function gives back.
+statement (of a compound one, of its head) share the highest suspicion. That of the last frame of a failing test's
+exception is raised. Ties are broken by the flow of data: how far a line is from what its function returns.
 """
 
 from __future__ import annotations

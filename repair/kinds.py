@@ -113,7 +113,7 @@ def is_number(kind: Kind) -> bool:
 
 
 class Kinds:
-    """Tells the kinds of expressions where variables and functions have the kinds that are given."""
+    """The kinds of expressions where variables and functions have the kinds that are given."""
 
     def __init__(self, variables: Mapping[str, Kind], callables: Mapping[str, Kind] | None = None) -> None:
         """`callables` are the functions and classes of the file, each with the kind of what it returns."""
@@ -220,7 +220,7 @@ BUILTINS = (
     *("abs", "all", "any", "bool", "dict", "enumerate", "float", "int", "iter", "len", "list", "max", "min", "next"),
     *("range", "reversed", "round", "set", "sorted", "str", "sum", "tuple", "zip"),
 )
-"""Builtins that a mend may bring in; others are used only where the file uses them."""
+"""Builtins that a fix may bring in; others are used only where the file uses them."""
 
 _INNER = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Lambda)
 _COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
@@ -405,7 +405,7 @@ def inferred(nodes: list[ast.AST], outer: Outside, at_run_time: Mapping[str, fro
     # Twice, since a loop may use a name before the line that tells its kind.
     for _ in range(2):
         for node in nodes:
-            for name, kind in _told(node, kinds):
+            for name, kind in _shown(node, kinds):
                 if kind:
                     variables.setdefault(name, kind)
     return kinds
@@ -425,18 +425,18 @@ def annotated(annotation: ast.expr | None) -> Kind:
 
 
 def _callables(outer: Outside) -> dict[str, Kind]:
-    told: dict[str, Kind] = {name: frozenset({name}) for name in outer.classes}
+    found: dict[str, Kind] = {name: frozenset({name}) for name in outer.classes}
     for name, function in outer.functions.items():
-        told[name] = _returned(function)
+        found[name] = _returned(function)
     for owner in outer.classes.values():
         for item in owner.body:
             if isinstance(item, Function):
-                told[f".{item.name}"] = _returned(item)
-    return told
+                found[f".{item.name}"] = _returned(item)
+    return found
 
 
 def _of_objects(outer: Outside, kinds: Kinds) -> dict[str, Kind]:
-    """The kinds of `self.x` as the classes of the file tell; those that differ between classes are left out."""
+    """The kinds of `self.x` as the classes of the file set it; those that differ between classes are left out."""
     found: dict[str, set[Kind]] = {}
     for owner in outer.classes.values():
         for node in ast.walk(owner):
@@ -447,8 +447,8 @@ def _of_objects(outer: Outside, kinds: Kinds) -> dict[str, Kind]:
                     if own or of_self:
                         name = _name(target) if of_self else f"self.{_name(target)}"
                         found.setdefault(name, set()).add(kinds.of(node.value) - NONE)
-    told = {name: [kind for kind in each if kind] for name, each in found.items()}
-    return {name: each[0] for name, each in told.items() if len(each) == 1}
+    known = {name: [kind for kind in each if kind] for name, each in found.items()}
+    return {name: each[0] for name, each in known.items() if len(each) == 1}
 
 
 def _returned(function: Function) -> Kind:
@@ -472,8 +472,8 @@ def _own(body: list[ast.stmt]) -> Iterator[ast.AST]:
             pending.extend(ast.iter_child_nodes(node))
 
 
-def _told(node: ast.AST, kinds: Kinds) -> Iterator[tuple[str, Kind]]:
-    """What one node says on the kinds of names."""
+def _shown(node: ast.AST, kinds: Kinds) -> Iterator[tuple[str, Kind]]:
+    """What one node shows of the kinds of names."""
     if isinstance(node, ast.Assign):
         for target in node.targets:
             yield from _assigned(target, node.value, kinds)

@@ -20,7 +20,7 @@ class Problem:
 
     Attributes:
         job: the tree, the change so far on top of it, and the tests.
-        task_id: for the log; None outside a task.
+        task_id: by which earlier searches are found again; None outside a task.
         whole_tests: the tests with what is held out of them, for the case that what is shown does not suffice; empty
             where nothing is held out.
         description: the owner's words: data, good for names and constants at most.
@@ -80,7 +80,7 @@ class Finding:
         kind: how it was found: the kind of edit, `quick`, `synthesis`.
         warning: why the change may fit these tests alone; empty where there is no reason to think so.
         why_not: why nothing was found, in a sentence; empty with a change.
-        saw_held_out: whether it took the whole tests to see anything fail, so that none of them can witness for it.
+        saw_held_out: whether it used the whole tests, so that none of them is independent evidence for the change.
     """
 
     change: Change | None = None

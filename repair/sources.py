@@ -1,4 +1,4 @@
-"""The files that a mend may change: which they are, and how a changed tree is written into a file's own text.
+"""The files that a fix may change: which they are, and how a changed tree is written into a file's own text.
 
 The two trees are compared from the top; where they differ in one node, that node's text is replaced, where they differ
 in statements, those lines. What cannot be said in so small a change is said in a larger one: the statement, the
@@ -16,17 +16,52 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from core.parsing import parse_quietly
+from core.text import decode, encode, is_utf8
 from repair.evaluation import EvaluationJob, SuiteObservation
 
 MOST_FILES = 40
 
 
+@dataclass(frozen=True, slots=True)
+class ProgramText:
+    """A program as Python reads it, whatever encoding its file has (PEP 263)."""
+
+    text: str
+    encoding: str = "utf-8"
+
+    def file_text(self, text: str) -> str:
+        """A new text of the program as that of its file, which keeps its encoding (see `core.text`)."""
+        return text if self.encoding == "utf-8" else decode(text.encode(self.encoding, "backslashreplace"))
+
+
+def program_text(file_text: str) -> ProgramText | None:
+    """The program in a file's text; None where Python cannot decode the file."""
+    if is_utf8(file_text):
+        return ProgramText(file_text)
+    raw = encode(file_text)
+    try:
+        encoding, _ = tokenize.detect_encoding(io.BytesIO(raw).readline)
+        return ProgramText(raw.decode(encoding), encoding)
+    except (SyntaxError, LookupError, ValueError):
+        return None
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Sources:
-    """Path to text, and path to syntax tree of those that parse."""
+    """Path to program, and path to syntax tree of those that parse."""
 
-    texts: Mapping[str, str] = field(default_factory=dict)
+    programs: Mapping[str, ProgramText] = field(default_factory=dict)
     trees: Mapping[str, ast.Module] = field(default_factory=dict)
+
+    @property
+    def texts(self) -> dict[str, str]:
+        """Path to text, as Python reads it."""
+        return {path: program.text for path, program in self.programs.items()}
+
+    def rendered(self, path: str, tree: ast.Module) -> str:
+        """The text of a file that is to have this tree."""
+        program = self.programs[path]
+        return program.file_text(render(program.text, tree))
 
 
 def sources(job: EvaluationJob, observation: SuiteObservation) -> Sources:
@@ -37,13 +72,13 @@ def sources(job: EvaluationJob, observation: SuiteObservation) -> Sources:
         observation: what the tests were seen to do; files of the base take part if failing tests ran them, or ended
             there.
     """
-    texts = dict[str, str]()
+    programs = dict[str, ProgramText]()
     for path in list(dict.fromkeys(_paths(job, observation)))[:MOST_FILES]:
-        text = _text(job, path)
-        if text is not None and _may_change(job, path):
-            texts[path] = text
-    parsed = {path: parse_quietly(text) for path, text in texts.items()}
-    return Sources(texts=texts, trees={path: tree for path, tree in parsed.items() if tree is not None})
+        text = job.text_of(path)
+        if text is not None and _may_change(job, path) and (program := program_text(text)):
+            programs[path] = program
+    parsed = {path: parse_quietly(program.text) for path, program in programs.items()}
+    return Sources(programs=programs, trees={path: tree for path, tree in parsed.items() if tree is not None})
 
 
 def _paths(job: EvaluationJob, observation: SuiteObservation) -> Iterator[str]:
@@ -53,18 +88,6 @@ def _paths(job: EvaluationJob, observation: SuiteObservation) -> Iterator[str]:
     yield from observation.broken
     for test in observation.failing:
         yield from test.lines
-
-
-def _text(job: EvaluationJob, path: str) -> str | None:
-    for files in (job.change, job.start):
-        if path in files:
-            return files[path]
-    if path not in job.base.entries():
-        return None
-    try:
-        return job.base.read(path).decode()
-    except UnicodeDecodeError:
-        return None
 
 
 def _may_change(job: EvaluationJob, path: str) -> bool:

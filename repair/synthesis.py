@@ -17,11 +17,11 @@ from typing import Any
 from core import literals
 from core.parsing import parse_quietly
 from core.text import encode
-from core.tree import text_of
 from languages.plan import Plan
 from repair import stubs
-from repair.evaluation import EvaluationJob, SynthesisJob, SynthesisResult
+from repair.evaluation import SynthesisJob, SynthesisResult
 from repair.evaluator import rows, staged
+from repair.sources import ProgramText, program_text
 from repair.stubs import Stub
 from sandbox.inside import values
 from verdict.answer import ProgramAnswer, read_program
@@ -38,18 +38,18 @@ _RENAMED = {
     "assertIs": "assertEqual", "assertIsNot": "assertNotEqual", "assertCountEqual": "assertEqual",
 }  # fmt: skip
 _EXPECTED = {"assertIsNone": "assertEqual", "assertIsNotNone": "assertNotEqual"}
-_PRELUDE = "from nightshift_repair.synthesis.probe import isinstance_ as isinstance\n"
+_PRELUDE = "from nightshift_repair.synthesis.recorder import isinstance_ as isinstance\n"
 
 
 class SandboxSynthesiser:
     """The port `repair.evaluation.Synthesiser`.
 
     Args:
-        rounds: runs plans in a sandbox; may be shared.
+        suite_runs: runs plans in a sandbox; may be shared.
     """
 
-    def __init__(self, rounds: SuiteRuns) -> None:
-        self._rounds = rounds
+    def __init__(self, suite_runs: SuiteRuns) -> None:
+        self._suite_runs = suite_runs
 
     async def synthesise(self, job: SynthesisJob) -> SynthesisResult:
         """Search for bodies that agree with every example that the tests and the docstring hold.
@@ -57,16 +57,17 @@ class SandboxSynthesiser:
         Raises:
             SandboxError: nothing could be run, or the tests are none of pytest's.
         """
-        text = _source(job.job, job.path)
-        if text is None:
-            return SynthesisResult(why=f"there is no file {job.path}")
-        found = stubs.read(text, job.scope)
+        text = job.job.text_of(job.path)
+        program = None if text is None else program_text(text)
+        if program is None:
+            return SynthesisResult(why=f"there is no file {job.path} that Python can decode")
+        found = stubs.read(program.text, job.scope)
         if isinstance(found, str):
             return SynthesisResult(why=found)
-        stage = await staged(job.job, self._rounds)
-        planned = _recording(stage.with_task(_task(job, found)), job.path, text, found.name)
+        stage = await staged(job.job, self._suite_runs)
+        planned = _recording(stage.with_task(_task(job, found)), job.path, program, found.name)
         suite = replace(stage.job, limits=replace(job.job.limits, wall_s=job.budget_s + TESTS_S))
-        ready, result = await self._rounds.executed(suite, planned)
+        ready, result = await self._suite_runs.executed(suite, planned)
         report = report_of(read_program(result, ready.key))
         return result_of(report, lambda body: written(found, body), job.budget_s)
 
@@ -76,19 +77,12 @@ def written(found: Stub, body: str) -> str:
     return f"{found.head}\n{textwrap.indent(body, found.indent)}\n"
 
 
-def _source(job: EvaluationJob, path: str) -> str | None:
-    """A file's text with the change."""
-    for files in (job.change, job.start):
-        if path in files:
-            return files[path]
-    return text_of(job.base, path)
-
-
-def _recording(plan: Plan, path: str, text: str, name: str) -> Plan:
+def _recording(plan: Plan, path: str, program: ProgramText, name: str) -> Plan:
     """The plan with the recorder in the place of the function, and with tests that it can follow."""
     files = tuple(replace(file, text=recordable(file.text)) for file in plan.files)
     texts_of_tests = {file.staged: encode(file.text) for file in files}
-    texts = {**plan.texts, path: encode(f"{text}\n{_INSTALL.format(name=name)}\n")}
+    recorded = program.file_text(f"{program.text}\n{_INSTALL.format(name=name)}\n")
+    texts = {**plan.texts, path: encode(recorded)}
     return replace(
         plan, files=files, mounted={name: texts_of_tests[name] for name in plan.mounted if name in texts_of_tests},
         texts={name: texts_of_tests.get(name, raw) for name, raw in texts.items()},
@@ -96,9 +90,9 @@ def _recording(plan: Plan, path: str, text: str, name: str) -> Plan:
 
 
 def _task(job: SynthesisJob, found: Stub) -> dict[str, Any]:
-    """What is told to those inside."""
-    told = [text for text in job.constants if text not in found.constants and _plain(text)]
-    constants = [(text, 1) for text in found.constants] + [(text, 2) for text in told]
+    """The job of the program inside the sandbox."""
+    given = [text for text in job.constants if text not in found.constants and _plain(text)]
+    constants = [(text, 1) for text in found.constants] + [(text, 2) for text in given]
     words = found.words | {word.lower() for name in job.names for word in name.split("_")}
     return {
         "kind": "synthesis",
@@ -114,7 +108,7 @@ def _task(job: SynthesisJob, found: Stub) -> dict[str, Any]:
 
 
 def _packed(arguments: tuple[object, ...], wanted: object) -> str:
-    """An example as the recorder would tell it."""
+    """An example in the recorder's form."""
     return json.dumps([values.pack(list(arguments)), "gives", values.pack(wanted), None])
 
 

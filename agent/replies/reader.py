@@ -14,9 +14,10 @@ from collections.abc import Iterable, Sequence
 from agent.replies import completeness, edits, fences, names
 from agent.replies.json_replies import Harvest, find_json
 from agent.replies.values import CutReply, Edit, Parsed
-from core.dialogue import Completion, Finish
+from core.dialogue import BUILT_IN, Completion, Finish
 from core.errors import BadReply
 from core.paths import MAX_FILE_CHARS, MAX_FILES, path_fault
+from core.text import is_encodable, is_utf8
 
 _THOUGHT = re.compile(r"\A\s*<(think|thinking|reasoning)>")
 # Code that reads otherwise than it runs: Boucher and Anderson, “Trojan Source: Invisible Vulnerabilities”, 2021.
@@ -78,10 +79,12 @@ def _fits(language: str, kind: str | None) -> bool:
 class _Reader:
     def __init__(self, expected: Sequence[str], *, cut: bool) -> None:
         self.expected, self.cut = tuple(dict.fromkeys(expected)), cut
+        self.may_hold_bytes = False
         self.got = Harvest()
         self.last_path: str | None = None
 
     def read(self, reply: Completion) -> Parsed:
+        self.may_hold_bytes = reply.backend == BUILT_IN  # it read the file itself; a model can only have guessed
         self.got.calls(reply.tool_calls)
         text = spoken(reply.text)
         found = fences.blocks(text)
@@ -207,9 +210,7 @@ class _Reader:
         if _REORDERING.search(text):
             self._complain(f"{path}: holds invisible characters that reorder what is read; write them as escapes.")
             return False
-        try:
-            (text + search).encode()
-        except UnicodeEncodeError:
+        if not (is_encodable if self.may_hold_bytes else is_utf8)(text + search):
             self._complain(f"{path}: holds half of a surrogate pair, which no file can hold.")
             return False
         if len(text) + len(search) > MAX_FILE_CHARS or len(self.got.files) > MAX_FILES:

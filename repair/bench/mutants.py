@@ -1,12 +1,12 @@
-"""How often the built-in engine mends a fault that chance put into a small program of ours, by kind of fault.
+"""How often the built-in engine fixes a fault that chance put into a small program of ours, by kind of fault.
 
     .venv/bin/python repair/bench/mutants.py [--count 60] [--seed 1] [--within 30] [--faults 1] [--kind WORD]
 
 The programs lie in `programs/`, the faults come from `breakage.py`, which knows nothing of the engine's edits. Each
-program's tests are parted by the seed: most are given to the engine, the rest are hidden and show whether a mend is
+program's tests are parted by the seed: most are given to the engine, the rest are hidden and show whether a fix is
 right or only fits what was given. A fault counts when those given tests notice it that the daemon shows. The goal is
 90 % of single faults, each within 30 s; the exit status is 1 when it is missed. Faults that take away what stands
-nowhere else in the program (`lost.py`: a deleted statement that is like no other) are counted apart.
+nowhere else in the program (a deleted statement that is like no other) are counted apart.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from typing import TextIO
 from core.tasks import TaskSpec
 from repair.bench.breakage import Fault, by_kind, same, several
 from repair.bench.corpus import Program, parted, programs
-from repair.bench.engine_and_judge import Mended, Room, middle, room
+from repair.bench.harness import Harness, Outcome, harness_on, middle
 from repair.bench.task_files import Row
 from repair.bench.tasks import shown
 
@@ -41,10 +41,10 @@ GIVEN = 0.7
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Tried:
-    """One fault and what became of it; `restored` tells that the mended program is the original again."""
+    """One fault and what became of it; `restored` tells that the fixed program is the original again."""
 
     fault: Fault
-    done: Mended
+    done: Outcome
     restored: bool
 
 
@@ -80,7 +80,7 @@ class Draws:
     kind: str = ""
     unseen: int = 0
 
-    async def noticed(self, here: Room) -> AsyncIterator[tuple[Program, Fault, Row]]:
+    async def noticed(self, here: Harness) -> AsyncIterator[tuple[Program, Fault, Row]]:
         """As many faults as are wanted that the tests notice which the engine is shown."""
         chance, known, seen = random.Random(f"{self.seed} {self.faults}"), programs(), set[str]()
         while len(seen) < self.count:
@@ -98,11 +98,11 @@ class Draws:
 
 
 async def run(draws: Draws, a: argparse.Namespace, out: TextIO | None) -> list[Tried]:
-    """Try each fault in turn, and tell of it at once."""
+    """Try each fault in turn, and print the outcome at once."""
     found = list[Tried]()
-    async with room(a.cores, a.sandbox) as here:
+    async with harness_on(a.cores, a.sandbox) as here:
         async for program, fault, row in draws.noticed(here):
-            done = await here.mended(row, a.within)
+            done = await here.repaired(row, a.within)
             text = (done.change or {}).get(program.path) or ""
             found.append(Tried(fault=fault, done=done, restored=same(text, program.text)))
             print(shown(done), "= the original" if found[-1].restored else "", flush=True)

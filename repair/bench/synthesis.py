@@ -1,6 +1,6 @@
 """How many small functions the search finds from a stub and its tests, and how many of these hold further checks.
 
-    .venv/bin/python repair/bench/synthesis.py [--budget 20] [--only NAME] [--parallel 1] [--show]
+    .venv/bin/python repair/bench/synthesis.py [--budget 20] [--only NAME] [--show]
 
 The stubs are in `repair/bench/stubs.py`. Each goes through the sandbox as a task's would.
 """
@@ -70,8 +70,8 @@ async def opened() -> AsyncIterator[tuple[Sandbox, SandboxSynthesiser]]:
         choice = await choose("auto", runtime=runtime, scratch=Path(folder))
         if choice.sandbox is None:
             raise SystemExit(choice.report)
-        rounds = SuiteRuns(choice.sandbox, runtime, Path(folder) / "trees", mask=str)
-        yield choice.sandbox, SandboxSynthesiser(rounds)
+        suite_runs = SuiteRuns(choice.sandbox, runtime, Path(folder) / "trees", mask=str)
+        yield choice.sandbox, SandboxSynthesiser(suite_runs)
 
 
 async def row_of(task: Task, budget_s: float, sandbox: Sandbox, runner: SandboxSynthesiser) -> Row:
@@ -99,15 +99,15 @@ async def main() -> None:
     parser.add_argument("--budget", type=float, default=20.0, help="seconds for each")
     parser.add_argument("--only", default="", help="stubs whose name contains this")
     parser.add_argument("--show", action="store_true", help="print what was found")
-    told = parser.parse_args()
+    arguments = parser.parse_args()
     rows = []
     async with opened() as (sandbox, runner):
         for task in STUBS:
-            if told.only not in task.name:
+            if arguments.only not in task.name:
                 continue
-            rows.append(await row_of(task, told.budget, sandbox, runner))
+            rows.append(await row_of(task, arguments.budget, sandbox, runner))
             print(line(rows[-1]), flush=True)
-            if told.show:
+            if arguments.show:
                 print(textwrap.indent("\n".join(rows[-1].found.texts[:3]) or rows[-1].found.why, "      "))
     found, right = sum(bool(row.found.texts) for row in rows), sum(row.holds for row in rows)
     seconds = sum(row.seconds for row in rows)

@@ -19,12 +19,12 @@ _USED = (
 )  # fmt: skip
 _OTHER_NAMES = {"test_files": "tests", "start_files": "files"}
 _HIDDEN = ("hidden_tests", "hidden_test_files", "hidden")
-_DESCRIPTION = "Mend the program so that its tests pass"
+_DESCRIPTION = "Fix the program so that its tests pass"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Row:
-    """One task: `hidden` are tests, path to text, that its mend is held against afterwards."""
+    """One task: `hidden` are tests, path to text, that its fix is held against afterwards."""
 
     name: str
     spec: TaskSpec

@@ -1,11 +1,11 @@
-"""What the built-in engine mends of any set of tasks: fixed, wrongly accepted, time and candidates for each.
+"""What the built-in engine fixes of any set of tasks: fixed, wrongly accepted, time and candidates for each.
 
     .venv/bin/python repair/bench/tasks.py --tasks FILE [--limit N] [--within 60] [--cores 2] [--only ID,…] [--out FILE]
 
 FILE has one task a line as JSON, in the format of the task API: `description`, `files`, `tests` or `test_command`, and,
 if wanted, `id` or `key`, `language`, `limits`; `start_files` and `test_files` are other names of files and tests.
 `hidden_tests` (also `hidden`, `hidden_test_files`), path to text, are shown to nobody: what passes the given tests and
-fails these was wrongly accepted. Lines that are no tasks are told and passed over.
+fails these was wrongly accepted. Lines that are no tasks are reported and skipped.
 
 A task is fixed when the suite runner's whole verdict passes within the time: given tests, copies that must fail, and
 the cases that the daemon holds out. The engine runs in the sandbox that the daemon would use, on so many cores.
@@ -28,11 +28,11 @@ from dataclasses import asdict
 from typing import TextIO
 
 from core.errors import InvalidTask
-from repair.bench.engine_and_judge import Mended, middle, room
+from repair.bench.harness import Outcome, harness_on, middle
 from repair.bench.task_files import Row, chosen, read
 
 
-def shown(done: Mended) -> str:
+def shown(done: Outcome) -> str:
     """One task in a line."""
     if not done.fixed:
         word = "not fixed"
@@ -46,7 +46,7 @@ def shown(done: Mended) -> str:
     return f"{word}  {done.took_s:6.1f} s  {done.tried:6} tried  {done.name}{kind}{again}{f'  ({why})' if why else ''}"
 
 
-def total(found: Sequence[Mended]) -> str:
+def total(found: Sequence[Outcome]) -> str:
     """All tasks in a line."""
     fixed = [one for one in found if one.fixed]
     wrong = sum(one.wrong for one in fixed)
@@ -60,13 +60,13 @@ def total(found: Sequence[Mended]) -> str:
     )
 
 
-async def run(rows: Sequence[Row], a: argparse.Namespace, out: TextIO | None) -> list[Mended]:
-    """Try each task in turn, and tell of it at once."""
-    found = list[Mended]()
-    async with room(a.cores, a.sandbox) as here:
+async def run(rows: Sequence[Row], a: argparse.Namespace, out: TextIO | None) -> list[Outcome]:
+    """Try each task in turn, and print the outcome at once."""
+    found = list[Outcome]()
+    async with harness_on(a.cores, a.sandbox) as here:
         for row in rows:
             say = (lambda text: print("   ", text, flush=True)) if a.verbose else (lambda _text: None)
-            done = await here.mended(row, a.within, say)
+            done = await here.repaired(row, a.within, say)
             print(shown(done), flush=True)
             if out:
                 print(json.dumps(asdict(done)), file=out, flush=True)

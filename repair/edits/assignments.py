@@ -7,35 +7,40 @@ from __future__ import annotations
 
 import ast
 import itertools
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
-from repair.edit import Edit, EditContext
+from repair.edit import Edit
 from repair.edits import build
 from repair.edits.build import Piece, call, constant, item, method, name, piece, statement, stored
 from repair.edits.conditions import BUILTINS
-from repair.edits.statement import changed, choices, inserted, lives, statement_expressions, thinned
-from repair.edits.survey import JUMPS, Block, Site, Survey, chain, survey_of
+from repair.edits.statement_edits import (
+    changed,
+    choices,
+    inserted,
+    statement_expressions,
+    statement_operator,
+)
+from repair.edits.statement_view import JUMPS, Block, Site, StatementView, chain
 from repair.kinds import BOOL, MAPPING, SIZED, is_number
 from repair.tree import Function
 
 _MOST_ASSIGNMENTS = 300
 
 
-def assignments(context: EditContext) -> Iterator[Edit]:
+@statement_operator(_MOST_ASSIGNMENTS)
+def assignments(view: StatementView) -> Iterable[Edit]:
     """The same values assigned in another way."""
-    survey = survey_of(context)
-    made = (edit for site in survey.sites for edit in _assignments_at(survey, site))
-    yield from lives(context, thinned(survey, made, _MOST_ASSIGNMENTS))
+    return (edit for site in view.sites for edit in _assignments_at(view, site))
 
 
-def _assignments_at(survey: Survey, site: Site) -> Iterator[Edit]:
+def _assignments_at(view: StatementView, site: Site) -> Iterator[Edit]:
     node = site.node
     if isinstance(node, ast.Expr):
-        yield from _kept(survey, site, node.value)
+        yield from _kept(view, site, node.value)
     elif isinstance(node, ast.AugAssign):
         yield _changed(site, [_assigned(node.target, node.value)], 0.2)
-        yield from _other_targets(survey, site, node.target, node)
+        yield from _other_targets(view, site, node.target, node)
         grown = ast.BinOp(left=node.value, op=node.op, right=build.loaded(node.target))
         if isinstance(node.op, ast.Add):
             yield _changed(site, [_assigned(node.target, grown)], 0.08)
@@ -46,13 +51,13 @@ def _assignments_at(survey: Survey, site: Site) -> Iterator[Edit]:
         elif isinstance(target, ast.Name | ast.Attribute | ast.Subscript):
             for step, weight in ((ast.Add(), 0.15), (ast.Sub(), 0.05), (ast.Mult(), 0.03)):
                 yield _changed(site, [ast.AugAssign(target=target, op=step, value=node.value)], weight)
-            yield from _other_targets(survey, site, target, node)
+            yield from _other_targets(view, site, target, node)
         if isinstance(target, ast.Tuple):
             yield from _reordered(site, target, node.value)
         yield from _together(site)
 
 
-def _kept(survey: Survey, site: Site, value: ast.expr) -> Iterator[Edit]:
+def _kept(view: StatementView, site: Site, value: ast.expr) -> Iterator[Edit]:
     """The value of a bare expression is assigned: to what it was made from, else to another variable."""
     if isinstance(value, ast.BinOp) and isinstance(value.left, ast.Name | ast.Attribute | ast.Subscript):
         target = stored(value.left)
@@ -60,8 +65,8 @@ def _kept(survey: Survey, site: Site, value: ast.expr) -> Iterator[Edit]:
     if isinstance(value, ast.Compare) and isinstance(value.left, ast.Name | ast.Attribute | ast.Subscript):
         yield _changed(site, [_assigned(stored(value.left), value.comparators[0])], 0.9)
     if isinstance(value, ast.BinOp | ast.Call | ast.UnaryOp | ast.Subscript | ast.ListComp):
-        used = set(survey.seen_names(value))
-        for text in (*survey.names(site.block), *survey.chains):
+        used = set(view.seen_names(value))
+        for text in (*view.names(site.block), *view.chains):
             if text not in {"self", "cls"}:
                 weight = (0.3 if text in used else 0.06) * (1.0 if isinstance(value, ast.Call) else 2.0)
                 yield _changed(site, [_assigned(stored(name(text).node), value)], weight)
@@ -77,13 +82,15 @@ def _assigned(target: ast.expr, value: ast.expr) -> ast.stmt:
     return ast.Assign(targets=[target], value=value, lineno=0)
 
 
-def _other_targets(survey: Survey, site: Site, target: ast.expr, node: ast.Assign | ast.AugAssign) -> Iterator[Edit]:
+def _other_targets(
+    view: StatementView, site: Site, target: ast.expr, node: ast.Assign | ast.AugAssign
+) -> Iterator[Edit]:
     """Another variable or attribute is assigned to; one of the same kind is likelier."""
     old = ast.unparse(target)
-    for text in (*survey.names(site.block), *survey.chains):
+    for text in (*view.names(site.block), *view.chains):
         if text in {old, "self", "cls"}:
             continue
-        alike = survey.kinds(text) & survey.kinds(old) or not (survey.kinds(text) and survey.kinds(old))
+        alike = view.kinds(text) & view.kinds(old) or not (view.kinds(text) and view.kinds(old))
         weight = 0.12 if alike else 0.03
         new = stored(name(text).node)
         if isinstance(node, ast.Assign):
@@ -140,21 +147,21 @@ _COPIES = ("list", "set", "dict")
 _UNBOUND = ("UnboundLocalError", "NameError")
 
 
-def initial_values(context: EditContext) -> Iterator[Edit]:
+@statement_operator(_MOST_INITIAL)
+def initial_values(view: StatementView) -> Iterable[Edit]:
     """Other first values of variables, and first values put in or moved."""
-    survey = survey_of(context)
-    made = [edit for site in survey.sites for edit in _initial_at(survey, site)]
-    made += [edit for gap in survey.gaps for edit in (*_missing(survey, gap), *_lost(survey, gap))]
-    yield from lives(context, thinned(survey, made, _MOST_INITIAL))
+    made = [edit for site in view.sites for edit in _initial_at(view, site)]
+    made += [edit for gap in view.gaps for edit in (*_missing(view, gap), *_lost(view, gap))]
+    return made
 
 
-def _initial_at(survey: Survey, site: Site) -> Iterator[Edit]:
+def _initial_at(view: StatementView, site: Site) -> Iterator[Edit]:
     node = site.node
     if isinstance(node, ast.Assign | ast.AnnAssign) and node.value is not None:
         for spot in statement_expressions(site):
             tuple_of = isinstance(node.value, ast.Tuple) and spot.parent is node.value
             if (spot.node is node.value or tuple_of) and is_initial(spot.node):
-                yield from choices("initial", spot, _values(survey, site, spot.node))
+                yield from choices("initial", spot, _values(view, site, spot.node))
     if isinstance(node, ast.For | ast.While):
         yield from _into_loop(site, node)
         yield from _out_of_loop(site, node)
@@ -171,9 +178,9 @@ def is_initial(node: ast.expr) -> bool:
     return isinstance(node, ast.Constant | ast.Name | ast.Subscript | ast.Dict | ast.Attribute)
 
 
-def _values(survey: Survey, site: Site, old: ast.expr) -> Iterator[tuple[Piece, float]]:
+def _values(view: StatementView, site: Site, old: ast.expr) -> Iterator[tuple[Piece, float]]:
     block = site.block
-    kind = survey.kind_of(old)
+    kind = view.kind_of(old)
     number = is_number(kind)
     for value in _NUMBERS:
         yield constant(value), 0.4 if number else 0.06
@@ -184,7 +191,7 @@ def _values(survey: Survey, site: Site, old: ast.expr) -> Iterator[tuple[Piece, 
         yield constant(value), 0.6 if kind == BOOL else 0.05
     for empty in ("list", "dict", "str", "set", "tuple"):
         yield build.empty(empty), 0.1 if kind & SIZED else 0.05
-    yield from _from_visible(survey, block, old)
+    yield from _from_visible(view, block, old)
     yield Piece(ast.List(elts=[old], ctx=ast.Load()), f"[{ast.unparse(old)}]"), 0.1
 
 
@@ -193,24 +200,24 @@ def infinite(text: str) -> Piece:
     return call("float", constant(text))
 
 
-def _from_visible(survey: Survey, block: Block, old: ast.expr) -> Iterator[tuple[Piece, float]]:
+def _from_visible(view: StatementView, block: Block, old: ast.expr) -> Iterator[tuple[Piece, float]]:
     line = getattr(old, "lineno", 0)
-    for text in survey.names(block):
+    for text in view.names(block):
         if text in {"self", "cls"}:
             continue
         part = name(text)
-        weight = 0.1 if survey.bound_at(block, text) < line else 0.02
+        weight = 0.1 if view.bound_at(block, text) < line else 0.02
         yield part, weight
-        if survey.number(text):
+        if view.number(text):
             yield from ((build.calculated(part, step, constant(1)), weight) for step in (ast.Add, ast.Sub))
-        if survey.sized(text) or not survey.known(text):
+        if view.sized(text) or not view.known(text):
             length = call("len", part)
             yield item(part, constant(0)), weight * 2
             yield length, weight * 1.5
             yield build.calculated(length, ast.Sub, constant(1)), weight
             yield call("list", part), weight * 0.5
         yield Piece(ast.List(elts=[part.node], ctx=ast.Load()), f"[{text}]"), weight * 0.6
-    yield from ((name(text), 0.05) for text in survey.chains)
+    yield from ((name(text), 0.05) for text in view.chains)
 
 
 def _into_loop(site: Site, loop: ast.For | ast.While) -> Iterator[Edit]:
@@ -249,7 +256,7 @@ def _initial_targets(node: ast.Assign) -> set[str]:
     return {part.id for target in node.targets for part in ast.walk(target) if isinstance(part, ast.Name)}
 
 
-def _missing(survey: Survey, gap: tuple[Block, int, int]) -> Iterator[Edit]:
+def _missing(view: StatementView, gap: tuple[Block, int, int]) -> Iterator[Edit]:
     """A variable set before a loop, at the head of its body, or set again after it was used."""
     block, index, _ = gap
     if index >= len(block.statements):
@@ -257,17 +264,17 @@ def _missing(survey: Survey, gap: tuple[Block, int, int]) -> Iterator[Edit]:
     following = block.statements[index]
     head = index == block.first
     loops = isinstance(following, ast.For | ast.While)
-    for text in survey.names(block):
-        unbound = any(kind in _UNBOUND and f"'{text}'" in message for kind, message in survey.context.errors)
+    for text in view.names(block):
+        unbound = any(kind in _UNBOUND and f"'{text}'" in message for kind, message in view.context.errors)
         if not (head or loops or unbound) or text not in _stored(following, block):
             continue
-        for value, weight in _firsts(survey, text):
+        for value, weight in _firsts(view, text):
             worth = weight * (4.0 if unbound else 1.0)
             note = f"`{text} = {value.text}` is put in"
             yield inserted("initial", gap, build.assign(text, value), worth, note)
 
 
-def _lost(survey: Survey, gap: tuple[Block, int, int]) -> Iterator[Edit]:
+def _lost(view: StatementView, gap: tuple[Block, int, int]) -> Iterator[Edit]:
     """A first value for a name that nothing binds, before its first use in a block."""
     block, index, _ = gap
     if index >= len(block.statements):
@@ -275,26 +282,26 @@ def _lost(survey: Survey, gap: tuple[Block, int, int]) -> Iterator[Edit]:
     head = isinstance(block.owner, Function) and index == block.first
     before_loop = isinstance(block.statements[index], ast.For | ast.While)
     in_loop = block.loops > 0 and index == block.first
-    for text in survey.lost if head or before_loop or in_loop else ():
-        if text not in set(survey.seen_names(block.statements[index])) and not head:
+    for text in view.lost if head or before_loop or in_loop else ():
+        if text not in set(view.seen_names(block.statements[index])) and not head:
             continue
         scale = 1.0 if head or before_loop else 0.7
-        for value, weight in _first_of(survey, block, text):
+        for value, weight in _first_of(view, block, text):
             new = build.assign(text, value)
             yield inserted("initial", gap, new, weight * scale, f"`{text} = {value.text}` is put in")
 
 
-def _first_of(survey: Survey, block: Block, text: str) -> Iterator[tuple[Piece, float]]:
+def _first_of(view: StatementView, block: Block, text: str) -> Iterator[tuple[Piece, float]]:
     """First values for a name of which only the uses are known; variables that have one before count too."""
-    kinds = survey.kinds(text)
+    kinds = view.kinds(text)
     for kind in ("list", "dict", "str", "set"):
         yield build.empty(kind), 0.9 if kind in kinds or (kind == "dict" and "list" in kinds) else 0.3
     for value in (0, 1, None, False):
         yield constant(value), 0.3 if kinds & SIZED else 0.7 if value in {0, None} else 0.5
-    for other in survey.names(block):
-        if survey.bound_at(block, other) <= getattr(block.function, "lineno", 0):
+    for other in view.names(block):
+        if view.bound_at(block, other) <= getattr(block.function, "lineno", 0):
             yield name(other), 0.2
-            if survey.sized(other) or not survey.known(other):
+            if view.sized(other) or not view.known(other):
                 yield from ((call(kind, name(other)), 0.6 if kind in kinds else 0.25) for kind in _COPIES)
             yield Piece(ast.List(elts=[name(other).node], ctx=ast.Load()), f"[{other}]"), 0.3
             yield call("len", name(other)), 0.1
@@ -305,16 +312,16 @@ def _stored(following: ast.stmt, block: Block) -> set[str]:
     return {part.id for node in nodes for part in ast.walk(node) if isinstance(part, ast.Name)}
 
 
-def _firsts(survey: Survey, text: str) -> Iterator[tuple[Piece, float]]:
-    kinds = survey.kinds(text)
+def _firsts(view: StatementView, text: str) -> Iterator[tuple[Piece, float]]:
+    kinds = view.kinds(text)
     for kind in ("list", "dict", "set", "str"):
         if kind in kinds:
             yield build.empty(kind), 0.12
-    if survey.number(text) or not survey.known(text):
+    if view.number(text) or not view.known(text):
         yield from ((constant(value), 0.1) for value in (0, 1))
-    if not survey.known(text) or "NoneType" in kinds:
+    if not view.known(text) or "NoneType" in kinds:
         yield constant(None), 0.08
-    if not survey.known(text):
+    if not view.known(text):
         yield build.empty("list"), 0.05
     if "bool" in kinds:
         yield from ((constant(value), 0.12) for value in (True, False))
@@ -326,12 +333,11 @@ _RunningGap = tuple[Block, int, int]
 _Pair = tuple[str, Piece, ast.Compare]
 
 
-def running(context: EditContext) -> Iterator[Edit]:
+@statement_operator(_MOST_RUNNING)
+def running_best(view: StatementView) -> Iterable[Edit]:
     """`best = value` and `best, place = value, here` where `value > best` is asked and `best` stays as it began."""
-    survey = survey_of(context)
-    compared = list(_compared(survey.node))
-    made = (edit for gap in survey.gaps if gap[0].loops for edit in _running_at(survey, gap, compared))
-    yield from lives(context, thinned(survey, made, _MOST_RUNNING))
+    compared = list(_compared(view.node))
+    return (edit for gap in view.gaps if gap[0].loops for edit in _running_at(view, gap, compared))
 
 
 def _compared(node: ast.AST) -> Iterator[_Pair]:
@@ -345,34 +351,36 @@ def _compared(node: ast.AST) -> Iterator[_Pair]:
                     yield side.id, piece(other), part
 
 
-def _running_at(survey: Survey, gap: _RunningGap, compared: list[_Pair]) -> Iterator[Edit]:
+def _running_at(view: StatementView, gap: _RunningGap, compared: list[_Pair]) -> Iterator[Edit]:
     block, index, _ = gap
-    stale = survey.stale(block) & frozenset(survey.reassigned(block))
+    stale = view.stale(block) & frozenset(view.reassigned(block))
     for target, value, test in compared:
-        if target in stale and survey.names_in(value) <= survey.visible(block) | BUILTINS:
+        if target in stale and view.names_in(value) <= view.visible(block) | BUILTINS:
             share = _share_of_running(block, index, test)
             new = build.assign(target, value)
             yield inserted("running", gap, new, 0.35 * share, f"`{ast.unparse(new)}` is put in")
-            for beside in _untouched(survey, block, target):
-                yield from _both(survey, gap, target, value, beside, share)
+            for beside in _untouched(view, block, target):
+                yield from _both(view, gap, target, value, beside, share)
 
 
-def _untouched(survey: Survey, block: Block, target: str) -> list[str]:
+def _untouched(view: StatementView, block: Block, target: str) -> list[str]:
     """Other variables that have a first value and that the loop around a block does not set."""
     place: Block | None = block
     while place is not None and not isinstance(place.owner, ast.For | ast.While):
         place = place.above[0] if place.above else None
     nodes = ast.walk(place.owner) if place else ()
     stored = {node.id for node in nodes if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)}
-    return [text for text in survey.reassigned(block) if text not in stored | {target}][:3]
+    return [text for text in view.reassigned(block) if text not in stored | {target}][:3]
 
 
-def _both(survey: Survey, gap: _RunningGap, target: str, value: Piece, beside: str, share: float) -> Iterator[Edit]:
+def _both(
+    view: StatementView, gap: _RunningGap, target: str, value: Piece, beside: str, share: float
+) -> Iterator[Edit]:
     """Where the value was found is often kept beside it."""
     taken = {value.text, target, beside, "self", "cls"}
-    for text in survey.names(gap[0]):
-        if text not in taken and survey.bound_at(gap[0], text) > survey.bound_at(gap[0], beside):
-            fits = 0.2 if survey.alike(text, beside) else 0.1
+    for text in view.names(gap[0]):
+        if text not in taken and view.bound_at(gap[0], text) > view.bound_at(gap[0], beside):
+            fits = 0.2 if view.alike(text, beside) else 0.1
             for targets, values in (((target, beside), (value, name(text))), ((beside, target), (name(text), value))):
                 left = ast.Tuple(elts=[ast.Name(id=each, ctx=ast.Store()) for each in targets], ctx=ast.Store())
                 right = ast.Tuple(elts=[each.node for each in values], ctx=ast.Load())
@@ -414,26 +422,25 @@ class Asked:
         return isinstance(self.test.ops[0], ast.NotIn)
 
 
-def remembering(context: EditContext) -> Iterator[Edit]:
+@statement_operator(_MOST_RECORDED)
+def missing_records(view: StatementView) -> Iterable[Edit]:
     """`seen.add(x)` and the like, where `x in seen` is asked."""
-    survey = survey_of(context)
-    questions = list(_questions(survey))
-    made = (edit for asked in questions for gap in survey.gaps for edit in _recorded_at(survey, gap, asked))
-    yield from lives(context, thinned(survey, made, _MOST_RECORDED))
+    questions = list(_questions(view))
+    return (edit for asked in questions for gap in view.gaps for edit in _recorded_at(view, gap, asked))
 
 
-def _questions(survey: Survey) -> Iterator[Asked]:
-    nodes = list(ast.walk(survey.node))
+def _questions(view: StatementView) -> Iterator[Asked]:
+    nodes = list(ast.walk(view.node))
     given = {pair for node in nodes for pair in _given(node)}
     for node in nodes:
         if not isinstance(node, ast.Compare) or not isinstance(node.ops[0], ast.In | ast.NotIn):
             continue
         element, holder = node.left, node.comparators[0]
         small = sum(1 for _ in ast.walk(element)) <= _LARGEST_RECORDED and not isinstance(element, ast.Constant)
-        if small and chain(holder) and "str" not in survey.kinds(chain(holder)):
+        if small and chain(holder) and "str" not in view.kinds(chain(holder)):
             pair = piece(element), piece(holder)
             share = _GIVEN if (pair[0].text, pair[1].text) in given else 1.0
-            names = frozenset((*survey.seen_names(element), *survey.seen_names(holder)))
+            names = frozenset((*view.seen_names(element), *view.seen_names(holder)))
             yield Asked(test=node, element=pair[0], holder=pair[1], names=names, share=share)
 
 
@@ -445,13 +452,13 @@ def _given(node: ast.AST) -> Iterator[tuple[str, str]]:
         yield ast.unparse(node.slice), ast.unparse(node.value)
 
 
-def _recorded_at(survey: Survey, gap: _RecordGap, asked: Asked) -> Iterator[Edit]:
+def _recorded_at(view: StatementView, gap: _RecordGap, asked: Asked) -> Iterator[Edit]:
     block, index, _ = gap
     line = block.statements[index].lineno if index < len(block.statements) else _end(block) + 1
-    if not asked.names <= survey.visible(block) or asked.names & survey.unready(block, line):
+    if not asked.names <= view.visible(block) or asked.names & view.unready(block, line):
         return
     place = _share_of_recorded(block, index, asked)
-    for new, share in _ways(survey, block, asked):
+    for new, share in _ways(view, block, asked):
         note = f"`{ast.unparse(new)}` is put in"
         yield inserted("remembered", gap, new, 0.35 * share * place * asked.share, note)
 
@@ -478,15 +485,15 @@ def _holds(test: ast.expr, part: ast.Compare) -> bool:
     return any(node is part for node in ast.walk(test))
 
 
-def _ways(survey: Survey, block: Block, asked: Asked) -> Iterator[tuple[ast.stmt, float]]:
+def _ways(view: StatementView, block: Block, asked: Asked) -> Iterator[tuple[ast.stmt, float]]:
     """Statements that put the element into the holder, as its kind wants it."""
-    kinds = survey.kinds(asked.holder.text)
+    kinds = view.kinds(asked.holder.text)
     if "set" in kinds or not kinds:
         yield statement(method(asked.holder, "add", asked.element)), 1.0 if kinds else 0.6
     if "list" in kinds or "deque" in kinds or not kinds:
         yield statement(method(asked.holder, "append", asked.element)), 1.0 if kinds else 0.4
     if kinds & MAPPING:
         target = stored(build.item(asked.holder, asked.element).node)
-        others = [name(text) for text in survey.names(block)[:8] if text not in asked.names]
+        others = [name(text) for text in view.names(block)[:8] if text not in asked.names]
         for value in (constant(True), constant(1), *others):
             yield ast.Assign(targets=[target], value=value.node, lineno=0), 0.35

@@ -4,22 +4,21 @@ from __future__ import annotations
 
 import ast
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from repair.edit import Edit, EditContext
 from repair.edits import build
 from repair.edits.build import Piece, assign, compare, constant, method, name
-from repair.edits.statement import (
+from repair.edits.statement_edits import (
     StatementExpression,
     changed,
     choices,
     inserted,
-    lives,
     replacement,
     statement_expressions,
-    thinned,
+    statement_operator,
 )
-from repair.edits.survey import Block, Site, Survey, survey_of
+from repair.edits.statement_view import Block, Site, StatementView
 from repair.tree import Function, Place, at, places
 
 _MOST_OWN = 300
@@ -27,22 +26,20 @@ _EMPTY = ast.List | ast.Dict | ast.Set | ast.Call
 _DEFAULTS = (constant(0), constant(None), constant(""), build.empty("list"), build.empty("dict"))
 
 
-def own_attributes(context: EditContext) -> Iterator[Edit]:
+@statement_operator(_MOST_OWN)
+def own_attributes(view: StatementView) -> Iterable[Edit]:
     """`x` becomes `self.x` where the class has such an attribute or method."""
-    owner = next((node for node in _around(context) if isinstance(node, ast.ClassDef)), None)
-    function = at(context.tree, context.scope)
+    owner = next((node for node in _around(view.context) if isinstance(node, ast.ClassDef)), None)
+    function = view.node
     if owner is None or not isinstance(function, Function) or not function.args.args:
-        return
-    first = function.args.args[0].arg
-    known = _members(owner)
-    survey = survey_of(context)
-    made = (
+        return ()
+    first, known = function.args.args[0].arg, _members(owner)
+    return (
         edit
-        for site in survey.sites
+        for site in view.sites
         for spot in statement_expressions(site)
-        for edit in _prefixed(survey, spot, first, known)
+        for edit in _prefixed(view, spot, first, known)
     )
-    yield from lives(context, thinned(survey, made, _MOST_OWN))
 
 
 def _around(context: EditContext) -> list[ast.AST]:
@@ -58,10 +55,10 @@ def _members(owner: ast.ClassDef) -> set[str]:
     return attributes | {node.name for node in owner.body if isinstance(node, Function)}
 
 
-def _prefixed(survey: Survey, spot: StatementExpression, first: str, known: set[str]) -> Iterator[Edit]:
+def _prefixed(view: StatementView, spot: StatementExpression, first: str, known: set[str]) -> Iterator[Edit]:
     node = spot.node
     if isinstance(node, ast.Name) and node.id in known and node.id != first:
-        loud = any(kind == "NameError" and f"'{node.id}'" in message for kind, message in survey.context.errors)
+        loud = any(kind == "NameError" and f"'{node.id}'" in message for kind, message in view.context.errors)
         owner = ast.Name(id=first, ctx=ast.Load())
         new = ast.Attribute(value=owner, attr=node.id, ctx=node.ctx)
         weight = 1.0 if loud else 0.15
@@ -76,10 +73,10 @@ def shared_defaults(context: EditContext) -> Iterator[Edit]:
         lines = [line for line in context.lines if node.lineno <= line <= (node.end_lineno or 0)]
         if lines:
             line = max(lines, key=lambda each: context.lines[each])
-            yield from _mended(place, node, line)
+            yield from _fixed(place, node, line)
 
 
-def _mended(place: Place, node: Function, line: int) -> Iterator[Edit]:
+def _fixed(place: Place, node: Function, line: int) -> Iterator[Edit]:
     arguments = [*node.args.posonlyargs, *node.args.args]
     for index, default in enumerate(node.args.defaults):
         if not isinstance(default, _EMPTY) or (isinstance(default, ast.Call) and default.args):
@@ -103,19 +100,18 @@ def _with_default(node: Function, index: int, head: ast.stmt) -> ast.AST:
     return ast.copy_location(made, node)
 
 
-def missing_keys(context: EditContext) -> Iterator[Edit]:
+@statement_operator(_MOST_OWN)
+def missing_keys(view: StatementView) -> Iterable[Edit]:
     """`d[k]` with a default, or with the key put there first."""
-    survey = survey_of(context)
-    made = (edit for site in survey.sites for edit in _keys_at(survey, site))
-    yield from lives(context, thinned(survey, made, _MOST_OWN))
+    return (edit for site in view.sites for edit in _keys_at(view, site))
 
 
-def _keys_at(survey: Survey, site: Site) -> Iterator[Edit]:
-    kinds = {kind for kind, _ in survey.context.errors}
+def _keys_at(view: StatementView, site: Site) -> Iterator[Edit]:
+    kinds = {kind for kind, _ in view.context.errors}
     scale = 3.0 if "KeyError" in kinds else 1.0
     for spot in statement_expressions(site):
         node = spot.node
-        if not isinstance(node, ast.Subscript) or not _is_mapping(survey, node, kinds):
+        if not isinstance(node, ast.Subscript) or not _is_mapping(view, node, kinds):
             continue
         owner, key = build.piece(node.value), build.piece(node.slice)
         if isinstance(node.ctx, ast.Load):
@@ -124,10 +120,10 @@ def _keys_at(survey: Survey, site: Site) -> Iterator[Edit]:
             yield from _put_first(site, owner, key, scale)
 
 
-def _is_mapping(survey: Survey, node: ast.Subscript, kinds: set[str]) -> bool:
+def _is_mapping(view: StatementView, node: ast.Subscript, kinds: set[str]) -> bool:
     if isinstance(node.slice, ast.Slice | ast.Tuple):
         return False
-    seen = survey.kinds(ast.unparse(node.value))
+    seen = view.kinds(ast.unparse(node.value))
     return bool(seen & {"dict", "defaultdict", "Counter"}) or (not seen and "KeyError" in kinds)
 
 
@@ -154,12 +150,11 @@ _LATER: dict[str, tuple[object, ...]] = {"bool": (True, False), "int": (1, 0, -1
 _Gap = tuple[Block, int, int]
 
 
-def unset_fields(context: EditContext) -> Iterator[Edit]:
+@statement_operator(_MOST_FIELDS)
+def unset_fields(view: StatementView) -> Iterable[Edit]:
     """`thing.flag = True` and the like at the ends of blocks, for attributes that only ever have their first value."""
-    survey = survey_of(context)
-    unset = list(_unset(context.tree))
-    made = (edit for gap in survey.gaps for edit in _at(survey, gap, unset)) if unset else ()
-    yield from lives(context, thinned(survey, made, _MOST_FIELDS))
+    unset = list(_unset(view.context.tree))
+    return (edit for gap in view.gaps for edit in _at(view, gap, unset)) if unset else ()
 
 
 def _unset(tree: ast.Module) -> Iterator[tuple[ast.ClassDef, str, ast.Constant]]:
@@ -190,40 +185,40 @@ def _firsts(owner: ast.ClassDef) -> Iterator[tuple[str, ast.Constant, int]]:
                 yield target.attr, value, 1
 
 
-def _at(survey: Survey, gap: _Gap, unset: list[tuple[ast.ClassDef, str, ast.Constant]]) -> Iterator[Edit]:
+def _at(view: StatementView, gap: _Gap, unset: list[tuple[ast.ClassDef, str, ast.Constant]]) -> Iterator[Edit]:
     block, index, _ = gap
     ends = index == len(block.statements) or isinstance(block.statements[index], ast.Return)
     if not ends or block.function is None or block.function.name == "__init__":
         return
     behind_loop = index > block.first and isinstance(block.statements[index - 1], ast.For | ast.While)
     for owner, attribute, value in unset:
-        for holder, share in _holders(survey, block, owner):
-            for later, fit in _later(survey, block, value, holder):
+        for holder, share in _holders(view, block, owner):
+            for later, fit in _later(view, block, value, holder):
                 new = assign(f"{holder}.{attribute}", later)
                 weight = 0.1 * share * fit * (1.5 if behind_loop else 1.0)
                 yield inserted("field", gap, new, weight, f"`{holder}.{attribute} = {later.text}` is put in")
 
 
-def _holders(survey: Survey, block: Block, owner: ast.ClassDef) -> Iterator[tuple[str, float]]:
-    """Visible variables that are objects of a class, so far as can be told: (variable, share)."""
+def _holders(view: StatementView, block: Block, owner: ast.ClassDef) -> Iterator[tuple[str, float]]:
+    """Visible variables that are objects of a class, as far as is known: (variable, share)."""
     members = {node.attr for node in ast.walk(owner) if isinstance(node, ast.Attribute)}
     asked = {
         node.value.id
-        for node in ast.walk(survey.node)
+        for node in ast.walk(view.node)
         if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.attr in members
     }
-    for text in survey.names(block):
+    for text in view.names(block):
         own = text == "self" and any(part is block.function for part in owner.body)
-        if own or owner.name in survey.kinds(text):
+        if own or owner.name in view.kinds(text):
             yield text, 1.0
-        elif text in asked and text != "self" and not survey.kinds(text):
+        elif text in asked and text != "self" and not view.kinds(text):
             yield text, 0.8
 
 
-def _later(survey: Survey, block: Block, value: ast.Constant, holder: str) -> Iterator[tuple[Piece, float]]:
+def _later(view: StatementView, block: Block, value: ast.Constant, holder: str) -> Iterator[tuple[Piece, float]]:
     kind = type(value.value).__name__
     yield from ((constant(other), 1.0) for other in _LATER.get(kind, ()) if other is not value.value)
-    for text in survey.names(block)[:8]:
-        fits = kind == "NoneType" or kind in survey.kinds(text)
+    for text in view.names(block)[:8]:
+        fits = kind == "NoneType" or kind in view.kinds(text)
         if text not in {holder, "self", "cls"} and fits:
             yield name(text), 0.6

@@ -159,25 +159,19 @@ def statement(value: Piece) -> ast.stmt:
 
 def stored(node: ast.expr) -> ast.expr:
     """The same target, to be assigned to."""
-    if isinstance(node, ast.Name):
-        return ast.Name(id=node.id, ctx=ast.Store())
-    if isinstance(node, ast.Attribute):
-        return ast.Attribute(value=node.value, attr=node.attr, ctx=ast.Store())
-    if isinstance(node, ast.Subscript):
-        return ast.Subscript(value=node.value, slice=node.slice, ctx=ast.Store())
-    return node
+    return _with_context(node, ast.Store())
 
 
 def loaded(node: ast.expr) -> ast.expr:
     """The same variable or tuple of variables, to be read."""
     if isinstance(node, ast.Tuple | ast.List):
         return type(node)(elts=[loaded(part) for part in node.elts], ctx=ast.Load())
-    if isinstance(node, ast.Name):
-        return ast.Name(id=node.id, ctx=ast.Load())
-    if isinstance(node, ast.Attribute):
-        return ast.Attribute(value=node.value, attr=node.attr, ctx=ast.Load())
-    if isinstance(node, ast.Subscript):
-        return ast.Subscript(value=node.value, slice=node.slice, ctx=ast.Load())
+    return _with_context(node, ast.Load())
+
+
+def _with_context(node: ast.expr, context: ast.expr_context) -> ast.expr:
+    if isinstance(node, ast.Name | ast.Attribute | ast.Subscript):
+        return type(node)(**{**dict(ast.iter_fields(node)), "ctx": context})
     return node
 
 

@@ -6,7 +6,7 @@ import ast
 from collections.abc import Iterator, Mapping
 from itertools import combinations, permutations
 
-from repair.edit import Edit, EditContext
+from repair.edit import Edit
 from repair.edits.expression import (
     LOAD,
     ExpressionView,
@@ -14,12 +14,11 @@ from repair.edits.expression import (
     become,
     call,
     called,
-    likeliest,
+    expression_operator,
     name,
     number,
     parsed,
     swap,
-    view_of,
     with_item,
     without,
 )
@@ -38,13 +37,9 @@ _OF_ONE = {
 _WITH_DEFAULT = {"get": 2, "pop": 2, "setdefault": 2, "next": 2, "getattr": 3}
 
 
-def arguments(context: EditContext) -> Iterator[Edit]:
+@expression_operator(_MOST_ARGUMENTS)
+def arguments(view: ExpressionView) -> Iterator[Edit]:
     """Other arguments of the calls that are there."""
-    view = view_of(context)
-    yield from likeliest(_all_arguments(view), context, _MOST_ARGUMENTS)
-
-
-def _all_arguments(view: ExpressionView) -> Iterator[Edit]:
     for spot, node in view.of(ast.Call):
         yield from _reordered(view, spot, node)
         yield from _dropped(view, spot, node)
@@ -185,13 +180,9 @@ _KEYS_OF_PAIRS = (
 )
 
 
-def keywords(context: EditContext) -> Iterator[Edit]:
+@expression_operator(_MOST_KEYWORDS)
+def keywords(view: ExpressionView) -> Iterator[Edit]:
     """Other keywords of the calls that are there."""
-    view = view_of(context)
-    yield from likeliest(_all_keywords(view), context, _MOST_KEYWORDS)
-
-
-def _all_keywords(view: ExpressionView) -> Iterator[Edit]:
     for spot, node in view.of(ast.Call):
         yield from _keywords(view, spot, node)
         yield from _missing(view, spot, node)
@@ -286,9 +277,9 @@ _PLAIN_METHODS = frozenset(
 """Methods without arguments that are also forgotten to be called."""
 
 
-def calling(context: EditContext) -> Iterator[Edit]:
+@expression_operator()
+def missing_calls(view: ExpressionView) -> Iterator[Edit]:
     """`x.f` becomes `x.f()` and `x` becomes `f(x)` for a parameter `f`, a coroutine of the file is awaited."""
-    view = view_of(context)
     for spot, node in view.of(ast.Call):
         if called(node) in view.file.coroutines and spot.whole and _could_await(view, spot):
             text = view.text(node)
@@ -412,9 +403,9 @@ _IN_MODULES: tuple[tuple[float, tuple[str, ...]], ...] = (
 )
 
 
-def methods(context: EditContext) -> Iterator[Edit]:
+@expression_operator()
+def methods(view: ExpressionView) -> Iterator[Edit]:
     """Another builtin, another function of the same module, another method of the same object."""
-    view = view_of(context)
     for spot, node in view.of(ast.Call):
         if isinstance(node.func, ast.Attribute):
             yield from _other_method(view, spot, node, node.func)
@@ -424,7 +415,7 @@ def methods(context: EditContext) -> Iterator[Edit]:
 
 
 def _other_method(view: ExpressionView, spot: Spot, node: ast.Call, func: ast.Attribute) -> Iterator[Edit]:
-    kind, told = view.kind(func.value), dict[str, float]()
+    kind, weights = view.kind(func.value), dict[str, float]()
     if isinstance(func.value, ast.Name) and func.value.id in view.outside.imports:
         families = [(weight, family) for weight, family in _IN_MODULES if func.attr in family]
     else:
@@ -434,8 +425,8 @@ def _other_method(view: ExpressionView, spot: Spot, node: ast.Call, func: ast.At
             families = [(weight, family) for _, weight, family in _FAMILIES if func.attr in family]
     for weight, family in families:
         for word in family:
-            told[word] = max(told.get(word, 0.0), weight)
-    for word, weight in told.items():
+            weights[word] = max(weights.get(word, 0.0), weight)
+    for word, weight in weights.items():
         new = ast.Call(
             func=ast.Attribute(value=func.value, attr=word, ctx=LOAD), args=node.args, keywords=node.keywords
         )
@@ -480,14 +471,14 @@ def _method(spot: Spot, holder: ast.expr, word: str, args: list[ast.expr], weigh
 
 
 def _other_function(view: ExpressionView, spot: Spot, node: ast.Call, called: str) -> Iterator[Edit]:
-    told = dict[str, float]()
+    weights = dict[str, float]()
     families = _IN_MODULES if called in view.outside.imports else _FUNCTIONS
     for weight, family in families:
         if called in family:
             for word in family:
                 if families is _FUNCTIONS or word in view.outside.imports:
-                    told[word] = max(told.get(word, 0.0), weight)
-    for word, weight in told.items():
+                    weights[word] = max(weights.get(word, 0.0), weight)
+    for word, weight in weights.items():
         new = ast.Call(func=name(word), args=node.args, keywords=node.keywords)
         if word != called and not (
             len(node.args) > 1 and word in ("len", "sorted", "list", "set", "tuple", "reversed")

@@ -9,7 +9,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from repair.edit import Edit, EditContext
+from repair.edit import Edit
 from repair.edits.expression import (
     LOAD,
     ExpressionView,
@@ -18,12 +18,11 @@ from repair.edits.expression import (
     binary,
     call,
     called,
-    likeliest,
+    expression_operator,
     name,
     negation,
     number,
     swap,
-    view_of,
     with_item,
     without,
 )
@@ -36,13 +35,9 @@ Comprehension = ast.ListComp | ast.SetComp | ast.GeneratorExp
 _FORMS: tuple[type[Comprehension], ...] = (ast.ListComp, ast.SetComp, ast.GeneratorExp)
 
 
-def comprehensions(context: EditContext) -> Iterator[Edit]:
+@expression_operator(_MOST_COMPREHENSIONS)
+def comprehensions(view: ExpressionView) -> Iterator[Edit]:
     """Other conditions, elements and forms of comprehensions, and other ways to go through a collection."""
-    view = view_of(context)
-    yield from likeliest(_all_comprehensions(view), context, _MOST_COMPREHENSIONS)
-
-
-def _all_comprehensions(view: ExpressionView) -> Iterator[Edit]:
     for spot, clause in view.of(ast.comprehension):
         yield from _conditions(view, spot, clause)
     for spot, node in view.of(*_FORMS, ast.DictComp):
@@ -121,7 +116,7 @@ def _nesting(view: ExpressionView, spot: Spot, node: Comprehension | ast.DictCom
         one, two = clauses[index], clauses[index + 1]
         bound = {part.id for part in ast.walk(one.target) if isinstance(part, ast.Name)}
         if any(isinstance(part, ast.Name) and part.id in bound for part in ast.walk(two.iter)):
-            # An earlier `if` may stand in the way too, but that is for the run to tell.
+            # An earlier `if` may stand in the way too, but only the run shows that.
             continue
         turned = [*clauses[:index], two, one, *clauses[index + 2 :]]
         yield from swap(
@@ -216,13 +211,9 @@ Clause = tuple[ast.expr, float, tuple[type[ast.boolop], ...]]
 """A clause, its weight, and the connectives that suit it."""
 
 
-def clauses(context: EditContext) -> Iterator[Edit]:
+@expression_operator(_MOST_CLAUSES)
+def clauses(view: ExpressionView) -> Iterator[Edit]:
     """`c` becomes `c and x != y`, `x == first or c`, `c or a[i] > a[j]`."""
-    view = view_of(context)
-    yield from likeliest(_all_clauses(view), context, _MOST_CLAUSES)
-
-
-def _all_clauses(view: ExpressionView) -> Iterator[Edit]:
     first = dict(_first_values(view))
     for spot, node in view.values:
         if spot.field in ("test", "ifs") and not isinstance(node, ast.Constant):

@@ -4,14 +4,21 @@ from __future__ import annotations
 
 import ast
 import builtins
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import TypeGuard
 
-from repair.edit import Edit, EditContext
+from repair.edit import Edit
 from repair.edits import build
 from repair.edits.build import Piece, compare, constant, joined, name, negated, refused, renamed
-from repair.edits.statement import StatementExpression, best_of, changed, choices, lives, statement_expressions, thinned
-from repair.edits.survey import Block, Site, Survey, fits, parts_of, survey_of
+from repair.edits.statement_edits import (
+    StatementExpression,
+    best_of,
+    changed,
+    choices,
+    statement_expressions,
+    statement_operator,
+)
+from repair.edits.statement_view import Block, Site, StatementView, fits, parts_of
 
 BUILTINS = frozenset(dir(builtins))
 """Names that any file may use."""
@@ -23,16 +30,15 @@ _ORDERS = (ast.Lt, ast.LtE, ast.Gt, ast.GtE, ast.Eq, ast.NotEq)
 Proposals = Iterator[tuple[Piece, float]]
 
 
-def conditions(context: EditContext) -> Iterator[Edit]:
+@statement_operator(_MOST_CONDITIONS)
+def conditions(view: StatementView) -> Iterable[Edit]:
     """Other tests for `if`, `while`, ternaries, comprehensions, and for comparisons that are returned."""
-    survey = survey_of(context)
-    made = (edit for spot in tests(survey) for edit in choices("condition", spot, _others(survey, spot)))
-    yield from lives(context, thinned(survey, made, _MOST_CONDITIONS))
+    return (edit for spot in tests(view) for edit in choices("condition", spot, _others(view, spot)))
 
 
-def tests(survey: Survey) -> Iterator[StatementExpression]:
+def tests(view: StatementView) -> Iterator[StatementExpression]:
     """The expressions of conditions."""
-    for site in survey.sites:
+    for site in view.sites:
         for spot in statement_expressions(site):
             if any(spot.node is test for test in parts_of(spot.parent)) or _is_returned(spot):
                 yield spot
@@ -42,19 +48,19 @@ def _is_returned(spot: StatementExpression) -> bool:
     return isinstance(spot.parent, ast.Return) and isinstance(spot.node, ast.Compare | ast.BoolOp)
 
 
-def _others(survey: Survey, spot: StatementExpression) -> Proposals:
+def _others(view: StatementView, spot: StatementExpression) -> Proposals:
     old = spot.piece
     fixed = isinstance(old.node, ast.Constant)
     yield negated(old), 0.5
     yield from _of_parts(old)
     yield from _forms(old)
-    yield from _bare(survey, spot, 4.0 if fixed else 1.0)
-    yield from _alien(survey, spot, old)
+    yield from _bare(view, spot, 4.0 if fixed else 1.0)
+    yield from _alien(view, spot, old)
     present = _texts_of_parts(old)
-    for part, weight in best_of(_additions(survey, spot), _MOST_ADDITIONS):
+    for part, weight in best_of(_additions(view, spot), _MOST_ADDITIONS):
         if part.text in present:
             continue
-        opposite = survey.negated(part)
+        opposite = view.negated(part)
         yield part, weight * 0.6
         if not fixed:
             yield joined(ast.And, part, old), weight
@@ -107,15 +113,15 @@ def questions(subject: Piece) -> Iterator[Piece]:
     yield from (compare(length, ast.Eq, zero), compare(subject, ast.Eq, zero), compare(subject, ast.NotEq, zero))
 
 
-def _bare(survey: Survey, spot: StatementExpression, scale: float) -> Proposals:
-    used = set(survey.seen_names(spot.node))
-    for part in survey.pieces(spot.site.block):
+def _bare(view: StatementView, spot: StatementExpression, scale: float) -> Proposals:
+    used = set(view.seen_names(spot.node))
+    for part in view.pieces(spot.site.block):
         weight = 0.1 if part.text in used else 0.05
-        if survey.number(part.text):
+        if view.number(part.text):
             weight *= 0.3
         yield part, weight * scale
         yield refused(part), weight * 0.5
-        if survey.sized(part.text):
+        if view.sized(part.text):
             length = build.call("len", part)
             yield compare(length, ast.Eq, constant(1)), 0.04
             yield compare(length, ast.LtE, constant(1)), 0.04
@@ -123,11 +129,11 @@ def _bare(survey: Survey, spot: StatementExpression, scale: float) -> Proposals:
         yield constant(value), 0.06 if value else 0.04
 
 
-def _alien(survey: Survey, spot: StatementExpression, old: Piece) -> Proposals:
+def _alien(view: StatementView, spot: StatementExpression, old: Piece) -> Proposals:
     """Other conditions of the file, so far as their names are known here."""
-    for part, weight in occurring(survey, spot.site.block):
+    for part, weight in occurring(view, spot.site.block):
         yield part, weight
-        opposite = survey.negated(part)
+        opposite = view.negated(part)
         yield opposite, weight * 0.4
         if not isinstance(old.node, ast.Constant) and part.text != old.text:
             for operator in (ast.And, ast.Or):
@@ -136,55 +142,55 @@ def _alien(survey: Survey, spot: StatementExpression, old: Piece) -> Proposals:
                 yield joined(operator, old, opposite), weight * 0.3
 
 
-def occurring(survey: Survey, block: Block) -> Proposals:
+def occurring(view: StatementView, block: Block) -> Proposals:
     """The conditions that occur in the file and could be asked in a block, with weights."""
-    visible = survey.visible(block) | BUILTINS
-    for part, near in survey.conditions:
-        if visible >= survey.names_in(part):
+    visible = view.visible(block) | BUILTINS
+    for part, near in view.conditions:
+        if visible >= view.names_in(part):
             yield part, 0.12 if near else 0.03
 
 
-def _additions(survey: Survey, spot: StatementExpression) -> Proposals:
-    yield from guards_of(survey, spot.node)
+def _additions(view: StatementView, spot: StatementExpression) -> Proposals:
+    yield from guards_of(view, spot.node)
     inside = spot.parent.body if isinstance(spot.parent, ast.If | ast.While) else []
     for node in inside[:3]:
-        yield from ((part, weight * 0.5) for part, weight in guards_of(survey, node))
-    names = survey.names(spot.site.block)
-    yield from _likewise(survey, spot, names)
+        yield from ((part, weight * 0.5) for part, weight in guards_of(view, node))
+    names = view.names(spot.site.block)
+    yield from _likewise(view, spot, names)
     for text in names:
-        if survey.sized(text):
+        if view.sized(text):
             yield name(text), 0.05
-        elif not survey.known(text):
+        elif not view.known(text):
             yield name(text), 0.05
             yield compare(name(text), ast.IsNot, constant(None)), 0.05
-    yield from comparisons(survey, names, set(survey.seen_names(spot.node)))
+    yield from comparisons(view, names, set(view.seen_names(spot.node)))
 
 
-def _likewise(survey: Survey, spot: StatementExpression, names: list[str]) -> Proposals:
+def _likewise(view: StatementView, spot: StatementExpression, names: list[str]) -> Proposals:
     """The same question about another variable: what is asked of `i` is often to be asked of `j`.
 
     Each is given with its opposite, since a part may be joined by `and` or by `or`.
     """
     parts = spot.node.values if isinstance(spot.node, ast.BoolOp) else [spot.node]
     for part in parts:
-        used = list(dict.fromkeys(survey.seen_names(part)))
+        used = list(dict.fromkeys(view.seen_names(part)))
         for old in [text for text in used if text in names][:2] if len(used) <= 3 else ():
             for new in names:
-                fitting = survey.kinds(old) & survey.kinds(new) or not survey.kinds(old)
+                fitting = view.kinds(old) & view.kinds(new) or not view.kinds(old)
                 if new != old and new not in {"self", "cls"} and fitting:
                     other = build.piece(renamed(part, old, new))
                     yield other, 0.12
-                    yield survey.negated(other), 0.12
+                    yield view.negated(other), 0.12
 
 
-def comparisons(survey: Survey, names: list[str], used: set[str]) -> Proposals:
+def comparisons(view: StatementView, names: list[str], used: set[str]) -> Proposals:
     """Comparisons of visible variables of fitting kinds; those that the old condition uses count more."""
-    numbers = [text for text in names if survey.number(text)][:6]
+    numbers = [text for text in names if view.number(text)][:6]
     for index, left in enumerate(numbers):
         for right in numbers[index + 1 :]:
             weight = 0.03 if left in used or right in used else 0.015
             yield from ((compare(name(left), order, name(right)), weight) for order in _ORDERS)
-    for holder in (text for text in names if survey.sized(text)):
+    for holder in (text for text in names if view.sized(text)):
         length = build.call("len", name(holder))
         for left in numbers:
             yield compare(name(left), ast.Lt, length), 0.04
@@ -193,17 +199,17 @@ def comparisons(survey: Survey, names: list[str], used: set[str]) -> Proposals:
             yield compare(name(left), ast.NotIn, name(holder)), 0.02
 
 
-def guards_of(survey: Survey, node: ast.AST) -> Proposals:
+def guards_of(view: StatementView, node: ast.AST) -> Proposals:
     """What must hold so that a tree can be evaluated: what it looks into is there, its indices are in range."""
-    kinds = {kind for kind, _ in survey.context.errors}
+    kinds = {kind for kind, _ in view.context.errors}
     for part in ast.walk(node):
         if isinstance(part, ast.Attribute) and isinstance(part.value, ast.Name | ast.Attribute):
-            yield from _not_none(survey, part.value, 0.5 if kinds & {"AttributeError", "TypeError"} else 0.15)
+            yield from _not_none(view, part.value, 0.5 if kinds & {"AttributeError", "TypeError"} else 0.15)
         elif isinstance(part, ast.Subscript) and not isinstance(part.slice, ast.Slice):
             yield from _in_range(part, kinds)
         elif isinstance(part, ast.Compare) and isinstance(part.ops[0], _RELATIONS):
             for side in (part.left, *part.comparators):
-                yield from _compared(survey, side, "TypeError" in kinds)
+                yield from _compared(view, side, "TypeError" in kinds)
         elif _divides(part):
             divisor = build.piece(part.right)
             yield compare(divisor, ast.NotEq, constant(0)), 0.6 if "ZeroDivisionError" in kinds else 0.15
@@ -216,27 +222,27 @@ def _divides(node: ast.AST) -> TypeGuard[ast.BinOp]:
     return not isinstance(node.right, ast.Constant) and not isinstance(node.left, ast.Constant | ast.JoinedStr)
 
 
-def _not_none(survey: Survey, owner: ast.expr, weight: float) -> Proposals:
-    if isinstance(owner, ast.Name) and (owner.id in {"self", "cls"} or _known_only(survey, owner.id)):
+def _not_none(view: StatementView, owner: ast.expr, weight: float) -> Proposals:
+    if isinstance(owner, ast.Name) and (owner.id in {"self", "cls"} or _known_only(view, owner.id)):
         return
     owned = build.piece(owner)
     yield compare(owned, ast.IsNot, constant(None)), weight
     yield owned, weight * 0.6
 
 
-def _compared(survey: Survey, side: ast.expr, loud: bool) -> Proposals:
+def _compared(view: StatementView, side: ast.expr, loud: bool) -> Proposals:
     """A side of a comparison that may be None."""
     if isinstance(side, ast.Name | ast.Attribute):
-        known = survey.kinds(ast.unparse(side))
+        known = view.kinds(ast.unparse(side))
         weight = 0.4 if loud or "NoneType" in known else 0.1 if not known else 0.02
         yield compare(build.piece(side), ast.IsNot, constant(None)), weight
 
 
-def _known_only(survey: Survey, variable: str) -> bool:
+def _known_only(view: StatementView, variable: str) -> bool:
     """Whether it is no variable of the scope (a module), or has a type that is never None."""
-    if survey.sized(variable) or survey.number(variable):
-        return "NoneType" not in survey.kinds(variable)
-    return not any(variable in bound for bound in survey.bound.values())
+    if view.sized(variable) or view.number(variable):
+        return "NoneType" not in view.kinds(variable)
+    return not any(variable in bound for bound in view.bound.values())
 
 
 def _in_range(node: ast.Subscript, kinds: set[str]) -> Proposals:
@@ -257,16 +263,15 @@ _MIRRORED: dict[type[ast.cmpop], ast.cmpop] = {
 }  # fmt: skip
 
 
-def branches(context: EditContext) -> Iterator[Edit]:
+@statement_operator(_MOST_BRANCHES)
+def branches(view: StatementView) -> Iterable[Edit]:
     """Other shapes of the same branches."""
-    survey = survey_of(context)
-    made = (edit for site in survey.sites for edit in _at(survey, site))
-    yield from lives(context, thinned(survey, made, _MOST_BRANCHES))
+    return (edit for site in view.sites for edit in _at(view, site))
 
 
-def _at(survey: Survey, site: Site) -> Iterator[Edit]:
+def _at(view: StatementView, site: Site) -> Iterator[Edit]:
     if isinstance(site.node, ast.If):
-        yield from _of_if(survey, site, site.node)
+        yield from _of_if(view, site, site.node)
     elif isinstance(site.node, ast.While):
         yield from _of_while(site, site.node)
     for spot in statement_expressions(site):
@@ -274,19 +279,19 @@ def _at(survey: Survey, site: Site) -> Iterator[Edit]:
             yield from choices("ternary", spot, _of_ternary(spot.node))
 
 
-def _of_if(survey: Survey, site: Site, node: ast.If) -> Iterator[Edit]:
+def _of_if(view: StatementView, site: Site, node: ast.If) -> Iterator[Edit]:
     text = f"if {ast.unparse(node.test)}"
     if not node.orelse:
         loop = ast.While(test=node.test, body=node.body, orelse=[])
         yield changed("if_while", site, [loop], 0.15, f"`{text}` becomes a `while`")
-        yield from _followed(survey, site, node, text)
+        yield from _followed(view, site, node, text)
     else:
-        yield from _of_else(survey, site, node, text)
+        yield from _of_else(view, site, node, text)
     weight = 0.08 if not node.orelse else 0.04
     yield changed("branch", site, node.body, weight, f"what `{text}` holds is done always")
 
 
-def _followed(survey: Survey, site: Site, node: ast.If, text: str) -> Iterator[Edit]:
+def _followed(view: StatementView, site: Site, node: ast.If, text: str) -> Iterator[Edit]:
     """An `else` for what has none: the next `if`, the rest of the block, or a result."""
     rest = site.block.statements[site.index + 1 :]
     if rest and isinstance(rest[0], ast.If):
@@ -295,17 +300,17 @@ def _followed(survey: Survey, site: Site, node: ast.If, text: str) -> Iterator[E
     for count in range(1, min(len(rest), 3) + 1):
         new = _with(node, orelse=list(rest[:count]))
         yield changed("else", site, [new], 0.15 / count, f"`{text}` gets an `else` with what follows", count=count + 1)
-    for result, weight in _results(survey, site):
+    for result, weight in _results(view, site):
         note = f"`{text}` gets an `else` that says `{ast.unparse(result)}`"
         yield changed("else", site, [_with(node, orelse=[result])], weight, note)
 
 
-def _results(survey: Survey, site: Site) -> Iterator[tuple[ast.stmt, float]]:
+def _results(view: StatementView, site: Site) -> Iterator[tuple[ast.stmt, float]]:
     function = site.block.function
     if function is None or not site.block.open:
         return
-    nodes = survey.nodes_of(function)
-    if survey.is_generator(function):
+    nodes = view.nodes_of(function)
+    if view.is_generator(function):
         return
     returns = {ast.unparse(node): node for node in nodes if isinstance(node, ast.Return)}
     yield from ((node, 0.06) for node in returns.values())
@@ -313,7 +318,7 @@ def _results(survey: Survey, site: Site) -> Iterator[tuple[ast.stmt, float]]:
         yield build.returned(constant(value)), 0.01
 
 
-def _of_else(survey: Survey, site: Site, node: ast.If, text: str) -> Iterator[Edit]:
+def _of_else(view: StatementView, site: Site, node: ast.If, text: str) -> Iterator[Edit]:
     alone, inner = _with(node, orelse=[]), node.orelse[0]
     if len(node.orelse) == 1 and isinstance(inner, ast.If):
         yield changed("elif", site, [alone, inner], 0.25, f"the `elif` after `{text}` becomes an `if`")
@@ -323,7 +328,7 @@ def _of_else(survey: Survey, site: Site, node: ast.If, text: str) -> Iterator[Ed
         yield changed("branch", site, [without], 0.05, f"the first `elif` after `{text}` is dropped")
     else:
         yield changed("else", site, [alone, *node.orelse], 0.2, f"what the `else` of `{text}` holds follows it")
-        for test, weight in _second_tests(survey, site, node):
+        for test, weight in _second_tests(view, site, node):
             inner = ast.If(test=test.node, body=node.orelse, orelse=[])
             note = f"the `else` of `{text}` becomes `elif {test.text}`"
             yield changed("elif", site, [_with(node, orelse=[inner])], weight, note)
@@ -331,14 +336,14 @@ def _of_else(survey: Survey, site: Site, node: ast.If, text: str) -> Iterator[Ed
     yield changed("branch", site, node.orelse, 0.04, f"only the `else` of `{text}` stays")
 
 
-def _second_tests(survey: Survey, site: Site, node: ast.If) -> Iterator[tuple[Piece, float]]:
+def _second_tests(view: StatementView, site: Site, node: ast.If) -> Iterator[tuple[Piece, float]]:
     """What an `elif` may ask behind a test: its mirror image, what else is asked in the file."""
     if isinstance(node.test, ast.Compare) and len(node.test.ops) == 1 and type(node.test.ops[0]) in _MIRRORED:
         order, right = _MIRRORED[type(node.test.ops[0])], node.test.comparators[0]
         for other, weight in ((_mirrored(right), 0.3), (right, 0.15)):
             yield build.piece(ast.Compare(left=node.test.left, ops=[order], comparators=[other])), weight
     own = ast.unparse(node.test)
-    for test, weight in occurring(survey, site.block):
+    for test, weight in occurring(view, site.block):
         if test.text != own:
             yield test, weight * 0.6
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from repair.edit import Edit, EditContext
 from repair.edits.expression import (
@@ -15,11 +15,10 @@ from repair.edits.expression import (
     call,
     called,
     display,
-    likeliest,
+    expression_operator,
     number,
     parsed,
     swap,
-    view_of,
 )
 from repair.kinds import DICT, INT, LIST, NONE, NUMBER, SET, SIZED, STR, TUPLE, is_number
 
@@ -30,11 +29,11 @@ _COMMON = 12
 """So many of the commonest constants of the vocabulary are likely; the others come much later."""
 
 
-def constants(context: EditContext) -> Iterator[Edit]:
+@expression_operator(_MOST)
+def constants(view: ExpressionView) -> Iterable[Edit]:
     """Other numbers, strings, truths and empty values where a literal stands."""
-    view = view_of(context)
-    words = _words(context)
-    yield from likeliest(_all(view, words), context, _MOST)
+    words = _words(view.context)
+    return _all(view, words)
 
 
 def _all(view: ExpressionView, words: list[object]) -> Iterator[Edit]:
@@ -214,9 +213,9 @@ OFF_BY_ONE = "off_by_one"
 _HOLDERS = ast.Tuple | ast.List | ast.Dict | ast.keyword | ast.IfExp | ast.ListComp | ast.JoinedStr
 
 
-def off_by_one(context: EditContext) -> Iterator[Edit]:
+@expression_operator()
+def off_by_one(view: ExpressionView) -> Iterator[Edit]:
     """Ones added, taken away or dropped where integers stand: indices, bounds, arguments, comparands, results."""
-    view = view_of(context)
     for spot, node in view.values:
         if isinstance(node, ast.Constant):
             continue

@@ -5,23 +5,22 @@ from __future__ import annotations
 import ast
 import builtins
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
-from repair.edit import Edit, EditContext
+from repair.edit import Edit
 from repair.edits import build
 from repair.edits.build import Piece, calculated, constant, name, refused
 from repair.edits.conditions import occurring, questions
-from repair.edits.statement import (
+from repair.edits.statement_edits import (
     StatementExpression,
     changed,
     choices,
     inserted,
-    lives,
     replacement,
     statement_expressions,
-    thinned,
+    statement_operator,
 )
-from repair.edits.survey import Block, Site, Survey, survey_of
+from repair.edits.statement_view import Block, Site, StatementView
 from repair.tree import Function, at, places, replaced, spliced
 
 _NOT_RAISED = re.compile(r"DID NOT RAISE <class '([\w.]+)'>|^(\w+) not raised")
@@ -31,7 +30,7 @@ _USUAL = ((None, 0.3), (0, 0.25), (1, 0.12), (-1, 0.15), (True, 0.2), (False, 0.
 _OF_KIND = {"int": (0, 1, -1), "float": (0, 1, -1), "bool": (False, True), "str": ("",), "NoneType": (None,)}
 
 
-def outcomes(survey: Survey, block: Block) -> Iterator[tuple[ast.stmt, str, float]]:
+def outcomes(view: StatementView, block: Block) -> Iterator[tuple[ast.stmt, str, float]]:
     """Statements that leave the block early: (statement, its text, share)."""
     if not block.open:
         return
@@ -41,51 +40,51 @@ def outcomes(survey: Survey, block: Block) -> Iterator[tuple[ast.stmt, str, floa
     function = block.function
     if function is None:
         return
-    nodes = survey.nodes_of(function)
-    if survey.is_generator(function):
+    nodes = view.nodes_of(function)
+    if view.is_generator(function):
         yield build.returned(None), "return", 0.9
     else:
         scale = 0.6 if block.loops else 1.0
-        for value, share in results(survey, block, nodes):
+        for value, share in results(view, block, nodes):
             yield build.returned(value), f"return {value.text}", share * scale
     raised = [node for node in nodes if isinstance(node, ast.Raise)]
     yield from ((node, ast.unparse(node), 0.3) for node in raised)
-    for kind, words, share in _wanted(survey):
+    for kind, words, share in _wanted(view):
         new = build.call(kind, constant(words or "invalid argument"))
         yield ast.Raise(exc=new.node, cause=None), f"raise {new.text}", share
 
 
-def _wanted(survey: Survey) -> Iterator[tuple[str, str, float]]:
+def _wanted(view: StatementView) -> Iterator[tuple[str, str, float]]:
     """The exceptions that tests wait for, those that failing ones wait for in vain first: (kind, words, share)."""
     missed = set[str]()
-    for _, message in survey.context.errors:
+    for _, message in view.context.errors:
         found = _NOT_RAISED.search(message)
         missed.add((found.group(1) or found.group(2)).rpartition(".")[2] if found else "")
-    told = {kind for kind, _ in survey.awaited}
-    for kind in sorted(missed - told):
-        if kind in survey.globals or kind in dir(builtins):
+    expected = {kind for kind, _ in view.awaited}
+    for kind in sorted(missed - expected):
+        if kind in view.globals or kind in dir(builtins):
             yield kind, "", 1.0
-    for kind, words in survey.awaited[:_MOST_AWAITED]:
+    for kind, words in view.awaited[:_MOST_AWAITED]:
         yield kind, words, 1.0 if kind in missed else 0.4
 
 
-def results(survey: Survey, block: Block, nodes: list[ast.AST]) -> Iterator[tuple[Piece, float]]:
+def results(view: StatementView, block: Block, nodes: list[ast.AST]) -> Iterator[tuple[Piece, float]]:
     """Values that the function may return, each text once, with shares; those that it returns elsewhere come first."""
     best: dict[str, tuple[Piece, float]] = {}
-    for value, share in _results(survey, block, nodes):
+    for value, share in _results(view, block, nodes):
         if share > best.get(value.text, (value, 0.0))[1]:
             best[value.text] = (value, share)
     return iter(best.values())
 
 
-def _results(survey: Survey, block: Block, nodes: list[ast.AST]) -> Iterator[tuple[Piece, float]]:
+def _results(view: StatementView, block: Block, nodes: list[ast.AST]) -> Iterator[tuple[Piece, float]]:
     values = [node.value for node in nodes if isinstance(node, ast.Return) and node.value is not None]
-    kinds = frozenset().union(*map(survey.kind_of, values))
-    visible = {*survey.names(block), *survey.globals}
+    kinds = frozenset().union(*map(view.kind_of, values))
+    visible = {*view.names(block), *view.globals}
     for value in values:
         short = len(list(ast.walk(value))) <= 8
         if short and not any(isinstance(part, ast.Await) for part in ast.walk(value)):
-            loose = not set(survey.seen_names(value)) <= visible
+            loose = not set(view.seen_names(value)) <= visible
             yield build.piece(value), 0.1 if loose else 0.6
     for usual, share in _USUAL:
         fits = any(usual in _OF_KIND.get(kind, ()) for kind in kinds)
@@ -96,7 +95,7 @@ def _results(survey: Survey, block: Block, nodes: list[ast.AST]) -> Iterator[tup
     if not kinds or "list" in kinds:
         nested = ast.List(elts=[build.empty("list").node], ctx=ast.Load())
         yield Piece(nested, "[[]]"), 0.12
-    for text in survey.names(block)[:6]:
+    for text in view.names(block)[:6]:
         yield name(text), 0.2
 
 
@@ -121,66 +120,66 @@ _WRAPPERS = (
 _IDLE = ast.Constant | ast.Tuple | ast.List | ast.Dict | ast.Set | ast.Name | ast.Attribute | ast.UnaryOp | ast.BoolOp
 
 
-def returns(context: EditContext) -> Iterator[Edit]:
+@statement_operator(_MOST_RETURNS)
+def returns(view: StatementView) -> Iterable[Edit]:
     """Values returned, put in, wrapped, and moved across the edges of loops."""
-    survey = survey_of(context)
-    made = [edit for site in survey.sites for edit in _returns_at(survey, site)]
-    made += [edit for gap in survey.gaps for edit in _missing_return(survey, gap)]
-    yield from lives(context, thinned(survey, made, _MOST_RETURNS))
+    made = [edit for site in view.sites for edit in _returns_at(view, site)]
+    made += [edit for gap in view.gaps for edit in _missing_return(view, gap)]
+    return made
 
 
-def _returns_at(survey: Survey, site: Site) -> Iterator[Edit]:
+def _returns_at(view: StatementView, site: Site) -> Iterator[Edit]:
     block, node = site.block, site.node
     if block.function is None:
         return
-    nodes = survey.nodes_of(block.function)
+    nodes = view.nodes_of(block.function)
     if isinstance(node, ast.Return):
         for spot in statement_expressions(site):
             if spot.parent is node:
-                yield from choices("returned", spot, _values(survey, spot, nodes))
-        if node.value is None and not survey.is_generator(block.function):
-            for value, share in results(survey, block, nodes):
+                yield from choices("returned", spot, _values(view, spot, nodes))
+        if node.value is None and not view.is_generator(block.function):
+            for value, share in results(view, block, nodes):
                 yield changed("returned", site, [build.returned(value)], share * 0.5, f"`return {value.text}`")
-            for text in (*survey.reassigned(block), *survey.chains):
+            for text in (*view.reassigned(block), *view.chains):
                 yield changed("returned", site, [build.returned(name(text))], 0.4, f"`return {text}`")
         yield from _out_of_loop(site, node)
-    elif isinstance(node, ast.Expr) and not survey.is_generator(block.function) and block.open:
+    elif isinstance(node, ast.Expr) and not view.is_generator(block.function) and block.open:
         yield from _of_expression(site, node.value)
     elif isinstance(node, ast.For | ast.While):
         yield from _into_loop(site)
 
 
-def _values(survey: Survey, spot: StatementExpression, nodes: list[ast.AST]) -> Iterator[tuple[Piece, float]]:
+def _values(view: StatementView, spot: StatementExpression, nodes: list[ast.AST]) -> Iterator[tuple[Piece, float]]:
     """Other values in the place of a returned one, and the same one taken further."""
     old, block = spot.piece, spot.site.block
-    for value, share in results(survey, block, nodes):
+    for value, share in results(view, block, nodes):
         yield value, share * 0.3
-    for text in (*survey.names(block), *survey.chains):
+    for text in (*view.names(block), *view.chains):
         if text not in {"self", "cls"}:
             yield name(text), 0.15
             yield from _extended(old, name(text))
     if isinstance(old.node, ast.Constant) and isinstance(old.node.value, bool):
         yield constant(not old.node.value), 0.5
-        yield from _decided(survey, block)
+        yield from _decided(view, block)
     yield refused(old), 0.1
     yield Piece(ast.List(elts=[old.node], ctx=ast.Load()), f"[{old.text}]"), 0.12
     for step in (ast.Add, ast.Sub):
         yield calculated(old, step, constant(1)), 0.12
     yield Piece(ast.UnaryOp(op=ast.USub(), operand=old.node), f"-{old.text}"), 0.06
     yield from ((build.call(wrapper, old), 0.05) for wrapper in _WRAPPERS)
-    for part in _found_parts(survey, old):
+    for part in _found_parts(view, old):
         yield calculated(old, ast.Add, part), 0.08
         yield calculated(part, ast.Add, old), 0.08
 
 
-def _decided(survey: Survey, block: Block) -> Iterator[tuple[Piece, float]]:
+def _decided(view: StatementView, block: Block) -> Iterator[tuple[Piece, float]]:
     """What may decide between True and False: the usual questions about variables, and conditions that occur."""
-    for text in survey.names(block):
+    for text in view.names(block):
         if text not in {"self", "cls"}:
             yield from ((question, 0.08) for question in questions(name(text)))
-    for part, weight in occurring(survey, block):
+    for part, weight in occurring(view, block):
         yield part, weight * 0.6
-        yield survey.negated(part), weight * 0.4
+        yield view.negated(part), weight * 0.4
 
 
 def _extended(old: Piece, other: Piece) -> Iterator[tuple[Piece, float]]:
@@ -196,10 +195,10 @@ def _extended(old: Piece, other: Piece) -> Iterator[tuple[Piece, float]]:
         yield build.call(choice, old, other), 0.03
 
 
-def _found_parts(survey: Survey, old: Piece) -> Iterator[Piece]:
+def _found_parts(view: StatementView, old: Piece) -> Iterator[Piece]:
     """Slices, items, and lists of one that occur in the scope: what a result is often put together from."""
     found: dict[str, ast.expr] = {}
-    for node in ast.walk(survey.node):
+    for node in ast.walk(view.node):
         fits = isinstance(node, ast.Subscript) and isinstance(node.ctx, ast.Load)
         if fits or (isinstance(node, ast.List) and len(node.elts) == 1):
             found.setdefault(ast.unparse(node), node)  # type: ignore[arg-type] # both are expressions
@@ -221,24 +220,24 @@ def _of_expression(site: Site, value: ast.expr) -> Iterator[Edit]:
     yield changed("return", site, [ast.Return(value=value)], weight, f"`return {ast.unparse(value)}`")
 
 
-def _missing_return(survey: Survey, gap: tuple[Block, int, int]) -> Iterator[Edit]:
+def _missing_return(view: StatementView, gap: tuple[Block, int, int]) -> Iterator[Edit]:
     """A `return` at the end of a function, of a branch, or after a loop."""
     block, index, _ = gap
     function = block.function
     if function is None or not block.open or index < len(block.statements) or block.loops > 1:
         return
-    nodes = survey.nodes_of(function)
-    if survey.is_generator(function):
+    nodes = view.nodes_of(function)
+    if view.is_generator(function):
         return
     whole = block.owner is function
     scale = 0.5 if whole else 0.12
     last = block.statements[-1]
     assigned = {part.id for part in ast.walk(last) if isinstance(part, ast.Name) and isinstance(part.ctx, ast.Store)}
-    for value, share in results(survey, block, nodes):
+    for value, share in results(view, block, nodes):
         weight = max(share, 0.8) if value.text in assigned else share
         note = f"`return {value.text}` is put in"
         yield inserted("return", gap, build.returned(value), weight * scale, note)
-    for text in survey.names(block)[6:]:
+    for text in view.names(block)[6:]:
         yield inserted("return", gap, build.returned(name(text)), 0.15 * scale, f"`return {text}` is put in")
 
 
@@ -272,22 +271,22 @@ def _into_loop(site: Site) -> Iterator[Edit]:
 _MOST_YIELDS = 300
 
 
-def yields(context: EditContext) -> Iterator[Edit]:
+@statement_operator(_MOST_YIELDS)
+def yields(view: StatementView) -> Iterable[Edit]:
     """Values handed on in another way."""
-    survey = survey_of(context)
-    made = [edit for site in survey.sites for edit in _yields_at(survey, site)]
-    made += list(_missing_yield(survey))
-    yield from lives(context, thinned(survey, made, _MOST_YIELDS))
+    made = [edit for site in view.sites for edit in _yields_at(view, site)]
+    made += list(_missing_yield(view))
+    return made
 
 
-def _yields_at(survey: Survey, site: Site) -> Iterator[Edit]:
+def _yields_at(view: StatementView, site: Site) -> Iterator[Edit]:
     function = site.block.function
     if function is None:
         return
-    generator = survey.is_generator(function)
+    generator = view.is_generator(function)
     value = _handed(site.node)
     if value is not None:
-        yield from _ways(survey, site, function, value, generator)
+        yield from _ways(view, site, function, value, generator)
     if isinstance(function, ast.AsyncFunctionDef):
         yield from _awaits(site)
 
@@ -302,9 +301,9 @@ def _handed(node: ast.stmt) -> ast.expr | None:
     return None
 
 
-def _ways(survey: Survey, site: Site, function: Function, value: ast.expr, generator: bool) -> Iterator[Edit]:
+def _ways(view: StatementView, site: Site, function: Function, value: ast.expr, generator: bool) -> Iterator[Edit]:
     text = ast.unparse(value)
-    recursive = isinstance(value, ast.Call) and function.name in survey.seen_names(value)
+    recursive = isinstance(value, ast.Call) and function.name in view.seen_names(value)
     old = site.node.value if isinstance(site.node, ast.Expr) else site.node
     scale = 1.0 if generator else 0.15
     options: list[tuple[ast.stmt, str, float]] = [
@@ -330,18 +329,18 @@ def _awaits(site: Site) -> Iterator[Edit]:
             yield replacement("await", spot, build.piece(spot.node.value), 0.05)
 
 
-def _missing_yield(survey: Survey) -> Iterator[Edit]:
+def _missing_yield(view: StatementView) -> Iterator[Edit]:
     """A visible variable handed on at a gap of a generator."""
-    for gap in survey.gaps:
+    for gap in view.gaps:
         block, index, _ = gap
         function = block.function
-        if function is None or not survey.is_generator(function):
+        if function is None or not view.is_generator(function):
             continue
         ending = index == len(block.statements)
-        for text in survey.names(block):
+        for text in view.names(block):
             new = ast.Expr(value=ast.Yield(value=name(text).node))
             yield inserted("yield", gap, new, 0.12 if ending else 0.05, f"`yield {text}` is put in")
-            if survey.sized(text) and isinstance(function, ast.FunctionDef):
+            if view.sized(text) and isinstance(function, ast.FunctionDef):
                 new = ast.Expr(value=ast.YieldFrom(value=name(text).node))
                 yield inserted("yield", gap, new, 0.05, f"`yield from {text}` is put in")
 
@@ -350,28 +349,28 @@ _MOST_JUMPS = 300
 _ANY = "Exception"
 
 
-def flow(context: EditContext) -> Iterator[Edit]:
+@statement_operator(_MOST_JUMPS)
+def flow(view: StatementView) -> Iterable[Edit]:
     """Other jumps, jumps put in, exceptions caught that were not."""
-    survey = survey_of(context)
-    made = [edit for site in survey.sites for edit in _jumps_at(survey, site)]
-    made += [edit for gap in survey.gaps for edit in _jumps(gap)]
-    yield from lives(context, thinned(survey, made, _MOST_JUMPS))
+    made = [edit for site in view.sites for edit in _jumps_at(view, site)]
+    made += [edit for gap in view.gaps for edit in _jumps(gap)]
+    return made
 
 
-def _jumps_at(survey: Survey, site: Site) -> Iterator[Edit]:
+def _jumps_at(view: StatementView, site: Site) -> Iterator[Edit]:
     if isinstance(site.node, ast.Break | ast.Continue | ast.Return | ast.Raise):
         here = ast.unparse(site.node)
         loose = isinstance(site.node, ast.Break | ast.Continue)
-        for new, text, share in outcomes(survey, site.block):
+        for new, text, share in outcomes(view, site.block):
             jump = isinstance(new, ast.Break | ast.Continue)
             if text != here and (loose or jump):
                 weight = 0.4 if loose and jump else 0.25 * share
                 yield changed("jump", site, [new], weight, f"`{here}` becomes `{text}`")
     elif isinstance(site.node, ast.Pass):
-        for new, text, share in outcomes(survey, site.block):
+        for new, text, share in outcomes(view, site.block):
             yield changed("jump", site, [new], 0.5 * share, f"`pass` becomes `{text}`")
     elif isinstance(site.node, ast.Try):
-        yield from _widened(survey, site, site.node)
+        yield from _widened(view, site, site.node)
 
 
 def _jumps(gap: tuple[Block, int, int]) -> Iterator[Edit]:
@@ -385,9 +384,9 @@ def _jumps(gap: tuple[Block, int, int]) -> Iterator[Edit]:
         yield inserted("jump", gap, ast.Continue(), weight, "`continue` is put in")
 
 
-def _widened(survey: Survey, site: Site, node: ast.Try) -> Iterator[Edit]:
+def _widened(view: StatementView, site: Site, node: ast.Try) -> Iterator[Edit]:
     """Handlers that also take what ended the failing tests."""
-    seen = list(dict.fromkeys(kind for kind, _ in survey.context.errors if kind.isidentifier()))
+    seen = list(dict.fromkeys(kind for kind, _ in view.context.errors if kind.isidentifier()))
     for index, handler in enumerate(node.handlers):
         old = handler.type
         if old is None:
@@ -405,26 +404,27 @@ def _widened(survey: Survey, site: Site, node: ast.Try) -> Iterator[Edit]:
             yield Edit(kind="except", place=place, new=(made,), weight=weight, line=site.line, note=note)
 
 
-def declarations(context: EditContext) -> Iterator[Edit]:
+@statement_operator()
+def declarations(view: StatementView) -> Iterable[Edit]:
     """`global` and `nonlocal` for variables that a function assigns and an outer level has too."""
-    survey = survey_of(context)
-    made = [edit for place, node in places(context.tree, context.scope) for edit in _declared(survey, place, node)]
-    yield from lives(context, made)
+    return [
+        edit for place, node in places(view.context.tree, view.context.scope) for edit in _declared(view, place, node)
+    ]
 
 
-def _declared(survey: Survey, place: tuple[tuple[str, int | None], ...], node: ast.AST) -> Iterator[Edit]:
-    lines = [line for line in survey.context.lines if _covers(node, line)]
-    if not isinstance(node, Function) or not lines or not survey.context.scope:
+def _declared(view: StatementView, place: tuple[tuple[str, int | None], ...], node: ast.AST) -> Iterator[Edit]:
+    lines = [line for line in view.context.lines if _covers(node, line)]
+    if not isinstance(node, Function) or not lines or not view.context.scope:
         return
-    line = max(lines, key=lambda each: survey.context.lines[each])
-    own = survey.bound.get(id(node), {})
-    outer = {text for text in _enclosing(survey, place) if text in own}
+    line = max(lines, key=lambda each: view.context.lines[each])
+    own = view.bound.get(id(node), {})
+    outer = {text for text in _enclosing(view, place) if text in own}
     for text in own:
         if any(argument.arg == text for argument in ast.walk(node.args) if isinstance(argument, ast.arg)):
             continue
-        loud = any(kind == "UnboundLocalError" and f"'{text}'" in message for kind, message in survey.context.errors)
+        loud = any(kind == "UnboundLocalError" and f"'{text}'" in message for kind, message in view.context.errors)
         for word, fits, maker in (
-            ("nonlocal", text in outer, ast.Nonlocal), ("global", text in survey.globals, ast.Global),
+            ("nonlocal", text in outer, ast.Nonlocal), ("global", text in view.globals, ast.Global),
         ):  # fmt: skip
             if fits:
                 new: ast.stmt = maker(names=[text])
@@ -438,9 +438,9 @@ def _covers(node: ast.AST, line: int) -> bool:
     return getattr(node, "lineno", line + 1) <= line <= (getattr(node, "end_lineno", None) or 0)
 
 
-def _enclosing(survey: Survey, place: tuple[tuple[str, int | None], ...]) -> Iterator[str]:
+def _enclosing(view: StatementView, place: tuple[tuple[str, int | None], ...]) -> Iterator[str]:
     """The variables of the functions around a place of the scope."""
-    for end in range(len(survey.context.scope), len(place)):
-        node = at(survey.context.tree, place[:end])
+    for end in range(len(view.context.scope), len(place)):
+        node = at(view.context.tree, place[:end])
         if isinstance(node, Function):
-            yield from survey.bound.get(id(node), ())
+            yield from view.bound.get(id(node), ())

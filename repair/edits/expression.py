@@ -1,4 +1,4 @@
-"""Expressions of a scope, laid out once for all operators on them, and how such an operator makes its edits.
+"""The view of a scope's expressions for all operators on them, and how such an operator makes its edits.
 
 A `Spot` is a node where an edit may begin, with the part that it plays there, the names that are visible and the kind
 of value that the place asks for. Left alone are the texts of f-strings, decorators, annotations, docstrings, patterns,
@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from functools import cached_property, lru_cache, wraps
 from typing import Generic, TypeVar
 
-from repair.edit import Edit, EditContext
+from repair.edit import Edit, EditContext, EditOperator
 from repair.kinds import (
     INT,
     ITERABLE,
@@ -172,11 +172,6 @@ _LITERALS = (
     *(ast.Constant, ast.Tuple, ast.List, ast.Set, ast.Dict, ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp),
     *(ast.UnaryOp, ast.Compare, ast.BoolOp, ast.Lambda),
 )
-
-
-def likeliest(edits: Iterable[Edit], context: EditContext, most: int) -> Iterator[Edit]:
-    """The `most` edits that come first by weight and suspicion; the bound of families that grow with the square."""
-    yield from heapq.nlargest(most, edits, key=lambda edit: edit.weight * (0.02 + context.lines.get(edit.line, 0.0)))
 
 
 def number(value: float) -> ast.expr:
@@ -570,7 +565,7 @@ class ExpressionView:
 
     @cached_property
     def kinds(self) -> Kinds:
-        """Tells the kinds of the scope's expressions."""
+        """The kinds of the scope's expressions."""
         return inferred(list(ast.walk(self.root)), self.outside, self.context.kinds)
 
     def of(self, *types: type[Node]) -> Iterator[tuple[Spot, Node]]:
@@ -609,6 +604,28 @@ class ExpressionView:
 
 
 @once
-def view_of(context: EditContext) -> ExpressionView:
-    """The expressions of a scope; laid out once for the operators that ask one after the other."""
+def expression_view(context: EditContext) -> ExpressionView:
+    """The view of a scope's expressions, made once for the operators that ask one after the other."""
     return ExpressionView(context)
+
+
+def expression_operator(
+    most: int | None = None,
+) -> Callable[[Callable[[ExpressionView], Iterable[Edit]]], EditOperator]:
+    """Make an edit operator of a function that makes its edits from the view of a scope.
+
+    Args:
+        most: how many edits are kept, by weight and suspicion: the bound of operators whose edits grow with the square.
+    """
+
+    def operator_of(make: Callable[[ExpressionView], Iterable[Edit]]) -> EditOperator:
+        @wraps(make)
+        def operator(context: EditContext) -> Iterator[Edit]:
+            edits, lines = make(expression_view(context)), context.lines
+            if most is not None:
+                edits = heapq.nlargest(most, edits, key=lambda edit: edit.weight * (0.02 + lines.get(edit.line, 0.0)))
+            yield from edits
+
+        return operator
+
+    return operator_of

@@ -8,17 +8,17 @@ from __future__ import annotations
 import ast
 import heapq
 import itertools
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import TypeGuard
 
-from repair.edit import Edit, EditContext
+from repair.edit import Edit
 from repair.edits import build
 from repair.edits.build import Piece, compare, constant, method, name, refused, renamed
 from repair.edits.conditions import BUILTINS, guards_of, occurring
 from repair.edits.exits import outcomes
 from repair.edits.moves import title
-from repair.edits.statement import changed, inserted, lives, thinned
-from repair.edits.survey import JUMPS, Block, Site, Survey, fits, survey_of
+from repair.edits.statement_edits import changed, inserted, statement_operator
+from repair.edits.statement_view import JUMPS, Block, Site, StatementView, fits
 from repair.kinds import BOOL, MAPPING, NONE, SIZED
 
 _MOST_TEXTS = 10
@@ -26,41 +26,41 @@ _MOST_NUMBERS = 4
 _ORDERS = (ast.Eq, ast.Gt, ast.Lt, ast.GtE)
 
 
-def worded(survey: Survey, block: Block) -> Iterator[tuple[Piece, float, str]]:
+def worded(view: StatementView, block: Block) -> Iterator[tuple[Piece, float, str]]:
     """Conditions on the visible variables and dotted chains, each with a weight and the variable that it is about."""
-    known = survey.visible(block)
-    for text in (*survey.names(block), *survey.chains):
+    known = view.visible(block)
+    for text in (*view.names(block), *view.chains):
         if text in {"self", "cls"} or text.partition(".")[0] not in known:
             continue
-        kinds = survey.kinds(text)
-        if kinds & MAPPING or (not kinds and text in survey.looked_into):
-            yield from ((test, weight, text) for test, weight in _of_record(survey, text))
+        kinds = view.kinds(text)
+        if kinds & MAPPING or (not kinds and text in view.looked_into):
+            yield from ((test, weight, text) for test, weight in _of_record(view, text))
         elif "str" in kinds:
-            yield from ((test, weight, text) for test, weight in _of_text(survey, text))
-        elif survey.number(text):
-            yield from ((test, weight, text) for test, weight in _of_number(survey, text))
+            yield from ((test, weight, text) for test, weight in _of_text(view, text))
+        elif view.number(text):
+            yield from ((test, weight, text) for test, weight in _of_number(view, text))
 
 
-def _of_record(survey: Survey, text: str) -> Iterator[tuple[Piece, float]]:
-    for key in survey.texts[:_MOST_TEXTS]:
+def _of_record(view: StatementView, text: str) -> Iterator[tuple[Piece, float]]:
+    for key in view.texts[:_MOST_TEXTS]:
         if key.isidentifier():
             yield method(name(text), "get", constant(key)), 0.12
             yield compare(constant(key), ast.In, name(text)), 0.05
             yield compare(constant(key), ast.NotIn, name(text)), 0.05
 
 
-def _of_text(survey: Survey, text: str) -> Iterator[tuple[Piece, float]]:
-    for mark in dict.fromkeys(found[0] for found in survey.texts if found and not found[0].isalnum()):
+def _of_text(view: StatementView, text: str) -> Iterator[tuple[Piece, float]]:
+    for mark in dict.fromkeys(found[0] for found in view.texts if found and not found[0].isalnum()):
         yield method(name(text), "startswith", constant(mark)), 0.08
-    for found in survey.texts[:_MOST_TEXTS]:
+    for found in view.texts[:_MOST_TEXTS]:
         if found:
             yield method(name(text), "startswith", constant(found)), 0.08
             yield compare(name(text), ast.Eq, constant(found)), 0.1
             yield compare(constant(found), ast.In, name(text)), 0.04
 
 
-def _of_number(survey: Survey, text: str) -> Iterator[tuple[Piece, float]]:
-    for value in survey.numbers[:_MOST_NUMBERS]:
+def _of_number(view: StatementView, text: str) -> Iterator[tuple[Piece, float]]:
+    for value in view.numbers[:_MOST_NUMBERS]:
         yield from ((compare(name(text), order, constant(value)), 0.04) for order in _ORDERS)
 
 
@@ -73,12 +73,12 @@ _Gap = tuple[Block, int, int]
 _Plan = tuple[float, _Gap, Piece, ast.stmt, str]
 
 
-def guards(context: EditContext) -> Iterator[Edit]:
+@statement_operator()
+def guards(view: StatementView) -> Iterable[Edit]:
     """`if …: return …` and the like before a statement."""
-    survey = survey_of(context)
-    plans = (plan for gap in survey.gaps for plan in _at(survey, gap))
-    best = heapq.nlargest(_MOST_GUARDS, plans, key=lambda plan: plan[0] * survey.suspicion(plan[1][2]))
-    yield from lives(context, (_built(*plan) for plan in best))
+    plans = (plan for gap in view.gaps for plan in _at(view, gap))
+    best = heapq.nlargest(_MOST_GUARDS, plans, key=lambda plan: plan[0] * view.suspicion(plan[1][2]))
+    return (_built(*plan) for plan in best)
 
 
 def _built(weight: float, gap: _Gap, test: Piece, ending: ast.stmt, text: str) -> Edit:
@@ -86,17 +86,17 @@ def _built(weight: float, gap: _Gap, test: Piece, ending: ast.stmt, text: str) -
     return inserted("guard", gap, build.when(test, ending), weight, note)
 
 
-def _at(survey: Survey, gap: _Gap) -> Iterator[_Plan]:
+def _at(view: StatementView, gap: _Gap) -> Iterator[_Plan]:
     """Plans are made first and built when they are among the best: there are many more than are needed."""
     block, index, _ = gap
     if index >= len(block.statements):
         return
-    unready = survey.unready(block, block.statements[index].lineno)
-    endings = [each for each in outcomes(survey, block) if unready.isdisjoint(survey.seen_names(each[0]))]
-    place = _place_weight(survey, block, index)
+    unready = view.unready(block, block.statements[index].lineno)
+    endings = [each for each in outcomes(view, block) if unready.isdisjoint(view.seen_names(each[0]))]
+    place = _place_weight(view, block, index)
     fresh, plain = _just_bound(block, index), _plain(block, index)
-    for test, usual in guard_tests(survey, block, index).values():
-        names = survey.names_in(test)
+    for test, usual in guard_tests(view, block, index).values():
+        names = view.names_in(test)
         if names & (unready | plain):
             continue
         weight = usual * (_FRESH if names & fresh else 1.0)
@@ -131,17 +131,17 @@ def _stored(node: ast.stmt) -> set[str]:
     return {part.id for part in nodes if isinstance(part, ast.Name) and isinstance(part.ctx, ast.Store)}
 
 
-def _place_weight(survey: Survey, block: Block, index: int) -> float:
+def _place_weight(view: StatementView, block: Block, index: int) -> float:
     """Guards stand mostly at the head of a function or of a loop's body, and end recursions that do not end."""
     if index > block.first:
         return 0.3
     if not isinstance(block.owner, ast.FunctionDef | ast.AsyncFunctionDef):
         return 0.6
-    return 3.0 if any(kind == "RecursionError" for kind, _ in survey.context.errors) else 1.0
+    return 3.0 if any(kind == "RecursionError" for kind, _ in view.context.errors) else 1.0
 
 
 def guard_tests(
-    survey: Survey, block: Block, index: int, also: ast.stmt | None = None
+    view: StatementView, block: Block, index: int, also: ast.stmt | None = None
 ) -> dict[str, tuple[Piece, float]]:  # fmt: skip
     """What the guard may ask, each text once with its greatest weight; what is used next counts most.
 
@@ -149,41 +149,41 @@ def guard_tests(
     """
     key = id(block.owner), block.field, index
     if also is not None:
-        return _tests(survey, block, index, also)
-    if key not in survey.tests:
-        survey.tests[key] = _tests(survey, block, index, None)
-    return survey.tests[key]
+        return _tests(view, block, index, also)
+    if key not in view.tests:
+        view.tests[key] = _tests(view, block, index, None)
+    return view.tests[key]
 
 
-def _tests(survey: Survey, block: Block, index: int, also: ast.stmt | None) -> dict[str, tuple[Piece, float]]:
+def _tests(view: StatementView, block: Block, index: int, also: ast.stmt | None) -> dict[str, tuple[Piece, float]]:
     following = block.statements[index]
-    used = {text for node in (following, also) if node for text in survey.seen_names(node)}
+    used = {text for node in (following, also) if node for text in view.seen_names(node)}
     best: dict[str, tuple[Piece, float]] = {}
-    for test, weight in (*_of_names(survey, block, following, used), *_of_uses(survey, block, index)):
+    for test, weight in (*_of_names(view, block, following, used), *_of_uses(view, block, index)):
         if weight > best.get(test.text, (test, 0.0))[1]:
             best[test.text] = (test, weight)
     return best
 
 
 def _of_names(
-    survey: Survey, block: Block, following: ast.stmt, used: set[str]
+    view: StatementView, block: Block, following: ast.stmt, used: set[str]
 ) -> Iterator[tuple[Piece, float]]:  # fmt: skip
-    names = [text for text in survey.names(block) if text not in {"self", "cls"}]
-    ready = [text for text in names if survey.bound_at(block, text) < following.lineno]
-    numbers = [text for text in ready if survey.number(text)][:5]
-    questions = ((text, *asked) for text in ready for asked in _questions(survey, text))
-    worded_ones = ((text.partition(".")[0], test, weight) for test, weight, text in worded(survey, block))
+    names = [text for text in view.names(block) if text not in {"self", "cls"}]
+    ready = [text for text in names if view.bound_at(block, text) < following.lineno]
+    numbers = [text for text in ready if view.number(text)][:5]
+    questions = ((text, *asked) for text in ready for asked in _questions(view, text))
+    worded_ones = ((text.partition(".")[0], test, weight) for test, weight, text in worded(view, block))
     for text, test, weight in itertools.chain(questions, worded_ones):
         if text in ready or text in {"self", "cls"}:
             yield test, weight * (1.0 if text in used else 0.4)
-    for text in (chain for chain in survey.chains if chain.partition(".")[0] in used):
-        yield from ((test, weight * 0.6) for test, weight in _questions(survey, text))
-    yield from _of_pairs(survey, block, numbers, [text for text in ready if text not in numbers][:5], used)
-    yield from _of_holders(survey, [text for text in names if survey.sized(text)], names, numbers, used)
+    for text in (chain for chain in view.chains if chain.partition(".")[0] in used):
+        yield from ((test, weight * 0.6) for test, weight in _questions(view, text))
+    yield from _of_pairs(view, block, numbers, [text for text in ready if text not in numbers][:5], used)
+    yield from _of_holders(view, [text for text in names if view.sized(text)], names, numbers, used)
 
 
 def _of_holders(
-    survey: Survey, holders: list[str], names: list[str], numbers: list[str], used: set[str]
+    view: StatementView, holders: list[str], names: list[str], numbers: list[str], used: set[str]
 ) -> Iterator[tuple[Piece, float]]:  # fmt: skip
     """How much a holder holds, and whether it holds what is used next."""
     for holder, number in itertools.product(holders, numbers):
@@ -192,30 +192,30 @@ def _of_holders(
             yield compare(build.call("len", name(holder)), order, name(number)), weight
     for holder in holders:
         for text in (text for text in names if text != holder and text in used):
-            yield compare(name(text), ast.In, name(holder)), 0.35 if (text, holder) in survey.members else 0.12
+            yield compare(name(text), ast.In, name(holder)), 0.35 if (text, holder) in view.members else 0.12
             yield compare(name(text), ast.NotIn, name(holder)), 0.08
 
 
 def _of_pairs(
-    survey: Survey, block: Block, numbers: list[str], others: list[str], used: set[str]
+    view: StatementView, block: Block, numbers: list[str], others: list[str], used: set[str]
 ) -> Iterator[tuple[Piece, float]]:  # fmt: skip
     """Two variables held against each other, the one that is bound later first."""
     for texts in (numbers, others):
         for pair in itertools.combinations(texts, 2):
-            left, right = sorted(pair, key=lambda text: -survey.bound_at(block, text))
-            if texts is others and not survey.kinds(left) & survey.kinds(right) and survey.known(left):
+            left, right = sorted(pair, key=lambda text: -view.bound_at(block, text))
+            if texts is others and not view.kinds(left) & view.kinds(right) and view.known(left):
                 continue
             weight = 0.16 if left in used and right in used else 0.08
             yield compare(name(left), ast.Eq, name(right)), weight
             yield compare(name(left), ast.NotEq, name(right)), weight * 0.3
-            ordered = texts is numbers or not (survey.kinds(left) | survey.kinds(right)) & _UNORDERED
+            ordered = texts is numbers or not (view.kinds(left) | view.kinds(right)) & _UNORDERED
             for order in (ast.Gt, ast.GtE, ast.Lt, ast.LtE) if ordered else ():
                 yield compare(name(left), order, name(right)), weight * 0.65
 
 
-def _questions(survey: Survey, text: str) -> Iterator[tuple[Piece, float]]:
+def _questions(view: StatementView, text: str) -> Iterator[tuple[Piece, float]]:
     subject = name(text)
-    if survey.number(text):
+    if view.number(text):
         for order, value, weight in ((ast.Eq, 0, 0.3), (ast.Eq, 1, 0.12), (ast.Lt, 0, 0.12), (ast.LtE, 0, 0.12)):
             yield compare(subject, order, constant(value)), weight
         yield compare(subject, ast.Lt, constant(1)), 0.08
@@ -223,21 +223,21 @@ def _questions(survey: Survey, text: str) -> Iterator[tuple[Piece, float]]:
         yield compare(subject, ast.Lt, constant(2)), 0.04
     else:
         yield refused(subject), 0.35
-        yield compare(subject, ast.Is, constant(None)), 0.1 if survey.sized(text) else 0.25
-    if survey.sized(text):
+        yield compare(subject, ast.Is, constant(None)), 0.1 if view.sized(text) else 0.25
+    if view.sized(text):
         yield compare(build.call("len", subject), ast.LtE, constant(1)), 0.12
         yield compare(build.call("len", subject), ast.Eq, constant(1)), 0.06
 
 
-def _of_uses(survey: Survey, block: Block, index: int) -> Iterator[tuple[Piece, float]]:
-    for test, weight in guards_of(survey, block.statements[index]):
-        yield survey.negated(test), weight * 1.2
+def _of_uses(view: StatementView, block: Block, index: int) -> Iterator[tuple[Piece, float]]:
+    for test, weight in guards_of(view, block.statements[index]):
+        yield view.negated(test), weight * 1.2
     head = index == block.first and isinstance(block.owner, ast.FunctionDef | ast.AsyncFunctionDef)
     for node in block.statements[index + 1 :] if head else ():
-        yield from ((survey.negated(test), weight) for test, weight in guards_of(survey, node))
-    for test, weight in occurring(survey, block):
+        yield from ((view.negated(test), weight) for test, weight in guards_of(view, node))
+    for test, weight in occurring(view, block):
         yield test, weight * 0.5
-        yield survey.negated(test), weight * 0.3
+        yield view.negated(test), weight * 0.3
 
 
 _MOST_WRAPPED = 400
@@ -246,22 +246,22 @@ _LARGEST = 24  # nodes of a statement that is copied with a guard
 _MOST_SOURCES = 8
 
 
-def wrapped(context: EditContext) -> Iterator[Edit]:
+@statement_operator(_MOST_WRAPPED)
+def wrapped(view: StatementView) -> Iterable[Edit]:
     """`if …:` around a statement, and short statements of the scope put in with what they need."""
-    survey = survey_of(context)
-    made = [edit for site in survey.sites if isinstance(site.node, _SIMPLE) for edit in _around(survey, site)]
-    made += [edit for site in survey.sites if isinstance(site.node, JUMPS) for edit in _made_conditional(survey, site)]
-    made += [edit for gap in survey.gaps for edit in _left_over(survey, gap)]
-    yield from lives(context, thinned(survey, made, _MOST_WRAPPED))
+    made = [edit for site in view.sites if isinstance(site.node, _SIMPLE) for edit in _around(view, site)]
+    made += [edit for site in view.sites if isinstance(site.node, JUMPS) for edit in _made_conditional(view, site)]
+    made += [edit for gap in view.gaps for edit in _left_over(view, gap)]
+    return made
 
 
-def _made_conditional(survey: Survey, site: Site) -> Iterator[Edit]:
+def _made_conditional(view: StatementView, site: Site) -> Iterator[Edit]:
     """A jump that lets nothing behind it be reached was meant for some cases only."""
     if site.index + 1 >= len(site.block.statements):
         return
     text = title(site.node)
-    for test, weight in guard_tests(survey, site.block, site.index + 1, site.node).values():
-        if survey.unready(site.block, site.node.lineno).isdisjoint(survey.seen_names(test.node)):
+    for test, weight in guard_tests(view, site.block, site.index + 1, site.node).values():
+        if view.unready(site.block, site.node.lineno).isdisjoint(view.seen_names(test.node)):
             new = build.when(test, site.node)
             yield changed("wrapped", site, [new], min(weight * 2, 1.0), f"{text} is done only `if {test.text}`")
 
@@ -270,44 +270,44 @@ def _is_short(node: ast.AST) -> TypeGuard[ast.AugAssign | ast.Expr]:
     return isinstance(node, ast.AugAssign | ast.Expr) and sum(1 for _ in ast.walk(node)) <= _LARGEST
 
 
-def _around(survey: Survey, site: Site) -> Iterator[Edit]:
+def _around(view: StatementView, site: Site) -> Iterator[Edit]:
     text = title(site.node)
     seen: set[str] = set()
-    asked = guard_tests(survey, site.block, site.index).values()
-    likely = [(made, weight * 0.35) for test, weight in asked for made in (survey.negated(test), test)]
-    for test, weight in (*guards_of(survey, site.node), *_named(survey, site), *_found(survey, site.block), *likely):
+    asked = guard_tests(view, site.block, site.index).values()
+    likely = [(made, weight * 0.35) for test, weight in asked for made in (view.negated(test), test)]
+    for test, weight in (*guards_of(view, site.node), *_named(view, site), *_found(view, site.block), *likely):
         if test.text not in seen:
             seen.add(test.text)
             note = f"{text} is done only `if {test.text}`"
             yield changed("wrapped", site, [build.when(test, site.node)], weight, note)
-            yield from _with_next(survey, site, test, weight, note)
+            yield from _with_next(view, site, test, weight, note)
 
 
-def _with_next(survey: Survey, site: Site, test: Piece, weight: float, note: str) -> Iterator[Edit]:
+def _with_next(view: StatementView, site: Site, test: Piece, weight: float, note: str) -> Iterator[Edit]:
     """The statement behind it, too, is done only then; likelier where it speaks of what is asked about."""
     pair = site.block.statements[site.index : site.index + 2]
     if len(pair) == 2 and isinstance(pair[1], _SIMPLE):
-        share = 0.7 if survey.names_in(test).intersection(survey.seen_names(pair[1])) else 0.25
-        told = f"{note}, with what follows"
-        yield changed("wrapped", site, [build.when(test, *pair)], weight * share, told, count=2)
+        share = 0.7 if view.names_in(test).intersection(view.seen_names(pair[1])) else 0.25
+        wider_note = f"{note}, with what follows"
+        yield changed("wrapped", site, [build.when(test, *pair)], weight * share, wider_note, count=2)
 
 
-def _named(survey: Survey, site: Site) -> Iterator[tuple[Piece, float]]:
+def _named(view: StatementView, site: Site) -> Iterator[tuple[Piece, float]]:
     """Whether a variable that the statement reads is true, or not None."""
-    used = set(survey.seen_names(site.node))
-    for text in survey.names(site.block):
-        if text in used and text not in {"self", "cls"} and not survey.number(text):
+    used = set(view.seen_names(site.node))
+    for text in view.names(site.block):
+        if text in used and text not in {"self", "cls"} and not view.number(text):
             yield name(text), 0.08
             yield compare(name(text), ast.IsNot, constant(None)), 0.05
 
 
-def _found(survey: Survey, block: Block) -> Iterator[tuple[Piece, float]]:
-    for test, weight in occurring(survey, block):
+def _found(view: StatementView, block: Block) -> Iterator[tuple[Piece, float]]:
+    for test, weight in occurring(view, block):
         yield test, weight * 0.4
-        yield survey.negated(test), weight * 0.25
+        yield view.negated(test), weight * 0.25
 
 
-def _left_over(survey: Survey, gap: tuple[Block, int, int]) -> Iterator[Edit]:
+def _left_over(view: StatementView, gap: tuple[Block, int, int]) -> Iterator[Edit]:
     """A short statement of a loop again behind it, also about another variable, where a guard says so.
 
     The last group, number or word that a loop gathers is mostly handed over behind it.
@@ -319,34 +319,34 @@ def _left_over(survey: Survey, gap: tuple[Block, int, int]) -> Iterator[Edit]:
     nodes = {ast.unparse(node): node for node in ast.walk(loop) if _is_short(node)}
     for node in list(nodes.values())[:_MOST_SOURCES]:
         if fits(node, block):
-            for made, share in _versions(survey, block, node):
-                yield from _guarded(survey, gap, made, share)
+            for made, share in _versions(view, block, node):
+                yield from _guarded(view, gap, made, share)
 
 
-def _versions(survey: Survey, block: Block, node: ast.stmt) -> Iterator[tuple[ast.stmt, float]]:
+def _versions(view: StatementView, block: Block, node: ast.stmt) -> Iterator[tuple[ast.stmt, float]]:
     """The statement, and the statement with another variable as what it hands over."""
     value = node.value if isinstance(node, ast.AugAssign | ast.Expr) else None
     parts = value.args if isinstance(value, ast.Call) else [value] if isinstance(node, ast.AugAssign) else []
-    handed = {text for part in parts if part for text in survey.seen_names(part)}
-    if survey.visible(block) | BUILTINS >= set(survey.seen_names(node)):
+    handed = {text for part in parts if part for text in view.seen_names(part)}
+    if view.visible(block) | BUILTINS >= set(view.seen_names(node)):
         yield node, 1.0
     for old in sorted(handed - BUILTINS):
-        for new in survey.names(block):
-            if new != old and new not in handed and survey.alike(new, old):
-                yield renamed(node, old, new), 0.6 if survey.kinds(new) & survey.kinds(old) else 0.3
+        for new in view.names(block):
+            if new != old and new not in handed and view.alike(new, old):
+                yield renamed(node, old, new), 0.6 if view.kinds(new) & view.kinds(old) else 0.3
 
 
-def _guarded(survey: Survey, gap: tuple[Block, int, int], node: ast.stmt, share: float) -> Iterator[Edit]:
-    names = set(survey.seen_names(node))
-    for text in (text for text in survey.names(gap[0]) if text in names):
-        for test in _tests_of(survey, text):
+def _guarded(view: StatementView, gap: tuple[Block, int, int], node: ast.stmt, share: float) -> Iterator[Edit]:
+    names = set(view.seen_names(node))
+    for text in (text for text in view.names(gap[0]) if text in names):
+        for test in _tests_of(view, text):
             made = build.when(test, node)
             note = f"`if {test.text}:` with {title(node)} is put in"
             yield inserted("wrapped", gap, made, 0.15 * share, note)
 
 
-def _tests_of(survey: Survey, text: str) -> Iterator[Piece]:
-    if not survey.number(text):
+def _tests_of(view: StatementView, text: str) -> Iterator[Piece]:
+    if not view.number(text):
         yield name(text)
         return
     for order, value in ((ast.Gt, 0), (ast.Gt, 1), (ast.NotEq, 0)):

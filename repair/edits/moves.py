@@ -9,14 +9,14 @@ from __future__ import annotations
 
 import ast
 import itertools
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
-from repair.edit import Edit, EditContext
+from repair.edit import Edit
 from repair.edits import build
 from repair.edits.build import Piece, augmented, constant, method, name, renamed, statement
 from repair.edits.conditions import BUILTINS
-from repair.edits.statement import changed, inserted, lives, thinned
-from repair.edits.survey import JUMPS, Block, Site, Survey, fits, own_nodes, survey_of
+from repair.edits.statement_edits import changed, inserted, statement_operator
+from repair.edits.statement_view import JUMPS, Block, Site, StatementView, fits, own_nodes
 from repair.kinds import UNKNOWN
 from repair.tree import Function, Place, at, places, replaced, spliced
 
@@ -25,11 +25,10 @@ _HOLDERS = ast.If | ast.For | ast.While | ast.With | ast.Try
 _FIXED = ast.Global | ast.Nonlocal | ast.Import | ast.ImportFrom
 
 
-def moves(context: EditContext) -> Iterator[Edit]:
+@statement_operator(_MOST_MOVES)
+def moves(view: StatementView) -> Iterable[Edit]:
     """The same statements in another order, or without one of them."""
-    survey = survey_of(context)
-    made = (edit for site in survey.sites if not isinstance(site.node, _FIXED) for edit in _moves_at(site))
-    yield from lives(context, thinned(survey, made, _MOST_MOVES))
+    return (edit for site in view.sites if not isinstance(site.node, _FIXED) for edit in _moves_at(site))
 
 
 def _moves_at(site: Site) -> Iterator[Edit]:
@@ -152,27 +151,25 @@ _LARGEST_COPY = 30  # nodes: a longer statement is hardly needed twice
 _Gap = tuple[Block, int, int]
 
 
-def copies(context: EditContext) -> Iterator[Edit]:
+@statement_operator(_MOST_COPIES)
+def copies(view: StatementView) -> Iterable[Edit]:
     """Statements of the scope and the file put in at each gap, also with one variable replaced by a visible one."""
-    survey = survey_of(context)
-    sources = list(_sources(survey))
-    made = (edit for gap in survey.gaps for edit in _copies_at(survey, gap, sources))
-    yield from lives(context, thinned(survey, made, _MOST_COPIES))
+    sources = list(_sources(view))
+    return (edit for gap in view.gaps for edit in _copies_at(view, gap, sources))
 
 
-def updates(context: EditContext) -> Iterator[Edit]:
+@statement_operator(_MOST_UPDATES)
+def updates(view: StatementView) -> Iterable[Edit]:
     """Counters moved, elements added: for visible variables of fitting kind, at each gap."""
-    survey = survey_of(context)
-    made = (edit for gap in survey.gaps for edit in _updates_at(survey, gap))
-    yield from lives(context, thinned(survey, made, _MOST_UPDATES))
+    return (edit for gap in view.gaps for edit in _updates_at(view, gap))
 
 
-def _sources(survey: Survey) -> Iterator[tuple[ast.stmt, frozenset[str], float]]:
+def _sources(view: StatementView) -> Iterator[tuple[ast.stmt, frozenset[str], float]]:
     """Short statements, each text once: (statement, the names in it, the weight of such a copy)."""
     seen: set[str] = set()
-    context = survey.context
+    context = view.context
     owner = at(context.tree, context.scope[:-1]) if context.scope else context.tree
-    for root, weight in ((survey.node, _NEAR), (owner, 0.04), (context.tree, 0.015)):
+    for root, weight in ((view.node, _NEAR), (owner, 0.04), (context.tree, 0.015)):
         for node in ast.walk(root):
             if (
                 not isinstance(node, _COPIED | ast.If)
@@ -183,7 +180,7 @@ def _sources(survey: Survey) -> Iterator[tuple[ast.stmt, frozenset[str], float]]
             text = ast.unparse(node)
             if text not in seen:
                 seen.add(text)
-                yield node, frozenset(survey.seen_names(node)), weight if root is not context.tree else 0.015
+                yield node, frozenset(view.seen_names(node)), weight if root is not context.tree else 0.015
 
 
 def _is_text(node: ast.stmt) -> bool:
@@ -191,10 +188,10 @@ def _is_text(node: ast.stmt) -> bool:
 
 
 def _copies_at(
-    survey: Survey, gap: _Gap, sources: list[tuple[ast.stmt, frozenset[str], float]]
+    view: StatementView, gap: _Gap, sources: list[tuple[ast.stmt, frozenset[str], float]]
 ) -> Iterator[Edit]:  # fmt: skip
     block, index, _ = gap
-    visible = survey.visible(block) | BUILTINS
+    visible = view.visible(block) | BUILTINS
     beside = {id(node) for node in block.statements[max(index - 1, 0) : index + 1]}
     for node, names, weight in sources:
         if id(node) in beside or not fits(node, block):
@@ -208,32 +205,32 @@ def _copies_at(
             scale = 2.0 if isinstance(node, ast.If) else 1.0
             yield inserted("copied", gap, node, weight * scale, f"{title(node)} is put in")
         if weight == _NEAR and len(missing) <= 1:
-            yield from _renamed(survey, gap, node, missing or names & set(survey.names(block)))
+            yield from _renamed(view, gap, node, missing or names & set(view.names(block)))
 
 
-def _renamed(survey: Survey, gap: _Gap, node: ast.stmt, names: frozenset[str] | set[str]) -> Iterator[Edit]:
+def _renamed(view: StatementView, gap: _Gap, node: ast.stmt, names: frozenset[str] | set[str]) -> Iterator[Edit]:
     for old in sorted(names):
-        for new in survey.names(gap[0]):
-            if new != old and new not in {"self", "cls"} and survey.kinds(new) & survey.kinds(old):
+        for new in view.names(gap[0]):
+            if new != old and new not in {"self", "cls"} and view.kinds(new) & view.kinds(old):
                 made = renamed(node, old, new)
                 yield inserted("copied", gap, made, 0.012, f"{title(made)} is put in")
 
 
-def _updates_at(survey: Survey, gap: _Gap) -> Iterator[Edit]:
+def _updates_at(view: StatementView, gap: _Gap) -> Iterator[Edit]:
     block, index, _ = gap
-    visible = [text for text in (*survey.names(block), *survey.chains) if text not in {"self", "cls"}]
+    visible = [text for text in (*view.names(block), *view.chains) if text not in {"self", "cls"}]
     scale = (1.0 if block.loops else 0.4) * (1.0 if _is_edge(block, index) else 0.6)
-    stale = survey.stale(block)
+    stale = view.stale(block)
     for text in visible:
-        if survey.number(text):
+        if view.number(text):
             still = 2.0 if text in stale else 1.0
             for step, sign, weight in ((ast.Add, "+=", 0.1 * still), (ast.Sub, "-=", 0.06 * still)):
                 new = augmented(text, step, constant(1))
                 yield inserted("update", gap, new, weight * scale, f"`{text} {sign} 1` is put in")
-        for new_piece, weight in _additions(survey, text, visible):
+        for new_piece, weight in _additions(view, text, visible):
             made = statement(new_piece)
             yield inserted("update", gap, made, weight * scale, f"`{new_piece.text}` is put in")
-    yield from _steps(survey, gap, visible, scale)
+    yield from _steps(view, gap, visible, scale)
 
 
 def _is_edge(block: Block, index: int) -> bool:
@@ -244,35 +241,35 @@ def _is_edge(block: Block, index: int) -> bool:
     return isinstance(before, ast.For | ast.While) or isinstance(after, ast.Return)
 
 
-def _additions(survey: Survey, holder: str, visible: list[str]) -> Iterator[tuple[Piece, float]]:
+def _additions(view: StatementView, holder: str, visible: list[str]) -> Iterator[tuple[Piece, float]]:
     """Something put into a holder: what is asked to be in it, or put into it elsewhere, is much likelier."""
-    kinds = survey.kinds(holder)
+    kinds = view.kinds(holder)
     for kind, way in (("set", "add"), ("list", "append"), ("deque", "append")):
         for text in visible:
-            member = (text, holder) in survey.members
+            member = (text, holder) in view.members
             if text != holder and (kind in kinds or (member and not kinds)):
-                weight = 0.3 if member else 0.15 if (text, holder) in survey.fed else 0.05
+                weight = 0.3 if member else 0.15 if (text, holder) in view.fed else 0.05
                 yield method(name(holder), way, name(text)), weight
     if "list" in kinds or "deque" in kinds:
         yield method(name(holder), "pop"), 0.04
 
 
-def _steps(survey: Survey, gap: _Gap, visible: list[str], scale: float) -> Iterator[Edit]:
+def _steps(view: StatementView, gap: _Gap, visible: list[str], scale: float) -> Iterator[Edit]:
     """`node = node.next`, `count += size`: variables that go on by others."""
     block = gap[0]
-    for chain in survey.chains:
+    for chain in view.chains:
         owner = chain.partition(".")[0]
-        if owner in survey.names(block) and owner not in {"self", "cls"} and chain.count(".") == 1:
+        if owner in view.names(block) and owner not in {"self", "cls"} and chain.count(".") == 1:
             new = build.assign(owner, name(chain))
             yield inserted("update", gap, new, 0.06 * scale, f"`{owner} = {chain}` is put in")
-    for target, other in itertools.permutations([text for text in visible if survey.number(text)][:5], 2):
+    for target, other in itertools.permutations([text for text in visible if view.number(text)][:5], 2):
         new = augmented(target, ast.Add, name(other))
         yield inserted("update", gap, new, 0.03 * scale, f"`{target} += {other}` is put in")
-    stale = survey.stale(block)
-    for target in survey.reassigned(block):
+    stale = view.stale(block)
+    for target in view.reassigned(block):
         weight = 0.12 if target in stale else 0.03
         for other in visible:
-            if other != target and survey.alike(target, other):
+            if other != target and view.alike(target, other):
                 new = build.assign(target, name(other))
                 yield inserted("update", gap, new, weight * scale, f"`{target} = {other}` is put in")
 
@@ -289,24 +286,23 @@ _OPPOSITES: dict[type[ast.operator], ast.operator] = {
 _Version = tuple[ast.stmt, float]
 
 
-def siblings(context: EditContext) -> Iterator[Edit]:
+@statement_operator(_MOST_SIBLINGS)
+def sibling_branches(view: StatementView) -> Iterable[Edit]:
     """An `else` for an `if` that has none, a body for an idle branch; each like a statement beside it."""
-    survey = survey_of(context)
-    made = (
-        edit for site in survey.sites if isinstance(site.node, ast.If) for edit in _siblings_at(survey, site, site.node)
+    return (
+        edit for site in view.sites if isinstance(site.node, ast.If) for edit in _siblings_at(view, site, site.node)
     )
-    yield from lives(context, thinned(survey, made, _MOST_SIBLINGS))
 
 
-def _siblings_at(survey: Survey, site: Site, node: ast.If) -> Iterator[Edit]:
+def _siblings_at(view: StatementView, site: Site, node: ast.If) -> Iterator[Edit]:
     text = f"`if {ast.unparse(node.test)}`"
     if not node.orelse:
-        for new, share in _versions(survey, site, node, node.body):
+        for new, share in _versions(view, site, node, node.body):
             grown = ast.If(test=node.test, body=node.body, orelse=[new])
             yield changed("else", site, [grown], _WEIGHT * share, f"{text} gets an `else` with {title(new)}")
     elif _idle(node.orelse) or _idle(node.body):
         like = node.body if _idle(node.orelse) else node.orelse
-        for new, share in _versions(survey, site, node, like):
+        for new, share in _versions(view, site, node, like):
             body, orelse = (node.body, [new]) if like is node.body else ([new], like)
             filled = ast.If(test=node.test, body=body, orelse=orelse)
             yield changed("else", site, [filled], _WEIGHT * _PASS * share, f"beside {text}, {title(new)} is done")
@@ -316,40 +312,40 @@ def _idle(statements: list[ast.stmt]) -> bool:
     return len(statements) == 1 and isinstance(statements[0], ast.Pass)
 
 
-def _versions(survey: Survey, at: Site, branching: ast.If, like: list[ast.stmt]) -> Iterator[_Version]:
+def _versions(view: StatementView, at: Site, branching: ast.If, like: list[ast.stmt]) -> Iterator[_Version]:
     """Statements like those of a branch, each with one part changed, and short ones of the scope as they are."""
-    block, asked = at.block, frozenset(survey.seen_names(branching.test))
+    block, asked = at.block, frozenset(view.seen_names(branching.test))
     for node in like[:3]:
         if isinstance(node, _SIMPLE_BRANCH) and sum(1 for _ in ast.walk(node)) <= _LARGEST_SIBLING:
-            yield from _other_values(survey, block, node, asked)
+            yield from _other_values(view, block, node, asked)
             yield from _opposites(node)
     known = {ast.unparse(node) for node in like}
-    for site in survey.sites:
+    for site in view.sites:
         if (
             isinstance(site.node, _SIMPLE_BRANCH)
             and fits(site.node, block)
             and sum(1 for _ in ast.walk(site.node)) <= _SHORT
         ):
-            alike = survey.visible(block) | BUILTINS >= set(survey.seen_names(site.node))
+            alike = view.visible(block) | BUILTINS >= set(view.seen_names(site.node))
             if alike and ast.unparse(site.node) not in known:
                 yield site.node, 0.4
 
 
-def _other_values(survey: Survey, block: Block, node: ast.stmt, asked: frozenset[str]) -> Iterator[_Version]:
+def _other_values(view: StatementView, block: Block, node: ast.stmt, asked: frozenset[str]) -> Iterator[_Version]:
     """Another variable for what is handed over or assigned, or within it; a constant for an assigned one."""
     for place, part in _values(node):
-        kinds = survey.kind_of(part)
-        for text in survey.names(block):
+        kinds = view.kind_of(part)
+        for text in view.names(block):
             if text not in {"self", "cls"} and ast.unparse(part) != text:
-                alike = bool(kinds & survey.kinds(text))
-                share = 1.0 if alike else 0.7 if not (kinds and survey.kinds(text)) else 0.15
+                alike = bool(kinds & view.kinds(text))
+                share = 1.0 if alike else 0.7 if not (kinds and view.kinds(text)) else 0.15
                 yield replaced(node, place, name(text).node), share * (1.0 if text in asked else 0.6)
         for value in _constants(part) if not isinstance(node, ast.Expr) or kinds == UNKNOWN else ():
             yield replaced(node, place, constant(value).node), 0.3
         for below, inner in places(node, place):
             if isinstance(inner, ast.Name) and isinstance(inner.ctx, ast.Load) and below != place:
-                for text in survey.names(block):
-                    if text != inner.id and survey.kinds(text) & survey.kinds(inner.id):
+                for text in view.names(block):
+                    if text != inner.id and view.kinds(text) & view.kinds(inner.id):
                         yield replaced(node, below, name(text).node), 0.5
             elif isinstance(inner, ast.expr) and below != place and isinstance(inner, ast.Subscript | ast.Call):
                 yield replaced(node, place, inner), 0.4

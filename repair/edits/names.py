@@ -1,6 +1,6 @@
 """Edits of names, and expressions of the same file put in the place of others.
 
-What mends a program is most often in the program already: the plastic surgery hypothesis (E. T. Barr, Y. Brun,
+What fixes a program is most often in the program already: the plastic surgery hypothesis (E. T. Barr, Y. Brun,
 P. Devanbu, M. Harman and F. Sarro, “The plastic surgery hypothesis”, FSE 2014). So each expression of the file, also
 with one of its names replaced, is a candidate wherever its names are visible and its kind fits. Those that resemble
 what they replace come first, for a fault is more often a slip than a wholly wrong idea.
@@ -16,7 +16,16 @@ from dataclasses import dataclass
 from typing import Any
 
 from repair.edit import Edit, EditContext
-from repair.edits.expression import LOAD, ExpressionView, Spot, become, likeliest, name, once, swap, view_of
+from repair.edits.expression import (
+    LOAD,
+    ExpressionView,
+    Spot,
+    become,
+    expression_operator,
+    name,
+    once,
+    swap,
+)
 from repair.kinds import BUILTINS, CALLABLE, NUMBER, SEQUENCE, SIZED, Kind, fits
 from repair.tree import Function, replaced
 
@@ -152,13 +161,9 @@ _LATER, _OUTER = 0.15, 0.3
 """What is set only later, and variables of the module, are meant less often than what is set before."""
 
 
-def names(context: EditContext) -> Iterator[Edit]:
+@expression_operator(_MOST_NAMES)
+def names(view: ExpressionView) -> Iterator[Edit]:
     """Another name where one is read, called, or given a value."""
-    view = view_of(context)
-    yield from likeliest(_all(view), context, _MOST_NAMES)
-
-
-def _all(view: ExpressionView) -> Iterator[Edit]:
     lost = _without_value(view.context)
     for spot, node in view.values:
         if isinstance(node, ast.Name) and node.id in lost:
@@ -243,7 +248,7 @@ def _least(context: EditContext) -> float:
 
 
 def _any_variable(view: ExpressionView, spot: Spot, node: ast.Name) -> Iterator[Edit]:
-    """Each visible variable for a name without a value: nothing can be told of the kind that was meant."""
+    """Each visible variable for a name without a value: nothing is known of the kind that was meant."""
     for word, near in variables(view, spot):
         if word != node.id and near > _LATER:
             yield from swap(spot, name(word), NAME, 0.7 * near, become(node.id, word))
@@ -329,10 +334,10 @@ _SMALL = 3
 """Parts of an expression that is so small that it need resemble nothing."""
 
 
-def surgery(context: EditContext) -> Iterator[Edit]:
+@expression_operator()
+def transplants(view: ExpressionView) -> Iterator[Edit]:
     """Each whole expression replaced by others of the file that fit, the most similar first."""
-    view = view_of(context)
-    suspicion = context.lines
+    suspicion = view.context.lines
     likely = heapq.nlargest(
         _MOST_TRANSPLANTS, _pairs(view), key=lambda pair: pair[0] * (0.02 + suspicion.get(pair[1].line, 0))
     )

@@ -5,18 +5,17 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from repair.edit import Edit, EditContext
+from repair.edit import Edit
 from repair.edits.expression import (
     ExpressionView,
     Spot,
     become,
     binary,
-    likeliest,
+    expression_operator,
     name,
     negation,
     number,
     swap,
-    view_of,
 )
 from repair.edits.names import allowed, donors
 from repair.kinds import DICT, FLOAT, INT, LIST, NONE, NUMBER, SEQUENCE, SET, SIZED, STR, TUPLE, Kind, fits, is_number
@@ -64,9 +63,9 @@ _IDENTITY = (ast.Is, ast.IsNot)
 _MEMBER = (ast.In, ast.NotIn)
 
 
-def comparisons(context: EditContext) -> Iterator[Edit]:
+@expression_operator()
+def comparisons(view: ExpressionView) -> Iterator[Edit]:
     """Other operators, swapped sides, dropped parts of chains, and comparands such as 0, None or an empty value."""
-    view = view_of(context)
     for spot, node in view.of(ast.Compare):
         sides = [node.left, *node.comparators]
         for index, op in enumerate(node.ops):
@@ -238,9 +237,9 @@ _ON_SETS = (ast.Sub, ast.BitOr, ast.BitXor, ast.BitAnd)
 _COMMUTE = (ast.Add, ast.Mult, ast.BitOr, ast.BitXor, ast.BitAnd)
 
 
-def operators(context: EditContext) -> Iterator[Edit]:
+@expression_operator()
+def operators(view: ExpressionView) -> Iterator[Edit]:
     """Other operators in operations and augmented assignments, `and` for `or`, signs and `not` dropped or added."""
-    view = view_of(context)
     for spot, node in view.of(ast.BinOp):
         yield from _other_operator(view, spot, node)
         yield from _operands(view, spot, node)
@@ -405,13 +404,9 @@ _SMALL = 8
 """Parts of an expression that is likely to be joined."""
 
 
-def new_operands(context: EditContext) -> Iterator[Edit]:
+@expression_operator(_MOST)
+def new_operands(view: ExpressionView) -> Iterator[Edit]:
     """A missing operand: a number or a sequence joined with a variable or expression of the scope, or scaled."""
-    view = view_of(context)
-    yield from likeliest(_missing(view), context, _MOST)
-
-
-def _missing(view: ExpressionView) -> Iterator[Edit]:
     for spot, node in view.values:
         if spot.truth or isinstance(node, ast.Compare | ast.BoolOp | ast.Constant | ast.Lambda):
             continue
@@ -448,11 +443,11 @@ def _joined_operands(
     for op in _joining(kind, spot.parent):
         sequence = op is ast.Add and bool(kind & SEQUENCE)
         prior = weight * fit * (0.18 if sequence else 0.08)
-        told = become(text, f"{_closed(node, text)} {SIGNS[op]} {shown}")
-        yield from swap(spot, binary(node, op, new), OPERAND, prior, told)
+        note = become(text, f"{_closed(node, text)} {SIGNS[op]} {shown}")
+        yield from swap(spot, binary(node, op, new), OPERAND, prior, note)
         if op is ast.Sub or sequence:
-            told = become(text, f"{shown} {SIGNS[op]} {_closed(node, text)}")
-            yield from swap(spot, binary(new, op, node), OPERAND, prior if sequence else prior * 0.75, told)
+            note = become(text, f"{shown} {SIGNS[op]} {_closed(node, text)}")
+            yield from swap(spot, binary(new, op, node), OPERAND, prior if sequence else prior * 0.75, note)
 
 
 def _place(spot: Spot) -> float:

@@ -7,10 +7,10 @@ from __future__ import annotations
 
 import ast
 import builtins
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any
 
-from repair.edit import Edit, EditContext
+from repair.edit import Edit
 from repair.edits.expression import (
     LOAD,
     ExpressionView,
@@ -18,12 +18,11 @@ from repair.edits.expression import (
     become,
     binary,
     call,
-    likeliest,
+    expression_operator,
     name,
     parsed,
     same,
     swap,
-    view_of,
 )
 from repair.edits.names import allowed, donors, takes
 from repair.edits.operators import SIGNS, fitting
@@ -56,19 +55,19 @@ _DONE = ("str({x})", "int({x})", "len({x})", "{x} * {x}", "{x} * 2", "{x} + 1", 
 Value = tuple[ast.expr, float]
 
 
-def resulting(context: EditContext) -> Iterator[Edit]:
+@expression_operator(_MOST_RESULTS)
+def returned_expressions(view: ExpressionView) -> Iterable[Edit]:
     """`return` and `return None` become `return <expression>`; the same for literals, which is less likely."""
-    view = view_of(context)
     if not isinstance(view.root, Function) or any(isinstance(n, ast.Yield | ast.YieldFrom) for n in _all_results(view)):
-        return
-    yield from likeliest(_mended(view), context, _MOST_RESULTS)
+        return ()
+    return _fixed(view)
 
 
 def _all_results(view: ExpressionView) -> Iterator[ast.AST]:
     return ast.walk(view.root)
 
 
-def _mended(view: ExpressionView) -> Iterator[Edit]:
+def _fixed(view: ExpressionView) -> Iterator[Edit]:
     for spot, node in view.of(ast.Return):
         scale = _emptiness(node.value)
         for value, weight in _values(view, spot, node) if scale else ():
@@ -167,7 +166,7 @@ def _items(view: ExpressionView, spot: Spot, words: list[str]) -> Iterator[Value
 
 
 def _turned(view: ExpressionView, words: list[str], kinds: Kind) -> Iterator[Value]:
-    """A collection in another form, or what is told of it."""
+    """A collection in another form, or what a builtin says of it."""
     for word in words:
         holder = view.kinds.of_name(word)
         for function, weight in _TURNS if holder & (ITERABLE - STR) else ():
@@ -184,8 +183,8 @@ _TURNS = (("list", 0.2), ("tuple", 0.12), ("len", 0.15), ("sum", 0.12), ("set", 
 
 def _joined(view: ExpressionView, words: list[str], kinds: Kind) -> Iterator[Value]:
     """The texts of a list as one."""
-    told = [word[1:-1] for word in view.context.words.constants if word[:1] == "'" and len(word) <= 4]
-    plain = [separator for separator in told if "\\" not in separator][:4]
+    texts = [word[1:-1] for word in view.context.words.constants if word[:1] == "'" and len(word) <= 4]
+    plain = [separator for separator in texts if "\\" not in separator][:4]
     for word in words if not kinds or kinds & STR else ():
         holder, items = view.kinds.of_name(word), view.kinds.of_name(f"{word}[]")
         if holder & (LIST | TUPLE) and (not items or items & STR):
@@ -237,13 +236,9 @@ _LOOKED_UP = frozenset({"KeyError", "IndexError", "AttributeError", "LookupError
 _CONVERTED = frozenset({"ValueError", "TypeError", "ArithmeticError", "ZeroDivisionError", "OverflowError"})
 
 
-def raising(context: EditContext) -> Iterator[Edit]:
+@expression_operator(_MOST_RAISED)
+def exceptions(view: ExpressionView) -> Iterator[Edit]:
     """Another exception in `raise` and `except`, two for one, and `raise "…"` with an exception around the text."""
-    view = view_of(context)
-    yield from likeliest(_all_raised(view), context, _MOST_RAISED)
-
-
-def _all_raised(view: ExpressionView) -> Iterator[Edit]:
     known = _known(view)
     for spot, node in view.values:
         if isinstance(spot.parent, ast.Raise) and spot.field == "exc":

@@ -6,7 +6,7 @@ import ast
 from collections.abc import Iterator
 from itertools import combinations
 
-from repair.edit import Edit, EditContext
+from repair.edit import Edit
 from repair.edits.expression import (
     LOAD,
     ExpressionView,
@@ -15,11 +15,10 @@ from repair.edits.expression import (
     binary,
     call,
     expected,
-    likeliest,
+    expression_operator,
     name,
     number,
     swap,
-    view_of,
 )
 from repair.edits.names import Donor, allowed, donors, variables
 from repair.kinds import DICT, INT, LIST, MAPPING, NUMBER, SEQUENCE, SET, SIZED, STR, TUPLE, UNKNOWN, Kind, fits
@@ -31,13 +30,9 @@ _WHOLES = ast.ListComp | ast.BinOp | ast.IfExp | ast.List | ast.Tuple
 """Sequences that are made at the place itself; they are turned round, but seldom cut."""
 
 
-def slices(context: EditContext) -> Iterator[Edit]:
+@expression_operator(_MOST_SLICES)
+def slices(view: ExpressionView) -> Iterator[Edit]:
     """Other bounds of slices and ranges; a sequence sliced or reversed, or no longer so."""
-    view = view_of(context)
-    yield from likeliest(_all_slices(view), context, _MOST_SLICES)
-
-
-def _all_slices(view: ExpressionView) -> Iterator[Edit]:
     for spot, cut in view.of(ast.Slice):
         yield from _other_bounds(view, spot, cut)
     for spot, node in view.of(ast.Call):
@@ -203,13 +198,9 @@ _MOST_SUBSCRIPTS, _MOST_DONORS = 600, 60
 _INDEXED = SEQUENCE | MAPPING
 
 
-def subscripts(context: EditContext) -> Iterator[Edit]:
+@expression_operator(_MOST_SUBSCRIPTS)
+def subscripts(view: ExpressionView) -> Iterator[Edit]:
     """Items for collections and collections for items, other items, and items in another order."""
-    view = view_of(context)
-    yield from likeliest(_all_subscripts(view), context, _MOST_SUBSCRIPTS)
-
-
-def _all_subscripts(view: ExpressionView) -> Iterator[Edit]:
     for spot, node in view.of(ast.Subscript):
         if not isinstance(node.slice, ast.Slice):
             yield from _other_index(view, spot, node)

@@ -7,9 +7,9 @@ the condition around compares, or a part of the same statement.
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
-from repair.edit import Edit, EditContext
+from repair.edit import Edit
 from repair.edits.expression import (
     LOAD,
     ExpressionView,
@@ -20,11 +20,10 @@ from repair.edits.expression import (
     called,
     display,
     expected,
-    likeliest,
+    expression_operator,
     name,
     number,
     swap,
-    view_of,
 )
 from repair.edits.names import takes, variables
 from repair.kinds import (
@@ -71,13 +70,9 @@ _TURNS: tuple[tuple[str, Kind, Kind, float], ...] = (
 """Builtins of one argument: what they take, what they give, and how usual it is to forget them."""
 
 
-def wrapping(context: EditContext) -> Iterator[Edit]:
+@expression_operator(_MOST_WRAPPED)
+def wrapping(view: ExpressionView) -> Iterator[Edit]:
     """Calls put around an expression or taken off it; `[x]` for `x`."""
-    view = view_of(context)
-    yield from likeliest(_all(view), context, _MOST_WRAPPED)
-
-
-def _all(view: ExpressionView) -> Iterator[Edit]:
     for spot, node in view.values:
         yield from _in_builtin(view, spot, node)
         yield from _in_own_function(view, spot, node)
@@ -202,9 +197,9 @@ def _unwrapped(view: ExpressionView, spot: Spot, node: ast.Call) -> Iterator[Edi
         inner.append((node.func.value, 0.25))
     for part, prior in inner:
         fit = fits(view.kind(part), view.wanted(spot))
-        told = prior * max(fit, 0.3)
+        weight = prior * max(fit, 0.3)
         if not isinstance(part, ast.GeneratorExp) or spot.field in ("iter", "args", "value"):
-            yield from swap(spot, part, WRAPPED, told, become(text, view.text(part)))
+            yield from swap(spot, part, WRAPPED, weight, become(text, view.text(part)))
     if len(node.args) > 1 and not any(isinstance(arg, ast.Starred) for arg in node.args) and not spot.truth:
         many = ast.Tuple(elts=node.args, ctx=LOAD)
         prior = 0.4 if called(node) in _OF_ONE else 0.03
@@ -222,19 +217,17 @@ _LARGEST_SHARED = 12
 """Nodes of the largest expression that a number is held against."""
 
 
-def bounding(context: EditContext) -> Iterator[Edit]:
+@expression_operator(_MOST_BOUNDS)
+def bounds(view: ExpressionView) -> Iterable[Edit]:
     """`max(x, y)` and `min(x, y)` for `x`: a value that must not be forgotten, or not go beyond another."""
-    view = view_of(context)
     near = _Near(view)
-    found = (edit for spot, node in view.values for edit in _bounded(view, near, spot, node))
-    yield from likeliest(found, context, _MOST_BOUNDS)
+    return (edit for spot, node in view.values for edit in _bounded(view, near, spot, node))
 
 
-def remainders(context: EditContext) -> Iterator[Edit]:
+@expression_operator(_MOST_REMAINDERS)
+def remainders(view: ExpressionView) -> Iterable[Edit]:
     """`x % n` for `x`: an index, or the number of a character, that starts again at the end."""
-    view = view_of(context)
-    found = (edit for spot, node in view.values for edit in _circled(view, spot, node))
-    yield from likeliest(found, context, _MOST_REMAINDERS)
+    return (edit for spot, node in view.values for edit in _circled(view, spot, node))
 
 
 class _Near:
@@ -370,8 +363,8 @@ def _moduli(view: ExpressionView, spot: Spot) -> Iterator[tuple[ast.expr, float]
     letters = {"chr", "ord"} <= view.file.calls
     if letters:
         yield number(_LETTERS), 0.12
-    told = (int(word) for word in view.context.words.constants if word.isdecimal())
-    for value in [value for value in told if value > 1 and not (letters and value == _LETTERS)][:6]:
+    known = (int(word) for word in view.context.words.constants if word.isdecimal())
+    for value in [value for value in known if value > 1 and not (letters and value == _LETTERS)][:6]:
         yield number(value), 0.06
 
 
@@ -379,13 +372,9 @@ JOINED = "concatenation"
 _MOST_JOINED = 500
 
 
-def joining(context: EditContext) -> Iterator[Edit]:
+@expression_operator(_MOST_JOINED)
+def concatenations(view: ExpressionView) -> Iterator[Edit]:
     """A list, tuple or display gets a further element or part from the visible variables."""
-    view = view_of(context)
-    yield from likeliest(_joined(view), context, _MOST_JOINED)
-
-
-def _joined(view: ExpressionView) -> Iterator[Edit]:
     for spot, node in view.values:
         kind = view.kind(node)
         if isinstance(node, ast.List | ast.Set) or (isinstance(node, ast.Tuple) and spot.field != "slice"):
@@ -397,8 +386,8 @@ def _joined(view: ExpressionView) -> Iterator[Edit]:
 
 
 def _may_be_list(spot: Spot, node: ast.expr) -> bool:
-    told = spot.field in ("value", "args", "iter", "left", "right") and not isinstance(node, ast.Constant)
-    return told and not isinstance(spot.parent, ast.Expr | ast.Await | ast.Yield)
+    takes_value = spot.field in ("value", "args", "iter", "left", "right") and not isinstance(node, ast.Constant)
+    return takes_value and not isinstance(spot.parent, ast.Expr | ast.Await | ast.Yield)
 
 
 def _longer(view: ExpressionView, spot: Spot, node: ast.List | ast.Set | ast.Tuple) -> Iterator[Edit]:
@@ -441,8 +430,8 @@ def _concatenated(view: ExpressionView, spot: Spot, node: ast.expr, kind: Kind) 
         shown = f"({word},)" if is_tuple else f"[{word}]"
         weight = 0.2 * near * sure * (0.4 if part & (LIST | TUPLE) else 1.0)
         pairs = [(single, node, f"{shown} + {text}"), (node, single, f"{text} + {shown}")]
-        for left, right, told in pairs:
-            yield from swap(spot, binary(left, ast.Add, right), JOINED, weight, become(text, told))
+        for left, right, shown in pairs:
+            yield from swap(spot, binary(left, ast.Add, right), JOINED, weight, become(text, shown))
         if not kind and part & (LIST | TUPLE):
             yield from swap(spot, binary(node, ast.Add, name(word)), JOINED, weight, become(text, f"{text} + {word}"))
             yield from swap(spot, binary(name(word), ast.Add, node), JOINED, weight, become(text, f"{word} + {text}"))

@@ -1,4 +1,4 @@
-"""Collects tests with pytest, and then, in the place of running them, does something else with what was collected."""
+"""Collects tests with pytest, and then hands them to somebody else instead of running them."""
 
 import os
 
@@ -9,7 +9,7 @@ from nightshift_inside import session
 
 from .instrument import OutOfSteps
 
-TROUBLE = 300
+MOST_CHARS = 300
 
 
 class Tests(session.Coroutines):
@@ -44,7 +44,7 @@ class Tests(session.Coroutines):
         return report
 
     def pytest_collection(self, session):
-        """Do something else, if so told, before anything is collected."""
+        """Call `before` in the place of collecting, where there is one."""
         self._session = session
         if self._before is None:
             return None
@@ -63,7 +63,7 @@ class Tests(session.Coroutines):
 
     @hookimpl(tryfirst=True)
     def pytest_runtestloop(self):
-        """Do something else than to run the tests."""
+        """Call `then` in the place of running the tests."""
         self._take()
         self._then(self)
         return True
@@ -101,7 +101,7 @@ class Tests(session.Coroutines):
         return "passed" if plain else "skipped"
 
     def tear_down(self):
-        """End what outlives a single test; tells whether that went well."""
+        """End what outlives a single test; returns whether that went well."""
         try:
             self._session._setupstate.teardown_exact(None)  # noqa: SLF001 (pytest has no other way)
         except Exception:  # noqa: BLE001 (a fixture's own)
@@ -114,7 +114,7 @@ class Tests(session.Coroutines):
             return None
         return session.details(self.raised, str(getattr(self._failed, "longrepr", "")), self.workspace)
 
-    def trouble(self):
+    def error_line(self):
         """The same in a line; empty when it did not fail."""
         return "" if (found := self.details()) is None else line(found)
 
@@ -126,4 +126,4 @@ class Tests(session.Coroutines):
 
 def line(found):
     """Details in a line."""
-    return f"{found['kind']}: {found['message']}".partition("\n")[0][:TROUBLE]
+    return f"{found['kind']}: {found['message']}".partition("\n")[0][:MOST_CHARS]

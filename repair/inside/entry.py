@@ -29,7 +29,7 @@ def preload(libraries):
     sys.path.extend(path for path in libraries if path not in sys.path)
     from nightshift_inside import session  # noqa: PLC0415 (its libraries are not on the path before)
 
-    from . import attempts, observing, probing  # noqa: F401, PLC0415 (as above)
+    from . import evaluating, observing, probing  # noqa: F401, PLC0415 (as above)
 
     session.preload()
 
@@ -49,7 +49,7 @@ def serve(libraries):
 
 
 def synthesised(job, task, first, libraries):
-    """See the tests to their end, and then the search for a function that agrees with what was seen."""
+    """Run the tests, and then search for a function that agrees with what was recorded."""
     seen = first.watch({**job, "wall_s": task["tests_s"]})
     left_s = max(LEAST_S, task["budget_s"] - seen["duration_s"])
     second = Child(search, libraries)
@@ -57,10 +57,10 @@ def synthesised(job, task, first, libraries):
     return second.watch({**job, "wall_s": left_s + SPARE_S})
 
 
-def with_tests(told, events, libraries):
+def with_tests(pipe, events, libraries):
     """In the first child: all that needs the tests."""
     preload(libraries)
-    config = json.loads(read_all(told))
+    config = json.loads(read_all(pipe))
     session, task = config["session"], config["task"]
     if task["kind"] == "synthesis":
         return recorded(session, task, events, libraries)
@@ -80,14 +80,14 @@ def evaluated(config, task, events, libraries):
     """Do what is asked and report it into `events`, one line of JSON a finding."""
     from nightshift_inside import session  # noqa: PLC0415 (its libraries are not on the path before)
 
-    from . import attempts, instrument, observing, probing  # noqa: PLC0415 (as above)
+    from . import evaluating, instrument, observing, probing  # noqa: PLC0415 (as above)
 
     session.prepare(config, libraries)
     if "hypothesis" in config["preload"]:
         without_shrinking()
     served = instrument.Served(config["files"])
     served.install()
-    kinds = {"attempt": attempts.run, "observe": observing.run, "probe": probing.run}
+    kinds = {"evaluate": evaluating.run, "observe": observing.run, "probe": probing.run}
     return kinds[task["kind"]](config, task, events, served)
 
 
@@ -100,8 +100,8 @@ def without_shrinking():
     settings.load_profile("tried")
 
 
-def search(told, events, _libraries):
+def search(pipe, events, _libraries):
     """In the second child: the search."""
     from .synthesis import work  # noqa: PLC0415 (the first child must not have it)
 
-    return work.run(json.loads(read_all(told)), events)
+    return work.run(json.loads(read_all(pipe)), events)

@@ -1,28 +1,130 @@
-"""Forks a process for each of many pieces of work, a few at a time, each in a folder of its own, and sees it end.
+"""A pool of forked workers: a process for each job, a few at a time, each in a folder of its own.
 
-A fork is as warm as its parent and shares nothing back but its slot (`slots`). One that needs more memory than its
-share gets a MemoryError, before the whole sandbox has to die for it.
+A fork has all that its parent has imported, and shares nothing back but its slot: shared memory in which it reports how
+far it is. So its parent knows, also of one that was killed, which step it was at, when that began and what was found
+before. One that needs more memory than its share gets a MemoryError, before the whole sandbox has to die for it.
 """
 # Importing pathlib would cost every start of the sandbox some milliseconds.
-# ruff: noqa: PTH109, PTH123
+# ruff: noqa: PTH103, PTH109, PTH118, PTH123, PTH208
 
 import contextlib
 import json
+import mmap
 import os
 import resource
 import select
+import shutil
 import signal
+import struct
 import sys
 import tempfile
 import time
 
-from .slots import Slot
+from nightshift_inside import files
+
+HEAD = struct.Struct("<ddII")  # the present step's begin by two clocks, steps that count, the length of the findings
+CAPACITY = 4 << 20
+FEW_FILES, FEW_BYTES = 300, 4 << 20
+
+
+class Slot:
+    """Where one fork at a time works: shared memory and two folders, `work` (a copy of the workspace) and `temporary`.
+
+    A workspace that is too large to be copied is worked in directly; `is_copy` tells.
+    """
+
+    def __init__(self, root, workspace):
+        self._memory = mmap.mmap(-1, CAPACITY)
+        self._workspace = workspace
+        self.is_copy = _is_small(workspace)
+        self.work = os.path.join(root, "work") if self.is_copy else workspace
+        self.temporary = os.path.join(root, "tmp")
+        self._fresh = None
+        os.makedirs(self.temporary)
+
+    def prepare(self):
+        """Make it ready for the next fork."""
+        HEAD.pack_into(self._memory, 0, time.monotonic(), 0.0, 0, 0)
+        if os.listdir(self.temporary):
+            _remove(self.temporary)
+            os.makedirs(self.temporary)
+        if self.is_copy and (self._fresh is None or _stamps(self.work) != self._fresh):
+            _remove(self.work)
+            shutil.copytree(self._workspace, self.work, symlinks=True)
+            self._fresh = _stamps(self.work)
+
+    def enter(self):
+        """In the fork: make the folders its own."""
+        os.chdir(self.work)
+        os.environ["TMPDIR"] = self.temporary
+        tempfile.tempdir = None
+
+    def step(self, done):
+        """In the fork: a step begins, after `done` that count."""
+        HEAD.pack_into(self._memory, 0, time.monotonic(), time.process_time(), done, HEAD.unpack_from(self._memory)[3])
+
+    def report(self, finding):
+        """In the fork: report one finding; it is lost when the memory is full."""
+        text = json.dumps(finding).encode() + b"\n"
+        *step, length = HEAD.unpack_from(self._memory)
+        start, end = HEAD.size + length, HEAD.size + length + len(text)
+        if end <= CAPACITY:
+            self._memory[start:end] = text
+            HEAD.pack_into(self._memory, 0, *step, length + len(text))
+
+    @property
+    def begun(self):
+        """When its present step began, by the monotonic clock and by the fork's processor time."""
+        return HEAD.unpack_from(self._memory)[:2]
+
+    @property
+    def done(self):
+        """How many steps are done that count."""
+        return HEAD.unpack_from(self._memory)[2]
+
+    @property
+    def findings(self):
+        """What the fork reported; nothing when it is no JSON."""
+        length = min(HEAD.unpack_from(self._memory)[3], CAPACITY - HEAD.size)
+        try:
+            return [json.loads(line) for line in self._memory[HEAD.size : HEAD.size + length].splitlines()]
+        except ValueError:
+            return []
+
+
+def _is_small(folder):
+    count = size = 0
+    for place, _, names in os.walk(folder):
+        for name in names:
+            count, size = count + 1, size + os.lstat(os.path.join(place, name)).st_size
+            if count > FEW_FILES or size > FEW_BYTES:
+                return False
+    return True
+
+
+def _stamps(folder):
+    """What differs after any change of a file or folder in there."""
+    found = {}
+    for place, _, names in os.walk(folder):
+        for path in (place, *(os.path.join(place, name) for name in names)):
+            found[path] = files.stamp(path)
+    return found
+
+
+def _remove(folder):
+    """Remove a folder, whatever a fork made of it."""
+    with contextlib.suppress(OSError):
+        os.chmod(folder, 0o700)  # noqa: PTH101 (pathlib is slow to import)
+    shutil.rmtree(folder, ignore_errors=True)
+    if os.path.isdir(folder):  # noqa: PTH112 (as above)
+        os.rename(folder, f"{folder}-{os.urandom(4).hex()}")  # noqa: PTH104 (as above)
+
 
 LEAST_SHARE = 96 << 20
 SLACK = 3.0  # a step may wait so many times as long as it may work
 
 
-class Crew:
+class WorkerPool:
     """A few slots, and the forks that work in them.
 
     Args:
@@ -35,39 +137,39 @@ class Crew:
         self._share, self._workspace, self._count = share, os.getcwd(), count
         self._slots, self._running = [], {}
 
-    def run(self, pieces, perform, ended, *, step_s, whole_s, until=None, ready=None):
-        """Work on all pieces.
+    def run(self, jobs, perform, ended, *, step_s, whole_s, until=None, ready=None):
+        """Work on all jobs.
 
         Args:
-            pieces: a deque of them; it may get more meanwhile. What is left in it was not begun.
-            perform: called with a piece and its slot in a fork.
-            ended: called with a piece, its slot, and `exited`, `timeout` or `crashed` in here.
+            jobs: a deque of them; it may get more meanwhile. What is left in it was not begun.
+            perform: called with a job and its slot in a fork.
+            ended: called with a job, its slot, and `exited`, `timeout` or `crashed` in here.
             step_s: how long a step may take: processor time, and some times as much where it waits or is kept waiting.
-            whole_s: how long a piece may take.
+            whole_s: how long a job may take.
             until: when (monotonic) no more is begun.
-            ready: called with a piece in here, before its fork; tells whether it needs one.
+            ready: called with a job in here, before its fork; tells whether it needs one.
         """
         self._most = _address_space() + self._share
-        while self._running or (pieces and (until is None or time.monotonic() < until)):
-            while pieces and len(self._running) < self._count and (until is None or time.monotonic() < until):
-                piece = pieces.popleft()
-                if ready is None or ready(piece):
-                    self._start(piece, perform)
+        while self._running or (jobs and (until is None or time.monotonic() < until)):
+            while jobs and len(self._running) < self._count and (until is None or time.monotonic() < until):
+                job = jobs.popleft()
+                if ready is None or ready(job):
+                    self._start(job, perform)
             for descriptor in self._wait(step_s, whole_s) if self._running else ():
-                piece, slot, pid, _ = self._running.pop(descriptor)
+                job, slot, pid, _ = self._running.pop(descriptor)
                 how = _end(descriptor, pid)
-                ended(piece, slot, how)
+                ended(job, slot, how)
                 self._slots.append(slot)
 
-    def _start(self, piece, perform):
+    def _start(self, job, perform):
         slot = self._slots.pop() if self._slots else self._new_slot()
         slot.prepare()
         pid = os.fork()
         if pid == 0:
-            _become(slot, self._most, lambda: perform(piece, slot))
+            _become(slot, self._most, lambda: perform(job, slot))
         with contextlib.suppress(OSError):
             os.setpgid(pid, pid)
-        self._running[os.pidfd_open(pid)] = piece, slot, pid, time.monotonic()
+        self._running[os.pidfd_open(pid)] = job, slot, pid, time.monotonic()
 
     def _new_slot(self):
         return Slot(tempfile.mkdtemp(dir=self._root), self._workspace)
@@ -102,13 +204,13 @@ def _step_end(slot, pid, step_s, now):
     return last
 
 
-def crew(task):
-    """The crew that a run of trials is allowed."""
-    return Crew(task["count"], max(LEAST_SHARE, ((task["memory_mb"] << 20) - LEAST_SHARE) // task["count"]))
+def pool_for(task):
+    """The pool of workers that a run is allowed."""
+    return WorkerPool(task["count"], max(LEAST_SHARE, ((task["memory_mb"] << 20) - LEAST_SHARE) // task["count"]))
 
 
 def in_process(work):
-    """Work in a forked process; tells whether it came to its end."""
+    """Work in a forked process; returns whether it came to its end."""
     pid = os.fork()
     if pid == 0:
         status = 70
@@ -128,7 +230,7 @@ def emit(events, *event):
 
 
 def _end(descriptor, pid):
-    """End a fork with all that it started, and tell how it ended."""
+    """End a fork with all that it started, and return how it ended."""
     poll = select.poll()
     poll.register(descriptor, select.POLLIN)
     was_over = bool(poll.poll(0))
@@ -167,3 +269,24 @@ def _limit(most):
     """Bound the address space."""
     _, hard = resource.getrlimit(resource.RLIMIT_AS)
     resource.setrlimit(resource.RLIMIT_AS, (most if hard < 0 else min(most, hard), hard))
+
+
+class OutOfTime(BaseException):
+    """The time is over."""
+
+
+class Limited:
+    """A block that may take so many seconds; what hangs in C is not reached by this."""
+
+    def __init__(self, seconds):
+        self._seconds = seconds
+
+    def __enter__(self):
+        signal.signal(signal.SIGALRM, self._over)
+        signal.setitimer(signal.ITIMER_REAL, self._seconds, self._seconds / 10)  # again, if it is caught somewhere
+
+    def __exit__(self, *_):
+        signal.setitimer(signal.ITIMER_REAL, 0)
+
+    def _over(self, *_):
+        raise OutOfTime

@@ -1,19 +1,24 @@
-"""Looks closely at a suite: each test in forks of its own, once as it is and once watched.
+"""Observes a suite: runs each test in forks of its own, once as it is and once traced.
 
 Reports `["broken", id, details]` for what could not be collected; `["test", number, id, how, seconds, steps, details]`;
 `["watched", number, lines, kinds, calls]`, lines as a hexadecimal number with a bit for each, calls only if new.
+
+What is traced is the tree's own code: executed lines, types of variables, calls with plain data. The work for each
+scope is bounded, except for the lines, which cost a set's insertion.
 """
 
 import gc
 import json
+import sys
+import threading
 import time
 from collections import deque
 
-from nightshift_inside import session
+from nightshift_inside import session, values
 
 from . import collection, forks, instrument
-from .limited import Limited, OutOfTime
-from .watching import Watcher
+from .forks import Limited, OutOfTime
+from .patching import first_line, functions
 
 STEPS = 2_000_000  # a test may take so many
 ENDLESS_STEPS, ENDLESS_S = 100_000, 2.0  # and so many when it is known not to end, and watched
@@ -34,9 +39,9 @@ class Observing:
     def __init__(self, config, task, events, served):
         self._config, self._task, self._events, self._served = config, task, events, served
         self._until = time.monotonic() + task["budget_s"]
-        self._crew = forks.crew(task)
+        self._pool = forks.pool_for(task)
         self._tests, self._items, self._hows = None, [], {}
-        self._pieces = deque()
+        self._jobs = deque()
         self._calls = {True: set(), False: set()}
 
     def run(self):
@@ -49,26 +54,26 @@ class Observing:
             forks.emit(self._events, "broken", name, found)
         self._tests, self._items = tests, list(tests.items.values())
         self._seconds = min(TEST_S, max(1.0, self._task["budget_s"] / 3))
-        self._pieces.extend((number, 0, self._seconds) for number in range(len(self._items)))
+        self._jobs.extend((number, 0, self._seconds) for number in range(len(self._items)))
         gc.collect()
         gc.freeze()
         limit = self._seconds + SPARE_S
-        self._crew.run(self._pieces, self._perform, self._ended, step_s=limit, whole_s=limit, until=self._until)
+        self._pool.run(self._jobs, self._perform, self._ended, step_s=limit, whole_s=limit, until=self._until)
 
-    def _perform(self, piece, slot):
+    def _perform(self, job, slot):
         """In a fork: run one test; it is watched where a number of steps says how many that will take."""
-        number, steps, seconds = piece
+        number, steps, seconds = job
         item = self._items[number]
         left = instrument.allow(steps or STEPS)
         if not steps:
             begun = time.perf_counter()
             how = self._run(item, seconds)
-            slot.say([how, time.perf_counter() - begun, instrument.used(left), self._tests.details()])
+            slot.report([how, time.perf_counter() - begun, instrument.used(left), self._tests.details()])
             return
         with Watcher(self._served) as watcher:
             self._run(item, seconds)
         lines = {path: hex(sum(1 << line for line in found)) for path, found in watcher.lines.items()}
-        slot.say([lines, watcher.kinds(), list(watcher.calls)])
+        slot.report([lines, watcher.kinds(), list(watcher.calls)])
 
     def _run(self, item, seconds):
         try:
@@ -78,8 +83,8 @@ class Observing:
             return "timeout"
         return "timeout" if isinstance(self._tests.raised, OutOfTime) else how
 
-    def _ended(self, piece, slot, how):
-        number, steps, _ = piece
+    def _ended(self, job, slot, how):
+        number, steps, _ = job
         found = next(iter(slot.findings), None)
         if steps:
             if found:
@@ -90,7 +95,7 @@ class Observing:
         forks.emit(self._events, "test", number, self._items[number].nodeid, how, seconds, taken, details)
         endless = how in {"steps", "timeout"}
         again = (ENDLESS_STEPS, min(ENDLESS_S, self._seconds)) if endless else (taken + SPARE_STEPS, self._seconds)
-        (self._pieces.append if how == "passed" else self._pieces.appendleft)((number, *again))
+        (self._jobs.append if how == "passed" else self._jobs.appendleft)((number, *again))
 
     def _watched(self, number, lines, kinds, calls):
         known = self._calls[self._hows[number] == "passed"]
@@ -98,3 +103,140 @@ class Observing:
         new = new[: NEW_CALLS - len(known)]
         known.update(new)
         forks.emit(self._events, "watched", number, lines, kinds, [json.loads(text) for text in new])
+
+
+SAMPLES = 300  # looks at the variables of a scope, and as many at the ends of its functions
+CALLS, PARTS, TEXT = 60, 300, 2000  # calls of a scope that are packed, their parts, and their length as text
+GENERATOR = 0x20 | 0x80 | 0x200  # flags of code that is entered again after each value
+
+
+class Scope:
+    """What was seen in one outermost function, or in what is left of a file."""
+
+    def __init__(self, path, name, lines):
+        self.path, self.name, self.lines = path, name, lines
+        self.kinds = {}
+        self.samples = self.ends = 0
+        self.packed = 0
+
+    def look(self, frame):
+        """Note the types of the variables."""
+        for name, value in frame.f_locals.items():
+            self.kinds.setdefault(name, set()).add(type(value).__name__)
+
+
+class Watcher:
+    """A trace function with what it saw.
+
+    Args:
+        served: knows which files are the tree's own.
+
+    Attributes:
+        lines: path to the lines that were executed.
+        calls: packed calls, as text: [path, scope, arguments, named arguments].
+    """
+
+    def __init__(self, served):
+        self._served = served
+        self.lines, self.calls = {}, {}
+        self._scopes, self._tracers = {}, {}
+
+    def __enter__(self):
+        threading.settrace(self._enter)
+        sys.settrace(self._enter)
+        return self
+
+    def __exit__(self, *_):
+        sys.settrace(None)
+        threading.settrace(None)
+
+    def kinds(self):
+        """`path:scope` to name to names of types."""
+        seen = (scope for scopes in self._scopes.values() for _, _, _, scope in scopes)
+        found = {
+            f"{s.path}:{s.name}": {name: sorted(kinds) for name, kinds in s.kinds.items()} for s in seen if s.kinds
+        }
+        return found | {f"{path}:": self._globals(path) for path in self.lines if path in self._scopes}
+
+    def _globals(self, path):
+        """The types of a module's variables."""
+        module = next(
+            (m for m in list(sys.modules.values()) if getattr(m, "__file__", "") == self._served.root + path), None
+        )
+        items = list(vars(module).items()) if module else []
+        return {name: [type(value).__name__] for name, value in items if not name.startswith("__")}
+
+    def _enter(self, frame, _event, _arg):
+        code = frame.f_code
+        if code not in self._tracers:
+            self._tracers[code] = self._tracer(code)
+        trace, scope = self._tracers[code]
+        if scope is not None and scope.packed < CALLS and _is_entry(frame, code):
+            self._call(frame, code, scope)
+        return trace
+
+    def _tracer(self, code):
+        """What traces a code's lines (None for a file of others), and its scope if it is the outermost function."""
+        path = self._served.path_of(code.co_filename) if not code.co_filename.startswith("<") else None
+        if path is None:
+            return None, None
+        lines = self.lines.setdefault(path, set())
+        scope, is_outermost = self._scope(path, code, lines)
+
+        def trace(frame, event, _arg):
+            if event == "line":
+                lines.add(frame.f_lineno)
+                if scope.samples < SAMPLES:
+                    scope.samples += 1
+                    scope.look(frame)
+            elif event == "return" and scope.ends < SAMPLES:
+                scope.ends += 1
+                scope.look(frame)
+            return trace
+
+        return trace, scope if is_outermost else None
+
+    def _scope(self, path, code, lines):
+        if path not in self._scopes:
+            self._scopes[path] = [
+                (first_line(node), node.end_lineno, node.name, Scope(path, name, lines))
+                for name, node, _, _ in functions(self._served.tree(path))
+            ]
+        for first, last, name, scope in self._scopes[path]:
+            if first <= code.co_firstlineno <= last:
+                return scope, (code.co_firstlineno, code.co_name) == (first, name)
+        return Scope(path, "", lines), False
+
+    def _call(self, frame, code, scope):
+        scope.packed += 1
+        positional, named = _arguments(frame, code)
+        packed = [values.pack(positional, PARTS), values.pack(named, PARTS)]
+        if all(map(is_plain, packed)):
+            text = values.as_json([scope.path, scope.name, *packed])
+            if len(text) <= TEXT:
+                self.calls[text] = None
+
+
+def is_plain(packed):
+    """Tell whether a packed value can be unpacked to an equal one."""
+    if type(packed) is not list:
+        return True
+    return packed[0] not in ("o", "u") and all(map(is_plain, packed[1:]))
+
+
+def _is_entry(frame, code):
+    return not code.co_flags & GENERATOR or frame.f_lineno == code.co_firstlineno
+
+
+def _arguments(frame, code):
+    """Positional and named arguments of a call that begins."""
+    names, known = code.co_varnames, frame.f_locals
+    count, total = code.co_argcount, code.co_argcount + code.co_kwonlyargcount
+    positional = [known[name] for name in names[:count]]
+    named = {name: known[name] for name in names[count:total]}
+    if code.co_flags & 0x04:
+        positional += known[names[total]]
+        total += 1
+    if code.co_flags & 0x08:
+        named |= known[names[total]]
+    return positional, named

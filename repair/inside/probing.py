@@ -20,8 +20,8 @@ from types import GeneratorType
 
 from nightshift_inside import values
 
-from . import forks, instrument, placing
-from .limited import Limited, OutOfTime
+from . import forks, instrument, patching
+from .forks import Limited, OutOfTime
 
 PARTS, TEXT, YIELDED = 20_000, 2000, 2000
 SPARE_S = 0.5
@@ -38,28 +38,28 @@ class Probing:
 
     def __init__(self, config, task, events, served):
         self._paths, self._task, self._events, self._served = config["paths"], task, events, served
-        self._pieces = deque((number, 0) for number in range(len(task["variants"])))
+        self._jobs = deque((number, 0) for number in range(len(task["variants"])))
 
     def run(self):
         """Make them."""
         gc.collect()
         gc.freeze()
-        crew, whole_s = forks.crew(self._task), self._task["budget_s"]
-        crew.run(self._pieces, self._perform, self._ended, step_s=self._task["wall_s"] + SPARE_S, whole_s=whole_s)
+        pool, whole_s = forks.pool_for(self._task), self._task["budget_s"]
+        pool.run(self._jobs, self._perform, self._ended, step_s=self._task["wall_s"] + SPARE_S, whole_s=whole_s)
 
-    def _perform(self, piece, slot):
-        number, first = piece
+    def _perform(self, job, slot):
+        number, first = job
         self._served.root = os.path.join(slot.work, "")
         try:
-            placing.place(self._served, slot, *self._task["variants"][number])
-        except placing.UNREADABLE:
+            patching.place(self._served, slot, *self._task["variants"][number])
+        except patching.UNREADABLE:
             for _ in self._task["calls"][first:]:
-                slot.say(["invalid", None, []])
+                slot.report(["invalid", None, []])
             return
         sys.path.extend(os.path.normpath(os.path.join(slot.work, path)) for path in self._paths)
         for done, call in enumerate(self._task["calls"][first:]):
             slot.step(done)
-            slot.say(self._answer(*call))
+            slot.report(self._answer(*call))
 
     def _answer(self, path, scope, arguments, named):
         instrument.allow(self._task["steps"])
@@ -111,14 +111,14 @@ class Probing:
             if (root == "." or below != stem) and all(part.isidentifier() for part in below.split("/")):
                 yield below.replace("/", ".")
 
-    def _ended(self, piece, slot, how):
-        number, first = piece
+    def _ended(self, job, slot, how):
+        number, first = job
         answers = slot.findings
         left = len(self._task["calls"]) - first - len(answers)
         if left > 0:
             answers.append(["timeout" if how == "timeout" else "crashed", None, []])
             if left > 1:
-                self._pieces.append((number, first + len(answers)))
+                self._jobs.append((number, first + len(answers)))
         forks.emit(self._events, "answered", number, first, answers)
 
 

@@ -1,4 +1,4 @@
-"""Mends that need no search: what the compiler's or the interpreter's own message all but says.
+"""Quick fixes, which need no search: what the compiler's or the interpreter's own message all but says.
 
 Texts that are no Python come first, then one error after the other. All are pure functions from texts and errors
 to new texts; nothing is run. What they yield is no more than likely, and is tried like any other candidate.
@@ -9,24 +9,23 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from repair.evaluation import ErrorInfo
-from repair.quick.arity import arity
-from repair.quick.mend import Mend, Source, sources
-from repair.quick.names import missing_imports, misspelt, misspelt_imports
-from repair.quick.syntax import syntax_mends
+from repair.quick.fix import QuickFix, Source, sources
+from repair.quick.messages import arity, missing_imports, misspelt, misspelt_imports
+from repair.quick.syntax import syntax_fixes
 
-__all__ = ["Mend", "quick_mends"]
+__all__ = ["QuickFix", "quick_fixes"]
 
-_Family = Callable[[str, ErrorInfo, Mapping[str, Source]], Iterator[Mend]]
+_Family = Callable[[str, ErrorInfo, Mapping[str, Source]], Iterator[QuickFix]]
 _SYNTAX = frozenset({"SyntaxError", "IndentationError", "TabError"})
 _FAMILIES: tuple[_Family, ...] = (missing_imports, misspelt_imports, arity, misspelt)
 
 
-def quick_mends(files: Mapping[str, str], errors: Sequence[tuple[str, ErrorInfo]]) -> Iterator[Mend]:
+def quick_fixes(files: Mapping[str, str], errors: Sequence[tuple[str, ErrorInfo]]) -> Iterator[QuickFix]:
     """New texts of single files, best first, each once.
 
     `files` are the tree's own files, path to text. The first member of an error's pair is the id of a test or a path.
-    Where a text that is no Python is what the tests stumbled over, it is mended and nothing else: what they told is of
-    no worth before that. Without errors every such text is mended.
+    Where the tests stopped at a text that is no Python, it is fixed and nothing else: the other errors mean nothing
+    before that. Without errors every such text is fixed.
     The errors take turns, so that one with many guesses does not keep the others waiting.
     """
     if not errors or any(error.kind in _SYNTAX for _, error in errors):
@@ -34,35 +33,35 @@ def quick_mends(files: Mapping[str, str], errors: Sequence[tuple[str, ErrorInfo]
         return
     parsed = sources(files)
     seen: set[tuple[str, str]] = set()
-    for mend in _in_turn([_for_trouble(told, error, parsed) for told, error in _distinct(errors)]):
-        if (mend.path, mend.text) not in seen:
-            seen.add((mend.path, mend.text))
-            yield mend
+    for fix in _in_turn([_for_error(test, error, parsed) for test, error in _distinct(errors)]):
+        if (fix.path, fix.text) not in seen:
+            seen.add((fix.path, fix.text))
+            yield fix
 
 
-def _compiling(files: Mapping[str, str]) -> Iterator[Mend]:
+def _compiling(files: Mapping[str, str]) -> Iterator[QuickFix]:
     for path in files:
         if path.endswith(".py"):
-            yield from syntax_mends(path, files[path])
+            yield from syntax_fixes(path, files[path])
 
 
 def _distinct(errors: Sequence[tuple[str, ErrorInfo]]) -> list[tuple[str, ErrorInfo]]:
     """One error of each message and place; many tests fail of the same."""
-    kept = {(error.kind, error.message, error.frames[-1:]): (told, error) for told, error in errors[::-1]}
+    kept = {(error.kind, error.message, error.frames[-1:]): (test, error) for test, error in errors[::-1]}
     return list(kept.values())[::-1]
 
 
-def _for_trouble(told: str, error: ErrorInfo, files: Mapping[str, Source]) -> Iterator[Mend]:
+def _for_error(test: str, error: ErrorInfo, files: Mapping[str, Source]) -> Iterator[QuickFix]:
     for family in _FAMILIES:
-        yield from family(told, error, files)
+        yield from family(test, error, files)
 
 
-def _in_turn(streams: list[Iterator[Mend]]) -> Iterator[Mend]:
+def _in_turn(streams: list[Iterator[QuickFix]]) -> Iterator[QuickFix]:
     waiting = list(streams)
     while waiting:
         for stream in list(waiting):
-            mend = next(stream, None)
-            if mend is None:
+            fix = next(stream, None)
+            if fix is None:
                 waiting.remove(stream)
             else:
-                yield mend
+                yield fix

@@ -1,6 +1,6 @@
-"""Mends of texts that are no Python: the cheapest small changes at the compiler's position that make them so.
+"""Fixes of texts that are no Python: the cheapest small changes at the compiler's position that make them so.
 
-They concern brackets, indentation, and single tokens: colons, commas, comparisons, words of other languages, strange
+They concern brackets, indentation, and single tokens: colons, commas, comparisons, words of other languages, unusual
 characters, prose.
 """
 
@@ -13,13 +13,13 @@ import re
 from collections.abc import Iterator
 from itertools import pairwise
 
-from repair.quick.mend import (
+from repair.quick.fix import (
     CLOSERS,
     HEADERS,
     OPENERS,
     Fault,
     Guess,
-    Mend,
+    QuickFix,
     Token,
     code_end,
     fault_of,
@@ -175,7 +175,7 @@ _TOO_ODD = 2.5
 
 
 def _oddity(line: str, position: int) -> float:
-    """How strange the strings of a line are into which a quote was put at this position; lone quotes will not do."""
+    """How unusual the strings of a line are into which a quote was put at this position; lone quotes will not do."""
     found = tokens(line)
     if any(token.text in {'"', "'"} for token in found):
         return _TOO_ODD
@@ -194,8 +194,8 @@ def _oddity(line: str, position: int) -> float:
 def _triple(lines: list[str]) -> Iterator[Guess]:
     """A text in three quotes that does not end: at the end of its first line, or before what looks like code again."""
     for index, line in enumerate(lines):
-        for lame in re.finditer(r"""(?<!")""(?!")|(?<!')''(?!')""", line):
-            text = spliced_line(lines, index, lame.end(), lame.end(), lame.group()[0])
+        for pair in re.finditer(r"""(?<!")""(?!")|(?<!')''(?!')""", line):
+            text = spliced_line(lines, index, pair.end(), pair.end(), pair.group()[0])
             yield Guess(cost=0.9, text=text, note="two quotes become three")
     for mark in ('"""', "'''"):
         opened = [index for index, line in enumerate(lines) if line.count(mark) % 2]
@@ -245,8 +245,8 @@ def _shifted(lines: list[str], index: int, fault_index: int) -> Iterator[Guess]:
     for level in _levels(lines, index):
         if level == here:
             continue
-        strange = 0.0 if level in natural else 0.1 if abs(level - here) == _STEP else 0.8
-        cost = 1.0 + 0.12 * abs(fault_index - index) + strange + 0.05 * abs(level - here)
+        unusual = 0.0 if level in natural else 0.1 if abs(level - here) == _STEP else 0.8
+        cost = 1.0 + 0.12 * abs(fault_index - index) + unusual + 0.05 * abs(level - here)
         for end, more in ((index + 1, 0.0), (_block_end(lines, index), 0.25), (_run_end(lines, index), 0.3)):
             if more and end == index + 1:
                 continue
@@ -270,7 +270,7 @@ def _beside(lines: list[str], index: int, step: int) -> int | None:
 
 
 def _natural(lines: list[str], index: int) -> set[int]:
-    """The levels that the neighbours suggest: that of the line before, deeper behind a header, that of the next."""
+    """The levels that the lines around suggest: that of the line before, deeper behind a header, that of the next."""
     found: set[int] = set()
     before, after = _beside(lines, index, -1), _beside(lines, index, 1)
     if before is not None:
@@ -478,7 +478,7 @@ _EFFORT = 4_000_000  # characters that are compiled for one text, all tries toge
 _FENCE = re.compile(r"^\s*(?:```|~~~)")
 
 
-def syntax_mends(path: str, text: str) -> Iterator[Mend]:
+def syntax_fixes(path: str, text: str) -> Iterator[QuickFix]:
     """New texts that compile, best first; nothing for a text that does.
 
     Where one change is not enough, the search goes on from those after which the compiler came further.
@@ -492,7 +492,7 @@ def syntax_mends(path: str, text: str) -> Iterator[Mend]:
         new = guess.text if guess.text.endswith("\n") or not ending else guess.text + ending
         if new not in seen:
             seen.add(new)
-            yield Mend(path=path, text=new, kind="syntax", note=guess.note)
+            yield QuickFix(path=path, text=new, kind="syntax", note=guess.note)
 
 
 def _solutions(text: str, fault: Fault) -> Iterator[Guess]:

@@ -5,13 +5,14 @@ from __future__ import annotations
 import json
 import string
 import time
+from dataclasses import replace
 
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from agent.replies import CutReply, Edit, Parsed, parse
-from core.dialogue import Completion, Finish, ToolCall
+from core.dialogue import BUILT_IN, Completion, Finish, ToolCall
 from core.errors import BadReply
 from core.paths import path_fault
 
@@ -375,6 +376,16 @@ def test_tool_calls_edit_and_delete_and_unknown_ones_are_refused() -> None:
 def test_half_a_surrogate_pair_is_refused() -> None:
     with pytest.raises(BadReply, match="surrogate"):
         read('{"files": [{"path": "a.py", "content": "\\ud800"}]}')
+
+
+def test_bytes_of_another_encoding_are_taken_of_the_engine_alone_which_read_the_file() -> None:
+    text = "# coding: latin-1\nNAME = 'caf\udce9'\n"
+    reply = Completion(text=f"```python path=a.py\n{text}```", backend=BUILT_IN, model=BUILT_IN)
+    assert parse(reply).files == {"a.py": text}
+    with pytest.raises(BadReply, match="surrogate"):
+        parse(replace(reply, backend="openai"))
+    with pytest.raises(BadReply, match="surrogate"):
+        parse(replace(reply, text=reply.text.replace("\udce9", "\ud800")))
 
 
 @pytest.mark.parametrize(

@@ -54,7 +54,7 @@ def test_a_bug_that_search_can_mend_buys_no_reply_and_is_told_everywhere(daemon:
     workspace = daemon.home / "workspace"
     assert git(workspace, "show", f"{task['commit']}:total.py") == BUGGY.replace("= 1", "= 0").strip()
     message = git(workspace, "log", "-1", "--format=%B", task["commit"])
-    assert message.startswith("Mend total.py: ")
+    assert message.startswith("Fix total.py: ")
     assert "\nModel: repair\n" in message
     assert [text.rpartition("; ")[2] for text in messages(daemon, "model_called")] == [
         f"a call of openai={server.model} was saved"

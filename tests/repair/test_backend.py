@@ -24,6 +24,7 @@ from core.isolation import RunLimits
 from core.masking import Masker
 from core.states import Phase
 from core.tasks import digest
+from core.text import decode
 from models.errors import BackendUnfit
 from repair import backend
 from repair.backend import RepairBackend
@@ -31,6 +32,7 @@ from repair.problem import Finding, OnProgress, Problem, Progress
 from tests.support import sandboxes
 from tests.support.agent_parts import Bench, PlainSuite, case_for, model_for
 from tests.support.tiny_solver import BUGGY, MENDED, TESTS, TinySolver, asked
+from tests.support.trees import OTHER_BYTES
 from verdict.suite_runs import SuiteRuns
 
 P = Phase
@@ -63,7 +65,7 @@ async def test_one_search_serves_planning_and_coding_and_its_reply_reads_as_any_
     assert "replaces `-` by `+`" in plan.text
     reply = await backend.generate(asked(P.CODING))
     assert parse(reply).files == {"add.py": MENDED}
-    assert reply.text.startswith("Summary: Mend add.py: replaces - by +\n")
+    assert reply.text.startswith("Summary: Fix add.py: replaces - by +\n")
     assert "Warning: one test says little" in reply.text
     assert (reply.backend, reply.model, reply.cost_usd) == ("repair", "repair", 0.0)
     assert (reply.tokens_in, reply.tokens_out, reply.spent.model_calls) == (0, 0, 0)
@@ -127,6 +129,26 @@ async def test_the_answer_to_another_refused_change_takes_that_change_back() -> 
     )
     second = parse(await backend.generate(asked(P.CODING, files=files, work=work))).files
     assert second == {"a.py": "A = 1\n", "b.py": "B = 2\n"}
+
+
+async def test_a_file_in_another_encoding_gets_its_own_bytes_back() -> None:
+    latin = decode(OTHER_BYTES["names.py"])
+    renamed = latin.replace("name", "noun")
+    found = [Finding(change={"names.py": renamed}, description="one"), Finding(change={"b.py": "B = 2\n"})]
+
+    async def solve(_problem: Problem, _tell: OnProgress) -> Finding:
+        return found.pop(0)
+
+    backend = RepairBackend(solve)
+    about: dict[str, Any] = {"base": {"names.py": latin}, "files": {"b.py": "B = 1\n"}}
+    first = parse(await backend.generate(asked(P.CODING, **about))).files
+    assert first == {"names.py": renamed}
+    change = {**about["files"], **first}
+    work = AttemptState(
+        phase=P.CODING, base="0" * 40, change=change, seen=(digest(change),), models=("repair", "other")
+    )
+    second = parse(await backend.generate(asked(P.CODING, **about, work=work))).files
+    assert second == {"b.py": "B = 2\n", "names.py": latin}
 
 
 async def test_a_search_that_ran_out_of_time_is_begun_anew_when_there_is_more_and_only_then() -> None:
@@ -285,7 +307,7 @@ def test_progress_is_told_now_and_then_with_a_sign_of_life_each_time() -> None:
     for tried in range(50):
         reporter.progress(Progress(tried=tried, estimated=400, best=1, text="editing conditions"))
     assert events == []
-    reporter._told_at_s -= backend.EVERY_S
+    reporter._reported_at_s -= backend.REPORT_EVERY_S
     reporter.progress(Progress(tried=1234, estimated=4000, best=2, text="editing conditions"))
     reporter.progress(Progress(tried=1235, estimated=4000, best=2, text="editing conditions"))
     (event,) = events

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from repair.choose import further
+from repair.choose import more_inputs
 from repair.evaluation import Call
 from sandbox.inside import values
 
@@ -14,7 +14,7 @@ def called(*args: object, **kwargs: object) -> Call:
 
 
 def made(*calls: Call, count: int = 30) -> list[Any]:
-    return [values.unpack(call.args) for call in further(calls, count)]
+    return [values.unpack(call.args) for call in more_inputs(calls, count)]
 
 
 def test_numbers_texts_and_truth_values_keep_their_kind() -> None:
@@ -57,7 +57,7 @@ def test_tuples_keep_their_length_and_others_are_taken_from_what_was_seen() -> N
 
 
 def test_calls_of_different_width_are_kept_apart_and_keywords_are_kept() -> None:
-    calls = further([called(1), called(1, 2), called(5, key=3)], 60)
+    calls = more_inputs([called(1), called(1, 2), called(5, key=3)], 60)
     widths = {(len(values.unpack(call.args)), str(values.unpack(call.kwargs))) for call in calls}
     assert widths == {(1, "{}"), (2, "{}"), (1, "{'key': 3}")}
 

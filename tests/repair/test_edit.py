@@ -30,7 +30,7 @@ def test_names_of_code_and_of_prose_are_known() -> None:
 
 
 def test_what_is_said_of_a_task_counts() -> None:
-    assert "'late'" in vocabulary(FILE, told=["It must return 'late' after 22 hours"]).constants
+    assert "'late'" in vocabulary(FILE, prose=["It must return 'late' after 22 hours"]).constants
 
 
 def test_broken_code_counts_as_prose() -> None:

@@ -9,6 +9,7 @@ from collections.abc import AsyncIterator, Mapping
 import pytest
 
 from core.tasks import digest
+from core.text import decode, encode
 from repair.engine import Engine
 from repair.evaluation import EvaluationJob
 from repair.problem import Finding, Problem, Progress
@@ -208,3 +209,20 @@ async def test_after_some_refusals_the_whole_tests_are_used(engine: Engine) -> N
     assert found.saw_held_out
     assert found.change is not None
     assert "% 2 == 0" in (found.change["even.py"] or "") or "not number % 2" in (found.change["even.py"] or "")
+
+
+@pytest.mark.parametrize(("right", "wrong"), [(b"in name", b"not in name"), (b"from math ", b"from maths ")])
+async def test_a_file_in_another_encoding_is_fixed_in_its_own_bytes(engine: Engine, right: bytes, wrong: bytes) -> None:
+    raw = (
+        b"# -*- coding: latin-1 -*-\nfrom math import pi\n\n\ndef french(name):  # d\xe9j\xe0 vu\n"
+        b"    return '\xe9' in name and pi > 3\n"
+    )
+    base = {"words.py": decode(raw.replace(right, wrong))}
+    tests = {
+        "test_words.py": "from words import french\n\ndef test_yes():\n    assert french('caf\u00e9')\n\n"
+        "def test_no():\n    assert not french('tea')\n"
+    }
+    wanted = EvaluationJob(base=TextTree(base), change={}, tests=tests, wall_s=20.0)
+    found = await engine.solve(Problem(job=wanted, budget_s=40.0), lambda _progress: None)
+    assert found.change is not None, found.why_not
+    assert encode(found.change["words.py"] or "") == raw

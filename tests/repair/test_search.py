@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from repair import fault_localisation
 from repair.edit import vocabulary
 from repair.evaluation import ObservedTest, RunStatus, SuiteObservation
-from repair.search import Known, Merged, Stream, Variant
+from repair.search import CandidateQueue, CandidateStream, SeenTexts, Variant
 
 TEXT = """LIMIT = 10
 
@@ -31,12 +31,14 @@ def observation(*lines: int) -> SuiteObservation:
     return SuiteObservation(tests=(ObservedTest(id="t", how=RunStatus.FAILED, lines=ran),), kinds=kinds)
 
 
-def stream(known: Known | None = None, *, seen: SuiteObservation | None = None, likelihood: float = 1.0) -> Stream:
+def stream(
+    known: SeenTexts | None = None, *, seen: SuiteObservation | None = None, likelihood: float = 1.0
+) -> CandidateStream:
     trees: Mapping[str, ast.Module] = {"m.py": ast.parse(TEXT)}
     looked = seen or observation(5, 6, 8)
     words = {"m.py": vocabulary(TEXT)}
     suspects = fault_localisation.suspects(trees, looked)
-    return Stream(trees, suspects, looked, words, known or Known(), likelihood=likelihood)
+    return CandidateStream(trees, suspects, looked, words, known or SeenTexts(), likelihood=likelihood)
 
 
 def test_the_likeliest_come_first_and_none_reads_as_another_or_as_the_original() -> None:
@@ -63,7 +65,7 @@ def test_what_no_failing_test_runs_is_left_alone() -> None:
 
 
 def test_what_was_tried_by_one_stream_is_not_tried_by_another() -> None:
-    known = Known()
+    known = SeenTexts()
     first = {one.text for one in stream(known)}
     assert first
     assert not list(stream(known))
@@ -83,7 +85,7 @@ def test_two_sides_of_an_operator_that_are_the_same_come_late() -> None:
 
 
 def test_streams_are_merged_by_likelihood() -> None:
-    merged = Merged()
+    merged = CandidateQueue()
     merged.add(stream(likelihood=0.5))
     merged.add(stream(likelihood=1.0))
     taken = merged.take(30)

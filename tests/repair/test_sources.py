@@ -8,8 +8,9 @@ from collections.abc import Mapping
 import pytest
 
 from core.tasks import digest
+from core.text import decode, encode
 from repair import choose, stubs
-from repair.engine import Memory, rebased
+from repair.engine import SearchHistory, rebased
 from repair.evaluation import ErrorInfo, EvaluationJob, ObservedTest, RunStatus, SuiteObservation
 from repair.problem import Finding, Problem
 from repair.sources import render, sources
@@ -81,7 +82,7 @@ def test_examples_in_docstrings_become_tests_if_they_call_the_function_and_end_i
     >>> f(2)
     4
     """
-    made, ids = choose.as_tests("src/pkg/m.py", "f", text)
+    made, ids = choose.docstring_tests("src/pkg/m.py", "f", text)
     assert made.startswith("from pkg.m import f\n")
     assert made.count("assert") == len(ids) == 2
     assert "assert (f([1], key=\"x\")) == ({'a': [1]})" in made
@@ -90,11 +91,11 @@ def test_examples_in_docstrings_become_tests_if_they_call_the_function_and_end_i
 
 @pytest.mark.parametrize(("path", "scope"), [("m.py", "A.f"), ("m.py", ""), ("m.js", "f")])
 def test_what_cannot_be_imported_by_name_has_no_examples(path: str, scope: str) -> None:
-    assert choose.as_tests(path, scope, ">>> f(2)\n4\n") == ("", [])
+    assert choose.docstring_tests(path, scope, ">>> f(2)\n4\n") == ("", [])
 
 
 def test_what_was_found_besides_the_answer_comes_next_and_what_was_refused_never() -> None:
-    memory, start = Memory(), job({"m.py": "bug"})
+    memory, start = SearchHistory(), job({"m.py": "bug"})
     problem = Problem(job=start, task_id=7)
     found = [Finding(change={path: text}) for path, text in (("m.py", "one"), ("pkg/a.py", "two"), ("m.py", "three"))]
     memory.keep(problem, start, found)
@@ -114,7 +115,7 @@ def test_what_was_found_besides_the_answer_comes_next_and_what_was_refused_never
 
 
 def test_other_tasks_and_unknown_changes_remember_nothing() -> None:
-    memory, start = Memory(), job({"m.py": "bug"})
+    memory, start = SearchHistory(), job({"m.py": "bug"})
     memory.keep(Problem(job=start, task_id=7), start, [Finding(change={"m.py": "one"})])
     memory.keep(Problem(job=start), start, [Finding(change={"m.py": "two"})])
     assert memory.origin(Problem(job=job({"m.py": "one"}), task_id=8)) is None
@@ -228,3 +229,25 @@ def test_whatever_is_wanted_is_what_the_text_reads_as(text: str, wanted: str) ->
 def test_new_text_takes_the_quotation_marks_of_the_file() -> None:
     text = 'def f(a):\n    return a.strip(" ")\n'
     assert render(text, ast.parse("def f(a):\n    return a.split('-')\n")) == 'def f(a):\n    return a.split("-")\n'
+
+
+# Files in other encodings.
+
+
+LATIN = b"# -*- coding: latin-1 -*-\n# na\xefve\nNAMES = ['caf\xe9', 'th\xe9'][1:]  # \xe9t\xe9\n"
+
+
+def test_a_file_in_another_encoding_is_changed_in_its_own_bytes() -> None:
+    latin = EvaluationJob(base=TextTree(), change={"pkg/a.py": decode(LATIN)}, tests={})
+    found = sources(latin, SuiteObservation())
+    assert "café" in found.texts["pkg/a.py"]
+    wanted = ast.parse(found.texts["pkg/a.py"].replace("[1:]", "[0:]").replace("thé", "thé für €"))
+    assert encode(found.rendered("pkg/a.py", wanted)) == LATIN.replace(b"[1:]", b"[0:]").replace(
+        b"th\xe9", b"th\xe9 f\xfcr \\u20ac"
+    )
+
+
+@pytest.mark.parametrize("raw", [b"NAME = 'caf\xe9'\n", b"# coding: klingon\nNAME = 'caf\xe9'\n"])
+def test_what_python_cannot_decode_is_no_source(raw: bytes) -> None:
+    broken = EvaluationJob(base=TextTree(), change={"a.py": decode(raw)}, tests={})
+    assert not sources(broken, SuiteObservation()).programs

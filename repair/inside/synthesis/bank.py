@@ -1,29 +1,29 @@
-"""The bank of expressions: all that the grammar makes, the smallest first, one for each vector of values.
+"""Bottom-up enumeration: all expressions that the grammar makes, the smallest first, one for each vector of values.
 
-Bottom-up enumeration with observational equivalence, after Udupa et al., “TRANSIT” (PLDI 2013), and Albarghouthi,
+Expressions are reduced by observational equivalence, after Udupa et al., “TRANSIT” (PLDI 2013), and Albarghouthi,
 Gulwani and Kincaid, “Recursive Program Synthesis” (CAV 2013): two expressions with the same values for all examples
 are the same to whatever is built of them, so the smaller one stands for both.
 """
 
 from collections import defaultdict
 
+from .expression import NUMBERS, SPECS
 from .kinds import ERR, key, kind_of_vector
-from .rule import NUMBERS, SPECS
 
 CHEAP = 5
 HEAVY = 40
 """Items of a collection, on the average of the examples, up to which expressions are built of it."""
-PULSE = 256
+PAUSE_EVERY = 256
 """Expressions between two looks at the clock."""
 MOST, MOST_VALUES = 40_000, 400_000
 """Entries of one bank, and values in all of them: what bounds the memory. Later ones are held against goals alone."""
 
 
-class Meter:
+class Counters:
     """Counts the expressions that were evaluated; `rules` are those of the grammar."""
 
     def __init__(self, rules):
-        self.rules, self.tried, self.beats = rules, 0, 0
+        self.rules, self.tried, self.since_pause = rules, 0, 0
 
 
 class Bank:
@@ -32,16 +32,16 @@ class Bank:
     Args:
         size: how many values a vector has.
         leaves: entries to begin with, with their values.
-        meter: counts.
+        counters: counts.
 
-    `watchers` are called with each entry that is kept, `cheap` with those up to `CHEAP`.
+    `watchers` are called with each entry that is kept, those in `cheap` with entries up to the cost `CHEAP`.
     """
 
-    def __init__(self, size, leaves, meter):
-        self.size, self.meter, self.watchers = size, meter, []
+    def __init__(self, size, leaves, counters):
+        self.size, self.counters, self.watchers = size, counters, []
         self.levels = defaultdict(lambda: defaultdict(list))
         self.reached, self.count, self.most = 0, 0, min(MOST, MOST_VALUES // size)
-        self.wanted, self.near = defaultdict(dict), {}
+        self.subscribers, self.near_subscribers = defaultdict(dict), {}
         self.cheap = []
         self._seen = defaultdict(set)
         self._leaves = defaultdict(list)
@@ -60,7 +60,7 @@ class Bank:
         cost = self.reached + 1
         for leaf in self._leaves.pop(cost, ()):
             self.add(leaf)
-        for rule in self.meter.rules:
+        for rule in self.counters.rules:
             if rule.cost < cost:
                 yield from self._apply(rule, cost)
         self.reached = cost
@@ -73,9 +73,9 @@ class Bank:
             self._keep(entry)
 
     def _is_new(self, kind, found):
-        """Tell whether a vector is to be kept; when there is no more room, those that are wanted still are."""
+        """Tell whether a vector is to be kept; when the bank is full, those that somebody waits for still are."""
         seen = self._seen[kind]
-        if found in seen or (self.count >= self.most and found not in self.wanted[kind]):
+        if found in seen or (self.count >= self.most and found not in self.subscribers[kind]):
             return False
         seen.add(found)
         return True
@@ -88,11 +88,11 @@ class Bank:
         if entry.cost <= CHEAP:
             for watch in list(self.cheap):
                 watch(entry)
-        if self.wanted[entry.kind]:
-            for deliver in self.wanted[entry.kind].get(key(entry.kind, entry.vals), ()):
+        if self.subscribers[entry.kind]:
+            for deliver in self.subscribers[entry.kind].get(key(entry.kind, entry.vals), ()):
                 deliver(entry)
-        if self.near and entry.kind in NUMBERS and not entry.partial:
-            for deliver in self.near.get(_near(entry.vals), ()):
+        if self.near_subscribers and entry.kind in NUMBERS and not entry.partial:
+            for deliver in self.near_subscribers.get(_near(entry.vals), ()):
                 deliver(entry)
 
     def _apply(self, rule, cost):
@@ -126,9 +126,9 @@ class Bank:
         for entry in list(entries):
             if not entry.constant:
                 self.offer(rule, (entry,), cost)
-        self.meter.beats += len(entries)
-        if self.meter.beats >= PULSE:
-            yield from self._beat()
+        self.counters.since_pause += len(entries)
+        if self.counters.since_pause >= PAUSE_EVERY:
+            yield from self._pause()
 
     def _pairs(self, rule, costs, kinds, cost):
         firsts, seconds = self.levels[costs[0]][kinds[0]][:], self.levels[costs[1]][kinds[1]][:]
@@ -140,9 +140,9 @@ class Bank:
             for second in others:
                 if not (first.constant and second.constant):
                     self.offer(rule, (first, second), cost)
-            self.meter.beats += len(others)
-            if self.meter.beats >= PULSE:
-                yield from self._beat()
+            self.counters.since_pause += len(others)
+            if self.counters.since_pause >= PAUSE_EVERY:
+                yield from self._pause()
 
     def _triples(self, rule, costs, kinds, cost):
         firsts, seconds, thirds = (self.levels[c][kind][:] for c, kind in zip(costs, kinds, strict=True))
@@ -151,30 +151,30 @@ class Bank:
                 for third in thirds:
                     if not (first.constant and second.constant):
                         self.offer(rule, (first, second, third), cost)
-                self.meter.beats += len(thirds)
-                if self.meter.beats >= PULSE:
-                    yield from self._beat()
+                self.counters.since_pause += len(thirds)
+                if self.counters.since_pause >= PAUSE_EVERY:
+                    yield from self._pause()
 
-    def _beat(self):
-        self.meter.beats = 0
+    def _pause(self):
+        self.counters.since_pause = 0
         yield
 
-    def want(self, values, kind, deliver):
-        """Have each entry with this vector delivered, now and later, even when there is no more room."""
+    def subscribe(self, values, kind, deliver):
+        """Have each entry with this vector delivered, now and later, even when the bank is full."""
         found = key(kind, values)
-        self.wanted[kind].setdefault(found, []).append(deliver)
+        self.subscribers[kind].setdefault(found, []).append(deliver)
         if found in self._seen[kind]:
             for entry in self.all():
                 if entry.kind == kind and key(kind, entry.vals) == found:
                     deliver(entry)
 
-    def want_near(self, values, deliver):
+    def subscribe_near(self, values, deliver):
         """Have each entry delivered that has these numbers, as far as broken numbers are exact."""
-        self.near.setdefault(_near(values), []).append(deliver)
+        self.near_subscribers.setdefault(_near(values), []).append(deliver)
 
     def offer(self, rule, parts, cost):
         """Evaluate a rule on entries, and keep the result if it is new."""
-        self.meter.tried += 1
+        self.counters.tried += 1
         values = evaluated(rule.function, parts)
         if values is None:
             return

@@ -1,14 +1,234 @@
-"""A context: a bank over some variables with its loops and goals. The outermost one has the function's arguments.
+"""Contexts and loops: the expressions over some variables, and those over the items of a collection.
 
-Contexts grow in small steps, so that a scheduler can share the time between them. A loop's context has goals where the
-value that is wanted of the loop tells what each turn must give; growing it then is much cheaper than finding the whole.
+A context has a bank over its variables; the outermost one has the function's arguments. Contexts grow in small steps,
+so that a scheduler can share the time between them.
+
+For a loop over a collection `xs` there is an inner context whose examples are the items. Each of its expressions `E`
+gives `[E for x in xs]`, `sum(E for x in xs)`, `sorted(xs, key=lambda x: E)` and so on outside; each inner predicate
+filters, counts, and is asked of all and any. Where the value that is wanted of a loop tells what each turn must give,
+its context has goals; growing it then is much cheaper than finding the whole.
 """
 
 from .bank import Bank
-from .entry import Entry
-from .kinds import ERR, kind_of_vector
-from .loops import Loop
-from .rule import PLAIN
+from .expression import NUMBERS, OR, PLAIN, Entry
+from .grammar import glued
+from .kinds import ERR, FLAT, inner, kind_of_vector
+
+MOST_ITEMS = 400
+NAMES = ("item", "other", "third")
+PAIRS = {"items()": ("key", "value"), "enumerate(": ("index", "item"), "zip(": ("first", "second")}
+
+
+class Loop:
+    """A loop over the collections that an entry of a context stands for.
+
+    Args:
+        source: the entry.
+        context: where it belongs.
+        open_context: makes the inner context from variables and taken names.
+    """
+
+    def __init__(self, source, context, open_context):
+        self.source, self.context = source, context
+        self.values = [ERR if value is ERR else list(value) for value in source.vals]
+        self.names = self._named(context.names)
+        self.spans, flat, owner = [], [], []
+        for number, items in enumerate(self.values):
+            begin = len(flat)
+            if items is not ERR:
+                flat += items
+                owner += [number] * len(items)
+            self.spans.append((begin, len(flat)))
+        self.owner, self.flat = owner, flat
+        self.inner = open_context(self._variables(flat), self)
+
+    @staticmethod
+    def sensible(entry):
+        """Tell whether looping over an entry makes sense."""
+        if not entry.kind.startswith(("list[", "str", "tuple[", "dict[")) or entry.constant or entry.kind == "list[]":
+            return False
+        sizes = [len(value) for value in entry.vals if value is not ERR]
+        return 0 < sum(sizes) <= MOST_ITEMS and max(sizes) > 1
+
+    @property
+    def pair(self):
+        """Whether each item is taken apart in the head of the loop."""
+        return len(self.names) > 1
+
+    @property
+    def target(self):
+        """What stands between `for` and `in`."""
+        return ", ".join(self.names)
+
+    @property
+    def item(self):
+        """An item as an expression."""
+        return f"({self.target})" if self.pair else self.target
+
+    @property
+    def head(self):
+        """The loop's clause, its condition included."""
+        clause = self.source.clause
+        if clause:
+            return f"{clause[1]} if {clause[2]}"
+        return f"for {self.target} in {self.source.loop}"
+
+    def outside(self, values):
+        """The inner values by outer example: a list each, `ERR` where one of them is or there is no collection."""
+        found = []
+        for (begin, end), items in zip(self.spans, self.values, strict=True):
+            part = values[begin:end]
+            found.append(ERR if items is ERR or ERR in part else part)
+        return found
+
+    def _named(self, taken):
+        if self.source.clause:
+            return self.source.clause[0]
+        items = [item for value in self.values if value is not ERR for item in value]
+        if items and all(type(item) is tuple and len(item) == 2 for item in items):
+            known = next((names for mark, names in PAIRS.items() if mark in self.source.loop), ("first", "second"))
+            if not set(known) & taken:
+                return known
+        names = ("char",) if self.source.kind == "str" else ("word",) if "split(" in self.source.loop else ()
+        names += ("number",) if inner(self.source.kind) in NUMBERS else ()
+        return (next(name for name in (*names, *NAMES, *(f"item{n}" for n in range(99))) if name not in taken),)
+
+    def _variables(self, flat):
+        if not self.pair:
+            return [(self.names[0], flat)]
+        return [(name, [item[place] for item in flat]) for place, name in enumerate(self.names)]
+
+    def lift(self, level):
+        """Make the outer entries of the inner ones of a level; yields now and then."""
+        cost = self.source.cost + level + 1
+        for entries in list(self.inner.bank.levels[level].values()):
+            for entry in list(entries):
+                if entry.depends and entry.text != self.item:
+                    self._lift(entry, cost)
+                    yield
+
+    def _lift(self, entry, cost):
+        results = self.outside(entry.vals)
+        for kinds, key_like, function, write in LIFTS:
+            if not kinds(entry.kind) or (key_like and self.pair):
+                continue
+            if write is table and "dict" not in self.context.search.heads:
+                continue
+            self.context.counters.tried += 1
+            values = [_value(function, items, found) for items, found in zip(self.values, results, strict=True)]
+            if values.count(ERR) > len(values) // 2:
+                continue
+            made = write(self, entry, cost)
+            made.vals, made.partial, made.depends = values, ERR in values, self.source.depends or made.depends
+            self.context.bank.add(made)
+
+
+def _value(function, items, results):
+    if results is ERR:
+        return ERR
+    try:
+        return function(items, results)
+    except Exception:  # noqa: BLE001 (an expression may raise anything)
+        return ERR
+
+
+def mapped(loop, entry, cost):
+    """`[E for x in xs]`."""
+    if entry.text.startswith("(") and entry.text == loop.item:
+        return Entry(loop.source.text, loop.source.rank, cost)
+    bare = f"{entry.text} {loop.head}"
+    made = Entry(f"[{bare}]", 9, cost, depends=loop.source.depends)
+    made.bare = bare
+    return made
+
+
+def filtered(loop, entry, cost):
+    """`[x for x in xs if P]`."""
+    old, test = loop.source.clause, entry.at(OR + 1)
+    test = f"{old[2]} and {test}" if old else entry.at(OR)
+    head = old[1] if old else f"for {loop.target} in {loop.source.loop}"
+    bare = f"{loop.item} {head} if {test}"
+    made = Entry(f"[{bare}]", 9, cost, depends=loop.source.depends)
+    made.bare, made.clause = bare, (loop.names, head, test)
+    return made
+
+
+def called(name, ending=""):
+    """`name(E for x in xs)`."""
+    return lambda loop, entry, cost: Entry(f"{name}({entry.text} {loop.head}{ending})", 9, cost)
+
+
+def keyed(name):
+    """`name(xs, key=lambda x: E)`."""
+
+    def write(loop, entry, cost):
+        return Entry(f"{name}({loop.source.loop}, key={_key(loop.target, entry.text)})", 9, cost)
+
+    return write
+
+
+def _key(name, text):
+    """A function of one argument, by its name where it has one."""
+    head, found, _ = text.partition(f"({name})")
+    plain = found and text == head + found and head.replace(".", "").isidentifier() and name not in head.split(".")
+    return head if plain else f"lambda {name}: {text}"
+
+
+def _first(loop, entry, cost):
+    return Entry(f"next(({loop.item} {loop.head} if {entry.at(OR)}), None)", 9, cost)
+
+
+def _count(loop, entry, cost):
+    return Entry(f"sum({entry.text} {loop.head})", 9, cost)
+
+
+def table(loop, entry, cost):
+    """`{x: E for x in xs}`."""
+    return Entry(f"{{{loop.item}: {entry.text} {loop.head}}}", 9, cost)
+
+
+def _by_key(items, keys, *, reverse=False):
+    order = sorted(range(len(items)), key=keys.__getitem__, reverse=reverse)
+    return [items[place] for place in order]
+
+
+def _is_bool(kind):
+    return kind == "bool"
+
+
+def _is_number(kind):
+    return kind in NUMBERS
+
+
+def _is_text(kind):
+    return kind == "str"
+
+
+def _orders(kind):
+    return (kind in FLAT and kind not in {"bool", "none"}) or kind.startswith("tuple[")
+
+
+def _maps(kind):
+    return kind != "bool"
+
+
+LIFTS = (
+    (_maps, False, lambda _items, results: results, mapped),
+    (_is_bool, False, lambda items, results: [x for x, kept in zip(items, results, strict=True) if kept], filtered),
+    (_is_bool, False, lambda _items, results: sum(results), _count),
+    (_is_bool, False, lambda _items, results: all(results), called("all")),
+    (_is_bool, False, lambda _items, results: any(results), called("any")),
+    (_is_bool, False, lambda items, results: next((x for x, kept in zip(items, results, strict=True) if kept), None),
+     _first),
+    (_is_number, False, lambda _items, results: sum(results), called("sum")),
+    (_is_text, False, lambda _items, results: glued("", results), called("''.join")),
+    (_maps, False, lambda items, results: dict(zip(items, results, strict=True)), table),
+    (_orders, True, _by_key, keyed("sorted")),
+    (_orders, True, lambda items, keys: items[keys.index(max(keys))], keyed("max")),
+    (_orders, True, lambda items, keys: items[keys.index(min(keys))], keyed("min")),
+)  # fmt: skip
+"""Kinds of the inner expression, whether it is a key, the outer value, and how it is written."""
+
 
 LIFTED_TO = 6
 """Inner expressions up to this cost are made into outer ones."""
@@ -34,7 +254,7 @@ class Context:
 
     def __init__(self, variables, constants, search, *, depth=0, names=frozenset(), outer=(), weight=1.0, around=None):
         self.variables, self.constants, self.depth = variables, constants, depth
-        self.search, self.meter = search, search.meter
+        self.search, self.counters = search, search.counters
         self.names = names | {name for name, _ in variables}
         self.size = len(variables[0][1])
         self.loops, self.goals, self._by_source = [], [], {}
@@ -42,7 +262,7 @@ class Context:
         self.around = around
         leaves = [_variable(name, values, depth) for name, values in variables]
         leaves += [*outer, *(_constant(text, value, cost, self.size) for text, value, cost in constants)]
-        self.bank = Bank(self.size, leaves, self.meter)
+        self.bank = Bank(self.size, leaves, self.counters)
         self.bank.watchers.append(self._see)
         self._growing = None
 
@@ -52,7 +272,7 @@ class Context:
         return self.bank.reached
 
     def step(self):
-        """Grow a little; tells whether a level was completed."""
+        """Grow a little; returns whether a level was completed."""
         if self._growing is None:
             self._growing = self._level()
         try:

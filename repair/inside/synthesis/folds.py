@@ -10,8 +10,8 @@ import math
 import re
 import statistics
 
-from .bounded import Refused
 from .context import Context
+from .grammar import Refused
 from .kinds import small
 
 SPACE = {
@@ -47,7 +47,7 @@ class Folds:
         self._running = self._all()
 
     def step(self):
-        """Go on for a while; tells whether a part was completed."""
+        """Go on for a while; returns whether a part was completed."""
         try:
             next(self._running)
         except StopIteration:
@@ -97,7 +97,7 @@ class _Stateful:
 
     def try_out(self, run, text, cost):
         """Run a loop on the examples, and take its text if it gives what is wanted for all."""
-        self.search.meter.tried += 1
+        self.search.counters.tried += 1
         try:
             right = all(one.fits(run(one.arguments), loose=self.search.loose) for one in self.search.examples)
         except Exception:  # noqa: BLE001 (an expression may raise anything)

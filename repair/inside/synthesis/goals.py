@@ -1,14 +1,19 @@
 """Goals: vectors that are wanted in a context, and how a goal is taken apart into goals for its parts.
 
 A goal of a function or of a loop's items keeps account of what is right for some of the examples, so that conditionals
-can be made of it. A *part* of another goal is looked up among the entries and among those to come, which costs nothing.
+can be made of it. A part of another goal is looked up among the entries and among those to come, which costs nothing.
+
+A wanted collection or text is made by a loop over a collection that is there, or of parts put together. A wanted number
+is approached by inverses: if `a + E` is wanted and `a` is known, so is `E`. That halves the depth of the search for
+arithmetic: what is reached from the arguments meets what is reached from results.
 """
 
-from . import inverses, leads
+from .context import Loop, filtered, mapped, table
+from .decision_trees import PartialSolutions
+from .expression import PRODUCT, SIGN, SUM, Entry
 from .kinds import ERR, freeze, kind_of_vector
-from .unify import Cover
 
-LEAD_COST = 5
+MOST_PART_COST = 5
 """Entries up to this cost are tried as sources and as operands of what is wanted."""
 DEEPEST = 4
 MOST_SOLUTIONS = 6
@@ -25,39 +30,36 @@ class Part:
         depth: how many goals stand above it.
     """
 
-    whole = False
-
     def __init__(self, context, values, deliver, search, depth):
         self.context, self.values, self._deliver, self.depth, self.search = context, values, deliver, depth, search
         self.kind = kind_of_vector(values)
-        self.solved, self.ways, self.cheapest = 0, 0, 99
-        self.open = search.admits(context, [freeze(value) for value in values])
-        if self.open:
+        self.solved, self.attempts, self.cheapest = 0, 0, 99
+        if search.admits(context, [freeze(value) for value in values]):
             self._begin()
 
     def _begin(self):
-        self.context.bank.want(self.values, self.kind, self.deliver)
+        self.context.bank.subscribe(self.values, self.kind, self.deliver)
         if self.depth < DEEPEST and self.kind not in {"int", "float", "bool", "none"}:
-            leads.split(self)
+            split(self)
             self._follow()
 
     def _follow(self):
-        """Look at all cheap entries, those to come included, for what leads on."""
-        for entry in list(self.context.bank.all(LEAD_COST)):
-            self.lead(entry)
-        self.context.bank.cheap.append(self.lead)
+        """Try all cheap entries, those to come included, as parts."""
+        for entry in list(self.context.bank.all(MOST_PART_COST)):
+            self.take_part(entry)
+        self.context.bank.cheap.append(self.take_part)
 
-    def lead(self, entry):
-        """Look whether an entry leads to smaller goals."""
+    def take_part(self, entry):
+        """Make the smaller goals that are left with an entry as a part of the solution."""
         if self.solved == 0:
-            leads.follow(self, entry)
+            decompose(self, entry)
 
     def part(self, values, deliver):
         """Make a goal of a part, in the same context."""
         return Part(self.context, values, deliver, self.search, self.depth + 1)
 
     def deliver(self, entry):
-        """Hand a solution up."""
+        """Pass a solution to the goal above."""
         self.solved += 1
         if self.solved <= MOST_SOLUTIONS or entry.cost < self.cheapest:
             self.cheapest = min(entry.cost, self.cheapest)
@@ -69,18 +71,16 @@ class Goal(Part):
 
     Args:
         loose: numbers may be of another type.
-        same: tells whether the value of the example with a number is the wanted one, where that is not plain equality.
+        same: whether a value is the wanted one of the example with a number, where that is not plain equality.
         evidence: how large a conditional may be.
     """
-
-    whole = True
 
     def __init__(self, context, values, deliver, search, depth, *, loose=False, same=None, evidence=0):
         self.kinds = {kind_of_vector([value]) for value in values}
         if loose and self.kinds <= {"int", "float"}:
             self.kinds |= {"int", "float"}
         self.same = same
-        self.cover = Cover((1 << len(values)) - 1, evidence)
+        self.partials = PartialSolutions((1 << len(values)) - 1, evidence)
         super().__init__(context, values, deliver, search, depth)
 
     def _begin(self):
@@ -93,23 +93,23 @@ class Goal(Part):
         if self.kind in {"int", "float", "bool", "none"}:
             self._follow()
 
-    def lead(self, entry):
-        """Look whether an entry leads to smaller goals."""
+    def take_part(self, entry):
+        """Make the smaller goals that are left with an entry as a part of the solution."""
         if self.solved == 0:
             if self.kind in {"int", "float"}:
-                inverses.follow(self, entry)
+                invert(self, entry)
             else:
-                leads.follow(self, entry)
+                decompose(self, entry)
 
     def see(self, entry):
         """Look at a new entry of the context: for which examples it is right."""
         if entry.kind == "bool" and not entry.partial:
-            self.cover.split(_mask(entry.vals), entry)
+            self.partials.split(_mask(entry.vals), entry)
         if entry.kind in self.kinds or "*" in entry.kind or entry.kind in {"list[]", "dict[,]", "set[]"}:
             right = self._right(entry)
-            if right == self.cover.full:
+            if right == self.partials.full:
                 self.deliver(entry)
-            self.cover.note(right, entry)
+            self.partials.note(right, entry)
 
     def _right(self, entry):
         """The examples for which an entry has the wanted value."""
@@ -122,7 +122,7 @@ class Goal(Part):
     def compose(self):
         """Try to join what is right for some of the examples."""
         if not self.solved and len(self.values) > 2:
-            found = self.cover.decide(self.search.known, self.search.left_s / 3)
+            found = self.partials.decide(self.search.known, self.search.left_s / 3)
             if found is not None:
                 self.deliver(found)
 
@@ -133,3 +133,243 @@ def _mask(values):
         if value:
             mask |= 1 << number
     return mask
+
+
+# Collections and texts.
+
+
+MOST_ATTEMPTS = 12
+"""How many loops, or beginnings and ends, one goal may try."""
+SEPARATORS = ("", " ", ", ", ",", "-", "_", "\n", ".", ":", "/", "|", ";")
+
+
+def split(goal):
+    """Make goals of parts that need no entry: a text's words and letters, a tuple's places."""
+    if goal.kind == "str":
+        for separator in SEPARATORS:
+            _split_text(goal, separator)
+    elif goal.kind.startswith("tuple[") and goal.depth < 3:
+        TupleParts(goal)
+
+
+def _split_text(goal, separator):
+    parts = [value.split(separator) if separator else list(value) for value in goal.values]
+    if max(map(len, parts)) < 2 or (separator and sum(map(len, parts)) < len(parts) + len(parts) // 2):
+        return
+    goal.part(parts, lambda found: goal.deliver(Entry(f"{separator!r}.join({found.alone})", 9, found.cost + 1)))
+
+
+class TupleParts:
+    """The goals for the places of a tuple; delivers when each has a solution."""
+
+    def __init__(self, goal):
+        size = len(goal.values[0])
+        self.goal, self.found = goal, [None] * size
+        if 2 <= size <= 4 and all(len(value) == size for value in goal.values):
+            for place in range(size):
+                goal.part([value[place] for value in goal.values], lambda entry, place=place: self.take(place, entry))
+
+    def take(self, place, entry):
+        """A place is solved."""
+        if self.found[place] is None:
+            self.found[place] = entry
+            if all(part is not None for part in self.found):
+                text = f"({', '.join(part.text for part in self.found)})"
+                self.goal.deliver(Entry(text, 9, 1 + sum(part.cost for part in self.found)))
+
+
+def decompose(goal, entry):
+    """Make the goals that an entry leads to."""
+    if goal.attempts >= MOST_ATTEMPTS:
+        return
+    head = goal.kind.partition("[")[0]
+    if head in LOOP_RULES and Loop.sensible(entry):
+        for attempt in LOOP_RULES[head]:
+            found = attempt(goal, entry)
+            if found is not None:
+                _add_loop_goal(goal, entry, *found)
+    if head in {"str", "list"} and entry.kind.startswith(head) and not entry.partial and any(entry.vals):
+        _remainder_goals(goal, entry)
+
+
+def _add_loop_goal(goal, entry, wanted, write):
+    """A goal for the items of a loop."""
+    loop = goal.context.loop(entry)
+    flat = [item for part in wanted for item in part]
+    if loop.inner.depth > 2 or len(flat) != len(loop.flat):
+        return
+    goal.attempts += 1
+    cost = entry.cost + 1
+    goal.search.add_loop_goal(
+        loop.inner, flat, lambda found: goal.deliver(write(loop, found, found.cost + cost)), goal.depth + 1
+    )
+
+
+def _remainder_goals(goal, entry):
+    """A goal for what is left of a text before or after one that is known."""
+    pairs = list(zip(goal.values, entry.vals, strict=True))
+    if any(len(value) < len(part) for value, part in pairs):
+        return
+    if all(value[: len(start)] == start for value, start in pairs):
+        goal.attempts += 1
+        rest = [value[len(start) :] for value, start in pairs]
+        goal.part(rest, lambda found: goal.deliver(_added(entry, found)))
+    if all(value[len(value) - len(end) :] == end for value, end in pairs):
+        goal.attempts += 1
+        rest = [value[: len(value) - len(end)] for value, end in pairs]
+        goal.part(rest, lambda found: goal.deliver(_added(found, entry)))
+
+
+def _added(left, right):
+    return Entry(f"{left.at(SUM)} + {right.at(SUM + 1)}", SUM, left.cost + right.cost + 1)
+
+
+def by_item(goal, entry):
+    """A list as long as the collection: what each item must become."""
+    for value, items in zip(goal.values, entry.vals, strict=True):
+        if items is ERR or len(items) != len(value):
+            return None
+    return goal.values, mapped
+
+
+def by_choice(goal, entry):
+    """A part of the collection in its order: which items stay."""
+    wanted = []
+    for value, items in zip(goal.values, entry.vals, strict=True):
+        if items is ERR or len(items) < len(value):
+            return None
+        kept = _kept(list(value), list(items))
+        if kept is None:
+            return None
+        wanted.append(kept)
+    return None if all(map(all, wanted)) else (wanted, filtered)
+
+
+def _kept(value, items):
+    """Which items a sequence has, in its order; None where it has others."""
+    left, found = [freeze(item) for item in reversed(value)], []
+    for item in items:
+        same = bool(left) and left[-1] == freeze(item)
+        if same:
+            left.pop()
+        found.append(same)
+    return None if left else found
+
+
+def by_name(goal, entry):
+    """A dict whose keys are the items: what each key's value is."""
+    wanted = []
+    for value, items in zip(goal.values, entry.vals, strict=True):
+        if items is ERR or not _hashable(items) or set(items) != set(value):
+            return None
+        wanted.append([value[item] for item in items])
+    return wanted, table
+
+
+def by_second(goal, entry):
+    """A dict whose keys are the second parts of pairs: what each key's value is."""
+    wanted = []
+    for value, items in zip(goal.values, entry.vals, strict=True):
+        if items is ERR or not _pairs(items) or {item[1] for item in items} != set(value):
+            return None
+        wanted.append([value[item[1]] for item in items])
+    return wanted, _turned
+
+
+def _pairs(items):
+    return all(type(item) is tuple and len(item) == 2 and _hashable([item[1]]) for item in items)
+
+
+def _turned(loop, entry, cost):
+    name = loop.names[1] if loop.pair else f"{loop.target}[1]"
+    return Entry(f"{{{name}: {entry.text} {loop.head}}}", 9, cost)
+
+
+def by_presence(goal, entry):
+    """A set of some of the items: which of them."""
+    wanted = []
+    for value, items in zip(goal.values, entry.vals, strict=True):
+        if items is ERR or not _hashable(items) or not value <= set(items):
+            return None
+        wanted.append([item in value for item in items])
+    return wanted, _chosen
+
+
+def _hashable(items):
+    try:
+        return bool(set(items)) or not items
+    except TypeError:
+        return False
+
+
+def _chosen(loop, entry, cost):
+    return Entry(f"{{{filtered(loop, entry, cost).bare}}}", 9, cost)
+
+
+LOOP_RULES = {"list": (by_item, by_choice), "dict": (by_name, by_second), "set": (by_presence,)}
+"""How a loop may make a collection of a kind: what is wanted of each item, and how the whole is written."""
+
+
+# Numbers.
+
+
+MOST_OPERANDS = 160
+"""How many operands are tried for one goal."""
+OPERAND_COST = 3
+
+
+def invert(goal, entry):
+    """Wait for what gives the goal together with an entry."""
+    if (
+        entry.kind not in {"int", "float"}
+        or entry.cost > OPERAND_COST
+        or entry.partial
+        or goal.attempts >= MOST_OPERANDS
+    ):
+        return
+    goal.attempts += 1
+    if entry.text == "0":
+        return
+    for function, write in INVERSES[: SUMS if entry.text == "1" else None]:
+        wanted = _values(function, goal.values, entry.vals)
+        if wanted is not None:
+            goal.context.bank.subscribe_near(wanted, lambda found, write=write: goal.deliver(write(found, entry)))
+
+
+def _values(function, values, operands):
+    found = []
+    for value, operand in zip(values, operands, strict=True):
+        try:
+            found.append(function(value, operand))
+        except (ArithmeticError, TypeError):
+            return None
+    return None if ERR in found else found
+
+
+def _whole(value, operand):
+    """The quotient; of whole numbers a whole one."""
+    if type(value) is int and type(operand) is int:
+        quotient, rest = divmod(value, operand)
+        if rest == 0:
+            return quotient
+    return value / operand
+
+
+def _written(template, rank, left, right):
+    def write(found, entry):
+        text = template.format(found=found.at(left), entry=entry.at(right))
+        return Entry(text, rank, found.cost + entry.cost + 1)
+
+    return write
+
+
+SUMS = 3
+INVERSES = (
+    (lambda value, a: value - a, _written("{found} + {entry}", SUM, SUM, PRODUCT)),
+    (lambda value, a: value + a, _written("{found} - {entry}", SUM, SUM, PRODUCT)),
+    (lambda value, a: a - value, _written("{entry} - {found}", SUM, PRODUCT, SUM)),
+    (_whole, _written("{found} * {entry}", PRODUCT, PRODUCT, SIGN)),
+    (lambda value, a: value * a, _written("{found} / {entry}", PRODUCT, PRODUCT, SIGN)),
+    (lambda value, a: a / value, _written("{entry} / {found}", PRODUCT, SIGN, PRODUCT)),
+)
+"""The value that the other operand must have, and how the whole is written."""

@@ -1,4 +1,7 @@
-"""The rules for expressions: arithmetic, comparisons, collections, and functions of `math` and `itertools`."""
+"""The grammar: arithmetic, comparisons, collections, and functions of `math` and `itertools`.
+
+In the place of operators that could take forever or fill the memory stand functions that refuse large values.
+"""
 
 import collections
 import itertools
@@ -6,10 +9,108 @@ import math
 import operator as op
 import statistics
 
-from . import bounded
-from .entry import AND, ATOM, COMPARE, NOT, POWER, PRODUCT, SIGN, SUM
-from .kinds import inner
-from .rule import ALONE, LOOP, NUMBERS, Rule
+from .expression import ALONE, AND, ATOM, COMPARE, LOOP, NOT, NUMBERS, POWER, PRODUCT, SIGN, SUM, Rule
+from .kinds import LONG, inner
+
+MOST_POWER, MOST_BASE = 64, 1 << 20
+TURNS = 200
+"""How long a `range` may be: what loops over it is evaluated thousands of times."""
+
+
+class Refused(Exception):
+    """The value would be too large."""
+
+
+def times(left, right):
+    """A product of numbers."""
+    if type(left) is int and type(right) is int and left.bit_length() + right.bit_length() > 200:
+        raise Refused
+    return left * right
+
+
+def repeated(text, count):
+    """A sequence several times."""
+    if len(text) * count > LONG:
+        raise Refused
+    return text * count
+
+
+def power(base, exponent):
+    """A power of numbers, real and small."""
+    if not (-MOST_POWER <= exponent <= MOST_POWER and -MOST_BASE <= base <= MOST_BASE):
+        raise Refused
+    value = base**exponent
+    if type(value) is complex:
+        raise Refused
+    return value
+
+
+def joined(left, right):
+    """Two sequences after each other."""
+    if len(left) + len(right) > LONG:
+        raise Refused
+    return left + right
+
+
+def counting(*bounds):
+    """The list of a range."""
+    if len(range(*bounds)) > TURNS:
+        raise Refused
+    return list(range(*bounds))
+
+
+def up_to(last):
+    """The list of 1 to `last`."""
+    return counting(1, last + 1)
+
+
+def factorial(number):
+    """A factorial that is not huge."""
+    if number > 40:
+        raise Refused
+    return math.factorial(number)
+
+
+def product(numbers):
+    """A product of a list that is not huge."""
+    if len(numbers) > 60:
+        raise Refused
+    return math.prod(numbers)
+
+
+def glued(separator, texts):
+    """Texts with a separator between them."""
+    if sum(map(len, texts)) + len(separator) * len(texts) > LONG:
+        raise Refused
+    return separator.join(texts)
+
+
+def swapped(text, old, new):
+    """A text with other parts."""
+    if len(new) > 20:
+        raise Refused
+    return text.replace(old, new)
+
+
+def padded(method):
+    """A method that pads a text to a width."""
+
+    def pad(text, width, *filling):
+        if width > 200:
+            raise Refused
+        return method(text, width, *filling)
+
+    return pad
+
+
+def flat(parts):
+    """The items of the items."""
+    return list(itertools.chain.from_iterable(parts))
+
+
+def runs(items):
+    """Runs of equal items, as lists."""
+    return [list(group) for _, group in itertools.groupby(items)]
 
 
 def alike(left, right):
@@ -35,11 +136,11 @@ def takes(many, item):
 ARITHMETIC = (
     Rule("{0} + {1}", op.add, "num num", needs=(SUM, PRODUCT), rank=SUM, commutes=True),
     Rule("{0} - {1}", op.sub, "num num", needs=(SUM, PRODUCT), rank=SUM),
-    Rule("{0} * {1}", bounded.times, "num num", needs=(PRODUCT, SIGN), rank=PRODUCT, commutes=True),
+    Rule("{0} * {1}", times, "num num", needs=(PRODUCT, SIGN), rank=PRODUCT, commutes=True),
     Rule("{0} // {1}", op.floordiv, "num num", needs=(PRODUCT, SIGN), rank=PRODUCT),
     Rule("{0} % {1}", op.mod, "num num", needs=(PRODUCT, SIGN), rank=PRODUCT),
     Rule("{0} / {1}", op.truediv, "num num", needs=(PRODUCT, SIGN), rank=PRODUCT, result="float"),
-    Rule("{0} ** {1}", bounded.power, "num num", needs=(ATOM, SIGN), rank=POWER, cost=2),
+    Rule("{0} ** {1}", power, "num num", needs=(ATOM, SIGN), rank=POWER, cost=2),
     Rule("-{0}", op.neg, "num", needs=(SIGN,), rank=SIGN),
     Rule("abs({0})", abs, "num"),
     Rule("max({0}, {1})", max, "num num", commutes=True),
@@ -57,22 +158,22 @@ ARITHMETIC = (
     Rule("math.sqrt({0})", math.sqrt, "num", cost=2),
     Rule("math.floor({0})", math.floor, "float", cost=2),
     Rule("math.ceil({0})", math.ceil, "float", cost=2),
-    Rule("math.factorial({0})", bounded.factorial, "int", cost=3),
+    Rule("math.factorial({0})", factorial, "int", cost=3),
     Rule("math.hypot({0}, {1})", math.hypot, "num num", commutes=True, cost=3),
-    Rule("list(range({0}))", bounded.counting, "int", result="list[int]", loop="range({0})", cost=2),
+    Rule("list(range({0}))", counting, "int", result="list[int]", loop="range({0})", cost=2),
     Rule(
         "list(range(1, {0} + 1))",
-        bounded.up_to,
+        up_to,
         "int",
         needs=(SUM,),
         result="list[int]",
         loop="range(1, {0} + 1)",
         cost=2,
     ),
-    Rule("list(range({0}, {1}))", bounded.counting, "int int", result="list[int]", loop="range({0}, {1})", cost=2),
+    Rule("list(range({0}, {1}))", counting, "int int", result="list[int]", loop="range({0}, {1})", cost=2),
     Rule(
         "list(range({0}, {1}, {2}))",
-        bounded.counting,
+        counting,
         "int int int",
         result="list[int]",
         loop="range({0}, {1}, {2})",
@@ -113,7 +214,7 @@ SEQUENCES = (
     Rule("sum({0})", sum, "nums", needs=(ALONE,)),
     Rule("min({0})", min, "group", needs=(ALONE,)),
     Rule("max({0})", max, "group", needs=(ALONE,)),
-    Rule("math.prod({0})", bounded.product, "nums", needs=(ALONE,), cost=2),
+    Rule("math.prod({0})", product, "nums", needs=(ALONE,), cost=2),
     Rule("sorted({0})", sorted, "many", needs=(ALONE,)),
     Rule("sorted({0}, reverse=True)", lambda s: sorted(s, reverse=True), "many", needs=(LOOP,)),
     Rule("set({0})", set, "seq", needs=(ALONE,)),
@@ -134,10 +235,10 @@ SEQUENCES = (
     ),
     Rule("list(zip(*{0}))", lambda s: list(zip(*s, strict=False)), "nested", needs=(ATOM,), loop="zip(*{0})", cost=2),
     Rule(
-        "[item for part in {0} for item in part]", bounded.flat, "nested", needs=(LOOP,),
+        "[item for part in {0} for item in part]", flat, "nested", needs=(LOOP,),
         loop="itertools.chain.from_iterable({0})", cost=2,
     ),
-    Rule("[list(group) for _, group in itertools.groupby({0})]", bounded.runs, "seq", needs=(LOOP,), cost=2),
+    Rule("[list(group) for _, group in itertools.groupby({0})]", runs, "seq", needs=(LOOP,), cost=2),
     Rule(
         "list(itertools.accumulate({0}))", lambda s: list(itertools.accumulate(s)), "nums", needs=(LOOP,),
         loop="itertools.accumulate({0})", cost=2,
@@ -151,8 +252,8 @@ SEQUENCES = (
         loop="itertools.accumulate({0}, min)", cost=2,
     ),
     Rule("statistics.median({0})", statistics.median, "nums", cost=3),
-    Rule("{0} + {1}", bounded.joined, "list list", needs=(SUM, PRODUCT), rank=SUM, fits=same_lists),
-    Rule("{0} * {1}", bounded.repeated, "list int", needs=(PRODUCT, SIGN), rank=PRODUCT, cost=2),
+    Rule("{0} + {1}", joined, "list list", needs=(SUM, PRODUCT), rank=SUM, fits=same_lists),
+    Rule("{0} * {1}", repeated, "list int", needs=(PRODUCT, SIGN), rank=PRODUCT, cost=2),
     Rule("[{0}]", lambda a: [a], "any"),
     Rule("({0}, {1})", lambda a, b: (a, b), "any any", cost=2),
     Rule("{0}.count({1})", lambda s, a: s.count(a), "seq any", needs=(ATOM, 0), fits=takes, result="int"),
@@ -180,14 +281,14 @@ TEXTS = (
     Rule("{0}.startswith({1})", str.startswith, "str str", needs=(ATOM, 0), result="bool"),
     Rule("{0}.endswith({1})", str.endswith, "str str", needs=(ATOM, 0), result="bool"),
     Rule("{0}.find({1})", str.find, "str str", needs=(ATOM, 0), result="int"),
-    Rule("{0}.replace({1}, {2})", bounded.swapped, "str str str", needs=(ATOM, 0, 0), result="str"),
-    Rule("{0}.zfill({1})", bounded.padded(str.zfill), "str int", needs=(ATOM, 0), cost=2, result="str"),
-    Rule("{0}.rjust({1})", bounded.padded(str.rjust), "str int", needs=(ATOM, 0), cost=2, result="str"),
-    Rule("{0}.ljust({1})", bounded.padded(str.ljust), "str int", needs=(ATOM, 0), cost=2, result="str"),
-    Rule("{0}.center({1})", bounded.padded(str.center), "str int", needs=(ATOM, 0), cost=2, result="str"),
-    Rule("{0}.join({1})", bounded.glued, "str strs", needs=(ATOM, ALONE), result="str"),
-    Rule("{0} + {1}", bounded.joined, "str str", needs=(SUM, PRODUCT), rank=SUM, result="str"),
-    Rule("{0} * {1}", bounded.repeated, "str int", needs=(PRODUCT, SIGN), rank=PRODUCT, result="str"),
+    Rule("{0}.replace({1}, {2})", swapped, "str str str", needs=(ATOM, 0, 0), result="str"),
+    Rule("{0}.zfill({1})", padded(str.zfill), "str int", needs=(ATOM, 0), cost=2, result="str"),
+    Rule("{0}.rjust({1})", padded(str.rjust), "str int", needs=(ATOM, 0), cost=2, result="str"),
+    Rule("{0}.ljust({1})", padded(str.ljust), "str int", needs=(ATOM, 0), cost=2, result="str"),
+    Rule("{0}.center({1})", padded(str.center), "str int", needs=(ATOM, 0), cost=2, result="str"),
+    Rule("{0}.join({1})", glued, "str strs", needs=(ATOM, ALONE), result="str"),
+    Rule("{0} + {1}", joined, "str str", needs=(SUM, PRODUCT), rank=SUM, result="str"),
+    Rule("{0} * {1}", repeated, "str int", needs=(PRODUCT, SIGN), rank=PRODUCT, result="str"),
 )
 MAPPINGS = (
     Rule("list({0})", list, "dict", needs=(LOOP,), loop="{0}"),
@@ -218,13 +319,13 @@ def hinted(words):
     return {HINTS[word] for word in words if word in HINTS} | {word for word in words if len(word) > 3}
 
 
-STRANGE = {
+UNLIKELY_WITHOUT = {
     "float": ("{0} / {1}", "float(", "sqrt(", "hypot("), "str": ("str(", "chr(", "bin("), "dict": ("dict(", "Counter("),
 }  # fmt: skip
 """What leads to values of a kind, which is unlikely where neither arguments nor results are of it."""
 
 
-def rules(words, heads=frozenset(STRANGE)):
+def rules(words, heads=frozenset(UNLIKELY_WITHOUT)):
     """The rules for a task: those that its words speak of cost less, those that lead to kinds it has not cost more.
 
     Args:
@@ -232,7 +333,7 @@ def rules(words, heads=frozenset(STRANGE)):
         heads: the kinds of all its arguments and results, without what stands in brackets.
     """
     likely = hinted(words)
-    odd = [part for head, parts in STRANGE.items() if head not in heads for part in parts]
+    odd = [part for head, parts in UNLIKELY_WITHOUT.items() if head not in heads for part in parts]
     found = []
     for rule in RULES:
         cost = rule.cost - any(part in rule.template for part in likely) + any(part in rule.template for part in odd)

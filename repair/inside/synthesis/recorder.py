@@ -1,9 +1,12 @@
-"""Runs the tests with a recorder in the place of the function that is to be found, and tells what calls must give.
+"""Runs the tests with a recorder in the place of the function that is to be found, and reports what calls must give.
 
-A test is run several times: each time a truth value that was answered wrongly, so that the test failed, is answered the
-other way. Only what a test was content with is told, except for the last question before a failure.
+The recorder returns a `Probe` in the place of a result: it learns from comparisons what is expected, and says yes.
+Where a truth value must be answered (`assert f(x)`), a test is run several times: each time a truth value that was
+answered wrongly, so that the test failed, is answered the other way. Only what a test was content with is reported,
+except for the last question before a failure.
 """
 
+import copy
 import inspect
 import json
 import os
@@ -13,12 +16,143 @@ import time
 
 from nightshift_inside import session, values
 
-from .probe import UNKNOWN, Probe, Trail, Unsettled
+
+class UnknownResult(Exception):
+    """A test asks for something that depends on a result that is not known."""
+
+
+class Unknown:
+    """The value of a call of which nothing is known yet."""
+
+
+UNKNOWN = Unknown()
+
+
+class Call:
+    """A call that a test made: packed arguments, and what is known of its result: its value, or its truth alone."""
+
+    def __init__(self, packed):
+        self.packed, self.value, self.near, self.truth = packed, UNKNOWN, None, None
+
+
+class Oracle:
+    """Answers the questions of one run of a test for the truth of results: first as given, then with yes.
+
+    `asked` counts them; `notes` are calls whose results became known, `calls` all, the latest last.
+    """
+
+    def __init__(self, answers=(), raising=None):
+        self.answers, self.asked, self.raising = list(answers), 0, raising or {}
+        self.calls, self.notes, self.known = [], [], {}
+
+    def decide(self):
+        """The next answer."""
+        if self.asked == len(self.answers):
+            self.answers.append(True)
+        self.asked += 1
+        return self.answers[self.asked - 1]
+
+    def call(self, packed):
+        """Note a call; the same arguments have the same result."""
+        text = values.as_json(packed)
+        if text not in self.known:
+            self.known[text] = Call(packed)
+        self.calls.append(self.known[text])
+        return self.known[text]
+
+
+class Probe:
+    """A result that is not known."""
+
+    __hash__ = None
+
+    def __init__(self, oracle, call):
+        self._oracle, self._call = oracle, call
+
+    def __eq__(self, other):
+        return self._compared(other)
+
+    def __ne__(self, other):
+        return not self._compared(other)
+
+    def _compared(self, other):
+        call = self._call
+        wanted, near = _plain(other)
+        if call.value is not UNKNOWN:
+            return call.value == wanted if near is None else other == call.value
+        if wanted is UNKNOWN:
+            return True
+        equal = self._oracle.decide()
+        if equal:
+            call.value, call.near = copy.deepcopy(wanted), near
+            self._oracle.notes.append(call)
+        return equal
+
+    def __bool__(self):
+        call = self._call
+        if call.value is not UNKNOWN:
+            return bool(call.value)
+        if call.truth is None:
+            call.truth = self._oracle.decide()
+            self._oracle.notes.append(call)
+        return call.truth
+
+    def known_value(self):
+        """The value, if it is known by now.
+
+        Raises:
+            UnknownResult: it is not known.
+        """
+        if self._call.value is UNKNOWN:
+            raise UnknownResult
+        return self._call.value
+
+    def __repr__(self):
+        return "<result>"
+
+
+def _plain(other):
+    """The value that another object stands for, and the tolerances where it is an approximate one."""
+    if isinstance(other, Probe):
+        return other._call.value, None  # noqa: SLF001 (of the same class)
+    if type(other).__name__.startswith("Approx") and hasattr(other, "expected"):
+        return other.expected, _tolerances(other)
+    return other, None
+
+
+def _tolerances(approx):
+    """The relative and the absolute tolerance of `pytest.approx`, with its usual ones."""
+    usual = 1e-6 if approx.abs is None else 0.0
+    return [float(usual if approx.rel is None else approx.rel), float(1e-12 if approx.abs is None else approx.abs)]
+
+
+def _passed_on(name):
+    def method(self, *arguments):
+        value = self.known_value()
+        return getattr(value, name)(*(part.known_value() if isinstance(part, Probe) else part for part in arguments))
+
+    return method
+
+
+for _name in (
+    "__lt__", "__le__", "__gt__", "__ge__", "__len__", "__iter__", "__getitem__", "__contains__", "__add__", "__radd__",
+    "__sub__", "__rsub__", "__mul__", "__rmul__", "__truediv__", "__floordiv__", "__mod__", "__abs__", "__round__",
+    "__neg__", "__int__", "__float__", "__str__", "__index__",
+):  # fmt: skip
+    setattr(Probe, _name, _passed_on(_name))
+
+
+def isinstance_(value, kinds):
+    """`isinstance` for tests: of a result that is not known it says yes."""
+    if type(value) is Probe:
+        return value._call.value is UNKNOWN or isinstance(value._call.value, kinds)  # noqa: SLF001 (our own)
+    return isinstance(value, kinds)
+
 
 RUNS = 60
 """How often one test may be run."""
 MOST = 400
-_state = {"trail": None, "name": "", "signature": None}
+_state = {"oracle": None, "name": "", "signature": None}
 _PATTERN = re.compile(r"""Expected regex: r?['"](.+)['"]|^['"](.+)['"] does not match ['"]""", re.MULTILINE)
 _NOT_RAISED = re.compile(r"DID NOT RAISE (?:<class ')?\(?(?:\w+\.)*(\w+)|(\w+) not raised")
 
@@ -42,19 +176,19 @@ def install(space, name):
 def _called(signature, arguments, named):
     bound = signature.bind(*arguments, **named)
     bound.apply_defaults()
-    trail = _state["trail"]
-    plain = [part.settled() if type(part) is Probe else part for part in bound.arguments.values()]
+    oracle = _state["oracle"]
+    plain = [part.known_value() if type(part) is Probe else part for part in bound.arguments.values()]
     packed = values.pack(plain)
-    if trail is None or _opaque(packed):
-        raise Unsettled
-    number = len(trail.calls)
-    call = trail.call(packed)
-    if number in trail.raising:
-        kind, message = trail.raising[number]
+    if oracle is None or _opaque(packed):
+        raise UnknownResult
+    number = len(oracle.calls)
+    call = oracle.call(packed)
+    if number in oracle.raising:
+        kind, message = oracle.raising[number]
         call.value = kind(message)
-        trail.notes.append(call)
+        oracle.notes.append(call)
         raise kind(message)
-    return Probe(trail, call)
+    return Probe(oracle, call)
 
 
 def _opaque(packed):
@@ -68,7 +202,7 @@ class Plugin:
     """The plugin that runs each test as often as it takes."""
 
     def __init__(self, events, until):
-        self._events, self._until, self._told = events, until, set()
+        self._events, self._until, self._reported = events, until, set()
 
     def pytest_collection_modifyitems(self, items):
         """Have each test run by us."""
@@ -77,27 +211,27 @@ class Plugin:
 
     def _wrapped(self, item, runtest):
         def run():
-            error = self._settle(item, runtest)
+            error = self._run_until_passed(item, runtest)
             if error is not None:
                 raise error
 
         return run
 
-    def _settle(self, item, runtest):
+    def _run_until_passed(self, item, runtest):
         """Run a test with other answers until it passes; returns what it failed of in the end."""
-        trail, error = Trail(), None
+        oracle, error = Oracle(), None
         for _ in range(RUNS):
-            trail = Trail(trail.answers[: trail.asked], trail.raising)
-            error = self._once(item, runtest, trail)
+            oracle = Oracle(oracle.answers[: oracle.asked], oracle.raising)
+            error = self._once(item, runtest, oracle)
             if error is None or time.monotonic() > self._until:
                 break
-            if not _turned(trail, error):
+            if not _flip_last_answer(oracle, error):
                 break
-        self._tell(trail.notes if error is None else trail.notes[:-1])
+        self._report(oracle.notes if error is None else oracle.notes[:-1])
         return error
 
-    def _once(self, item, runtest, trail):
-        _state["trail"] = trail
+    def _once(self, item, runtest, oracle):
+        _state["oracle"] = oracle
         excinfos = getattr(item, "_excinfo", None)
         try:
             runtest()
@@ -108,18 +242,18 @@ class Plugin:
                 return error
             raise
         finally:
-            _state["trail"] = None
+            _state["oracle"] = None
         failed = getattr(item, "_excinfo", None)
         item._excinfo = excinfos  # noqa: SLF001 (where pytest keeps what a unittest test raised)
         return failed[-1].value if failed else None
 
-    def _tell(self, calls):
+    def _report(self, calls):
         for call in calls:
             how, wanted = _learned(call)
             text = json.dumps([call.packed, how, wanted, call.near])
-            if _opaque(wanted) or text in self._told or len(self._told) >= MOST:
+            if _opaque(wanted) or text in self._reported or len(self._reported) >= MOST:
                 continue
-            self._told.add(text)
+            self._reported.add(text)
             os.write(self._events, text.encode() + b"\n")
 
 
@@ -132,31 +266,31 @@ def _learned(call):
     return "gives", values.pack(call.value)
 
 
-def _turned(trail, error):
-    """Change the answers for another run; tells whether there is another way."""
-    if trail.calls and _raises(trail, str(error), len(trail.calls) - 1):
+def _flip_last_answer(oracle, error):
+    """Change the answers for another run; returns whether there is another way."""
+    if oracle.calls and _raises(oracle, str(error), len(oracle.calls) - 1):
         return True
-    del trail.answers[trail.asked :]
-    while trail.answers and trail.answers[-1] is False:
-        trail.answers.pop()
-    trail.asked = len(trail.answers)
-    if not trail.answers:
+    del oracle.answers[oracle.asked :]
+    while oracle.answers and oracle.answers[-1] is False:
+        oracle.answers.pop()
+    oracle.asked = len(oracle.answers)
+    if not oracle.answers:
         return False
-    trail.answers[-1] = False
+    oracle.answers[-1] = False
     return True
 
 
-def _raises(trail, said, last):
-    """Have the last call raise where that was missing, with the message that was missing; tells whether it is new."""
+def _raises(oracle, said, last):
+    """Have the last call raise where that was missing, with the message that was missing; returns whether it is new."""
     missing, pattern = _NOT_RAISED.search(said), _PATTERN.search(said)
-    if missing and last not in trail.raising:
+    if missing and last not in oracle.raising:
         kind = getattr(sys.modules["builtins"], missing[1] or missing[2], None)
         if isinstance(kind, type) and issubclass(kind, Exception):
-            trail.raising = {**trail.raising, last: (kind, "")}
+            oracle.raising = {**oracle.raising, last: (kind, "")}
             return True
-    if pattern and last in trail.raising and not trail.raising[last][1]:
+    if pattern and last in oracle.raising and not oracle.raising[last][1]:
         message = re.sub(r"\\(.)", r"\1", (pattern[1] or pattern[2]).strip("^$"))
-        trail.raising = {**trail.raising, last: (trail.raising[last][0], message)}
+        oracle.raising = {**oracle.raising, last: (oracle.raising[last][0], message)}
         return True
     return False
 

@@ -1,15 +1,20 @@
-"""The search: shares the time between contexts, collects what fits every example, and ends in time."""
+"""The search: shares the time between contexts, collects what fits every example, and ends in time.
 
+A solution is written as the statements of a body, and these are tried on every example.
+"""
+
+import ast
+import copy
+import re
+import textwrap
 import time
 
-from .bank import Meter
+from .bank import Counters
 from .context import Context
 from .folds import Folds
 from .goals import Goal
 from .grammar import rules
-from .guards import Guards
 from .kinds import freeze, kind_of
-from .writing import body, fits, size, tidied
 
 EXAMPLES = 14
 """How many examples the vectors hold; the others are tried on what fits these."""
@@ -17,10 +22,10 @@ GOALS = 400
 SLICE_S = 0.005
 FOLDING = 0.6
 """A process that gives the outermost expressions more of its time than this leaves folds to another."""
-WISHED = 8
+LOOP_GOAL_WEIGHT = 8
 """How much more of the time a loop gets of which it is known what it must give."""
-MOST, MOST_WAITING = 5, 40
-PATIENT = 0.3
+MOST_WAITING = 40
+LEAST_SHARE = 0.3
 """The share of the time that is spent at least where what was found is larger than all that was tried."""
 GRACE, GRACE_S = 0.3, 0.7
 """How much longer is looked for something smaller than the first solution: a share of its time, and seconds."""
@@ -42,7 +47,7 @@ class Search:
         self.parameters, self.examples, self.known = task["parameters"], task["examples"], task["known"]
         self.heads = set(_heads([[one.arguments, one.wanted] for one in self.examples]))
         self.share, self.report, self.stopped = share, report, stopped
-        self.meter = Meter(rules(task["words"], self.heads))
+        self.counters = Counters(rules(task["words"], self.heads))
         self.contexts, self._goals, self.found = [], set(), {}
         self.since, self.cheapest, self.now, self.until = None, 99, 0.0, 0.0
         self.waiting, self.raising, self.guards = {}, task["raising"], None
@@ -62,17 +67,17 @@ class Search:
         self.guards = Guards(self, self.raising, self._guarded) if self.raising else None
 
     def admits(self, context, frozen):
-        """Tell whether a goal is new, and there is room for it."""
+        """Tell whether a goal is new, and the number of goals not exhausted."""
         place = (id(context), tuple(frozen))
         if place in self._goals or len(self._goals) >= GOALS:
             return False
         self._goals.add(place)
         return True
 
-    def wish(self, context, values, deliver, depth):
-        """Make a goal for the items of a loop."""
+    def add_loop_goal(self, context, values, deliver, depth):
+        """Make a goal for the items of a loop, and give its context more of the time."""
         if not context.goals:
-            context.weight *= WISHED
+            context.weight *= LOOP_GOAL_WEIGHT
             context.due = min(context.due, self.now + SLICE_S / context.weight)
         Goal(context, values, deliver, self, depth, evidence=min(2 * len(values), 3 * len(self.examples)))
 
@@ -100,12 +105,12 @@ class Search:
         self.waiting.clear()
 
     def _keep(self, text, cost):
-        """Keep what fits all examples; tells whether it does."""
+        """Keep what fits all examples; returns whether it does."""
         text, examples = tidied(text), [*self.examples, *self.raising]
         right = text in self.found or fits(text, self.parameters, examples, self.loose)
         if right and text not in self.found:
             self.found[text] = size(text)
-            self.report(text, self.found[text], self.meter.tried)
+            self.report(text, self.found[text], self.counters.tried)
             self.since = self.since or time.monotonic()
             self.cheapest = min(self.cheapest, cost)
         return right
@@ -139,7 +144,7 @@ class Search:
         """Tell whether something was found, and what is smaller is unlikely to be found soon."""
         if self.since is None or now - self.since < GRACE * (self.since - begun) + GRACE_S:
             return False
-        return self.root.reached >= self.cheapest - 1 or now - begun > PATIENT * budget_s
+        return self.root.reached >= self.cheapest - 1 or now - begun > LEAST_SHARE * budget_s
 
     def _next(self):
         """The context whose turn it is: the one that had least of the time it should have."""
@@ -150,11 +155,6 @@ class Search:
         chosen = min(inner, key=lambda one: one.due, default=self.root)
         self.now = max(self.now, chosen.due)
         return chosen
-
-    @property
-    def best(self):
-        """The solutions, the smallest first."""
-        return sorted(self.found, key=self.found.__getitem__)[:MOST]
 
 
 def _heads(values):
@@ -180,3 +180,144 @@ def chosen(examples):
     rest = [example for example in ordered if example not in picked]
     step = max(1, len(rest) // (EXAMPLES - len(picked)))
     return (picked + rest[::step])[:EXAMPLES]
+
+
+class Guards:
+    """The conditions, one for each kind of exception.
+
+    Args:
+        search: shares the time.
+        raising: the examples whose calls raise; `wanted` is the exception's name and its message.
+        ready: called when the last condition was found.
+    """
+
+    def __init__(self, search, raising, ready):
+        self.search, self._ready = search, ready
+        self.kinds = list(dict.fromkeys(tuple(one.wanted) for one in raising))
+        self.found = {}
+        everything = [*search.used, *raising]
+        variables = [
+            (name, [one.arguments[place] for one in everything]) for place, name in enumerate(search.parameters)
+        ]
+        for kind in self.kinds:
+            context = Context(variables, search.constants, search, depth=2, weight=2.0)
+            wanted = [one.how == "raises" and tuple(one.wanted) == kind for one in everything]
+            Goal(context, wanted, lambda entry, kind=kind: self._take(kind, entry), search, 0, evidence=len(wanted))
+
+    @property
+    def complete(self):
+        """Whether all conditions are known."""
+        return len(self.found) == len(self.kinds)
+
+    @property
+    def text(self):
+        """The statements that raise."""
+        lines = []
+        for (name, message), test in self.found.items():
+            lines += [f"if {test}:", f"    raise {name}({message!r})" if message else f"    raise {name}"]
+        return "".join(f"{line}\n" for line in lines)
+
+    def _take(self, kind, entry):
+        if kind not in self.found:
+            self.found[kind] = entry.text
+            if self.complete:
+                self._ready()
+
+
+MODULES = ("collections", "itertools", "math", "statistics", "string")
+_BARE = re.compile(r"(?m)^( *\w+, \w+) = \((.+)\)$")  # `a, b = (0, 1)`
+_FLIPPED = {ast.Lt: ast.Gt, ast.LtE: ast.GtE, ast.Eq: ast.Eq, ast.NotEq: ast.NotEq}
+_OPPOSITE = {
+    ast.Eq: ast.NotEq, ast.NotEq: ast.Eq, ast.Lt: ast.GtE, ast.LtE: ast.Gt, ast.In: ast.NotIn, ast.NotIn: ast.In,
+}  # fmt: skip
+
+
+def body(entry):
+    """The statements of a function that gives what an entry stands for, without indentation."""
+    if entry.tree and not _values(entry.tree) <= {"True", "False"}:
+        return "\n".join(_lines(entry.tree))
+    return f"return {entry.text}"
+
+
+def _lines(tree):
+    if isinstance(tree, str):
+        return [f"return {tree}"]
+    test, one, other = tree
+    return [f"if {test}:", *(f"    {line}" for line in _lines(one)), *_lines(other)]
+
+
+def _values(tree):
+    return {tree} if isinstance(tree, str) else _values(tree[1]) | _values(tree[2])
+
+
+def tidied(text):
+    """The same statements as a person would write the comparisons, with the imports that they need."""
+    tree = _Tidier().visit(ast.parse(text))
+    used = {
+        node.value.id for node in ast.walk(tree) if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name)
+    }
+    imports = [f"import {name}" for name in MODULES if name in used]
+    written = _BARE.sub(r"\1 = \2", ast.unparse(ast.fix_missing_locations(tree)))
+    return "\n".join([*imports, *([""] if imports else []), written])
+
+
+def _is_wanted(error, name, message):
+    return name in {kind.__name__ for kind in type(error).__mro__} and message in str(error)
+
+
+class _Tidier(ast.NodeTransformer):
+    """Constants stand on the right of comparisons; `not a == b` is `a != b`."""
+
+    def visit_Compare(self, node):
+        self.generic_visit(node)
+        kind = type(node.ops[0])
+        left, right = node.left, node.comparators[0]
+        if kind in _FLIPPED and _is_constant(left) and not _is_constant(right):
+            return ast.Compare(left=right, ops=[_FLIPPED[kind]()], comparators=[left])
+        return node
+
+    def visit_UnaryOp(self, node):
+        self.generic_visit(node)
+        inner = node.operand
+        if isinstance(node.op, ast.Not) and isinstance(inner, ast.Compare) and type(inner.ops[0]) in _OPPOSITE:
+            return ast.Compare(left=inner.left, ops=[_OPPOSITE[type(inner.ops[0])]()], comparators=inner.comparators)
+        return node
+
+
+def _is_constant(node):
+    return isinstance(node, ast.Constant) or (isinstance(node, ast.UnaryOp) and isinstance(node.operand, ast.Constant))
+
+
+def size(text):
+    """How large statements are: the number of their nodes, constants twice."""
+    nodes = [node for node in ast.walk(ast.parse(text)) if not isinstance(node, ast.expr_context | ast.operator)]
+    return len(nodes) + sum(isinstance(node, ast.Constant) for node in nodes)
+
+
+def fits(text, parameters, examples, loose):
+    """Tell whether a function with this body gives what every example says; it may not change its arguments.
+
+    Args:
+        text: the statements.
+        parameters: the names.
+        examples: the examples.
+        loose: whether whole and broken numbers are the same.
+    """
+    space = {}
+    source = f"def found({', '.join(parameters)}):\n{textwrap.indent(text, '    ')}\n"
+    exec(compile(source, "<found>", "exec"), space)  # noqa: S102 (in the sandbox; made of our own grammar)
+    for example in examples:
+        given = copy.deepcopy(example.arguments)
+        try:
+            value = space["found"](*given)
+        except Exception as error:  # noqa: BLE001 (an expression may raise anything)
+            if example.how == "raises" and _is_wanted(error, *example.wanted):
+                continue
+            return False
+        if (
+            example.how == "raises"
+            or not example.fits(value, loose=loose)
+            or freeze(given) != freeze(example.arguments)
+        ):
+            return False
+    return True

@@ -1,4 +1,4 @@
-"""The child that searches: puts the examples together, searches with one or two processes, and tells what was found.
+"""The child that searches: reads the examples, searches with one or two processes, and reports what was found.
 
 Events are lines of JSON: `["examples", count]`, `["found", statements, size, tried]`, and at the end of each process
 `["tried", count, cost reached, why it ended]`.
@@ -7,13 +7,65 @@ Events are lines of JSON: `["examples", count]`, `["found", statements, size, tr
 import ast
 import gc
 import json
+import math
 import os
 import resource
 import signal
 
-from .example import read
+from nightshift_inside import values
+
+from ..forks import emit  # noqa: TID252 (its package has another name in the sandbox)
 from .kinds import freeze
 from .search import Search
+
+
+class Example:
+    """One example.
+
+    `how` says what `wanted` is: `gives` the value, `holds` its truth alone, `raises` name and message of an exception.
+    `near` are the tolerances, relative and absolute, or None.
+    """
+
+    __slots__ = ("arguments", "how", "near", "wanted")
+
+    def __init__(self, arguments, wanted, how="gives", near=None):
+        self.arguments, self.wanted, self.how, self.near = arguments, wanted, how, near
+
+    def fits(self, value, *, loose=False):
+        """Tell whether a value is the wanted one; `loose` lets whole and broken numbers be equal."""
+        if self.near is not None and close(value, self.wanted, self.near):
+            return True
+        if loose and {type(value), type(self.wanted)} <= {int, float}:
+            return value == self.wanted
+        return freeze(value) == freeze(self.wanted)
+
+
+def close(value, wanted, near):
+    """Tell whether a value lies near the wanted one, item by item."""
+    if type(wanted) in (int, float):
+        number = type(value) in (int, float)
+        return number and math.isclose(value, wanted, rel_tol=near[0], abs_tol=near[1])
+    if type(wanted) is dict:
+        alike = type(value) is dict and value.keys() == wanted.keys()
+        return alike and all(close(value[name], item, near) for name, item in wanted.items())
+    if type(wanted) in (list, tuple):
+        alike = type(value) is type(wanted) and len(value) == len(wanted)
+        return alike and all(close(*pair, near) for pair in zip(value, wanted, strict=True))
+    return value == wanted
+
+
+def read(line, count):
+    """The example that a line of the recorder's tells of, for a function of so many parameters; None for another."""
+    try:
+        packed, how, wanted, near = json.loads(line)
+        arguments, result = values.unpack(packed), values.unpack(wanted)
+        near = None if near is None else (float(near[0]), float(near[1]))
+    except (ValueError, TypeError, RecursionError, LookupError, AttributeError, ArithmeticError):
+        return None
+    if how not in {"gives", "holds", "raises"} or type(arguments) is not list or len(arguments) != count:
+        return None
+    return Example(arguments, result, how, near)
+
 
 DEFAULTS = (
     ("0", 1), ("1", 1), ("2", 1), ("-1", 2), ("10", 3), ("-2", 2), ("3", 3), ("100", 3), ("''", 1), ("' '", 2),
@@ -27,7 +79,7 @@ def run(task, events):
     """Do the task."""
     gc.disable()  # what is made is kept, or is freed by counting
     examples, raising = gathered(task)
-    tell(events, "examples", len(examples) + len(raising))
+    emit(events, "examples", len(examples) + len(raising))
     if not examples:
         return 0
     ready = {**task, "examples": examples, "raising": raising, "constants": constants(task, examples)}
@@ -73,17 +125,10 @@ def _search(task, share, events, count, others):
             return "found"
         return "memory" if resource.getrusage(resource.RUSAGE_SELF).ru_maxrss > most else ""
 
-    search = Search(task, share, lambda text, size, tried: tell(events, "found", text, size, tried), stopped)
+    search = Search(task, share, lambda text, size, tried: emit(events, "found", text, size, tried), stopped)
     why = search.run(task["budget_s"])
-    tell(events, "tried", search.meter.tried, search.root.reached, why)
+    emit(events, "tried", search.counters.tried, search.root.reached, why)
     return why
-
-
-def tell(events, *words):
-    """Write one line."""
-    text = json.dumps(words).encode() + b"\n"
-    while text:
-        text = text[os.write(events, text) :]
 
 
 def gathered(task):
@@ -107,7 +152,7 @@ def _agreed(same):
 
 
 def constants(task, examples):
-    """The constants as text, value and cost: usual ones, those that are told, and what results have in common."""
+    """The constants as text, value and cost: usual ones, those of the task, and what results have in common."""
     found = dict(DEFAULTS)
     for text, cost in task["constants"]:
         found[text] = min(cost, found.get(text, cost))

@@ -4,7 +4,7 @@ import pytest
 
 from repair.edit import EditOperator
 from repair.edits import EXPRESSION_EDITS
-from repair.edits.calls import arguments, calling, keywords, methods
+from repair.edits.calls import arguments, keywords, methods, missing_calls
 from repair.edits.comprehensions import comprehensions
 from repair.edits.subscripts import subscripts
 
@@ -106,7 +106,7 @@ def test_the_mend_of_a_call_comes_early_among_all_edits(program: str, most: int,
     [
         ([arguments], ARGUMENTS),
         ([keywords], KEYWORDS),
-        ([calling], CALLING),
+        ([missing_calls], CALLING),
         ([methods], METHODS),
         ([subscripts], SUBSCRIPTS),
         ([comprehensions], COMPREHENSIONS),

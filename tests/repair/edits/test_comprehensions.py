@@ -5,7 +5,7 @@ import pytest
 from repair.edit import EditOperator
 from repair.edits import EXPRESSION_EDITS
 from repair.edits.comprehensions import clauses
-from repair.edits.results import raising, resulting
+from repair.edits.results import exceptions, returned_expressions
 
 Table = list[tuple[str, int]]
 Rank = Callable[..., int | None]
@@ -61,7 +61,9 @@ def test_the_mend_of_a_condition_a_result_or_an_exception_comes_early_among_all_
     assert found <= most
 
 
-@pytest.mark.parametrize(("generator", "table"), [(clauses, CLAUSES), (resulting, RESULTS), (raising, RAISING)])
+@pytest.mark.parametrize(
+    ("generator", "table"), [(clauses, CLAUSES), (returned_expressions, RESULTS), (exceptions, RAISING)]
+)
 def test_each_family_of_clauses_and_results_finds_its_own_mends(
     generator: EditOperator, table: Table, mend_rank: Rank
 ) -> None:

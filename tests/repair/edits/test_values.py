@@ -6,9 +6,9 @@ import pytest
 from repair.edit import EditContext, EditOperator
 from repair.edits import EXPRESSION_EDITS
 from repair.edits.constants import constants
-from repair.edits.names import names, surgery
+from repair.edits.names import names, transplants
 from repair.edits.subscripts import slices
-from repair.edits.wrapping import bounding, joining, remainders, wrapping
+from repair.edits.wrapping import bounds, concatenations, remainders, wrapping
 
 Table = list[tuple[str, int]]
 Rank = Callable[..., int | None]
@@ -130,10 +130,10 @@ def test_the_mend_of_a_value_comes_early_among_all_edits(program: str, most: int
         (names, NAMES),
         (slices, SLICES),
         (wrapping, WRAPPING),
-        (bounding, BOUNDING),
+        (bounds, BOUNDING),
         (remainders, REMAINDERS),
-        (joining, JOINING),
-        (surgery, SURGERY),
+        (concatenations, JOINING),
+        (transplants, SURGERY),
     ],
 )
 def test_each_family_of_values_finds_its_own_mends(generator: EditOperator, table: Table, mend_rank: Rank) -> None:

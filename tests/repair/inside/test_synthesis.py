@@ -10,13 +10,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 # What runs inside has no annotations: imported by name, it has no types that could be wrong.
-NAMES = ("bounded", "entry", "example", "grammar", "kinds", "probe", "search", "unify", "writing")
+NAMES = ("decision_trees", "expression", "grammar", "kinds", "recorder", "search", "work")
 PARTS: dict[str, Any] = {name: importlib.import_module(f"repair.inside.synthesis.{name}") for name in NAMES}
-bounded, grammar, kinds, probing, writing = (
-    PARTS[name] for name in ("bounded", "grammar", "kinds", "probe", "writing")
-)
-Cover, Entry, Example, Search = (
-    PARTS["unify"].Cover, PARTS["entry"].Entry, PARTS["example"].Example, PARTS["search"].Search,
+grammar, kinds, recorder, solutions = (PARTS[name] for name in ("grammar", "kinds", "recorder", "search"))
+PartialSolutions, Entry, Example, Search = (
+    PARTS["decision_trees"].PartialSolutions, PARTS["expression"].Entry, PARTS["work"].Example, PARTS["search"].Search,
 )  # fmt: skip
 
 VALUES = st.recursive(
@@ -49,19 +47,19 @@ def search(
     }  # fmt: skip
     made = Search(task, share, lambda *_: None, lambda: "")
     made.run(seconds)
-    return str(made.best[0]) if made.best else ""
+    return min(made.found, key=made.found.__getitem__, default="")
 
 
 @pytest.mark.parametrize(
     "call",
     [
-        lambda: bounded.power(10, 1000), lambda: bounded.power(-8, 0.5), lambda: bounded.times(1 << 150, 1 << 150),
-        lambda: bounded.repeated("ab", 10**9), lambda: bounded.counting(10**9), lambda: bounded.factorial(10**6),
-        lambda: bounded.glued("x" * 100, ["y"] * 100), lambda: bounded.padded(str.zfill)("1", 10**9),
+        lambda: grammar.power(10, 1000), lambda: grammar.power(-8, 0.5), lambda: grammar.times(1 << 150, 1 << 150),
+        lambda: grammar.repeated("ab", 10**9), lambda: grammar.counting(10**9), lambda: grammar.factorial(10**6),
+        lambda: grammar.glued("x" * 100, ["y"] * 100), lambda: grammar.padded(str.zfill)("1", 10**9),
     ],
 )  # fmt: skip
 def test_nothing_that_would_grow_is_computed(call: Any) -> None:
-    with pytest.raises(bounded.Refused):
+    with pytest.raises(grammar.Refused):
         call()
 
 
@@ -97,64 +95,64 @@ def entry(text: str, cost: int = 1) -> Any:
 
 
 def test_a_tree_may_cost_what_the_examples_are_evidence_for_and_no_more() -> None:
-    def cover(most: int) -> Any:
-        made = Cover(0b1111, most)
+    def partials(most: int) -> Any:
+        made = PartialSolutions(0b1111, most)
         made.note(0b0011, entry("a"))
         made.note(0b1100, entry("b"))
         made.split(0b0011, entry("p", 2))
         return made.decide((), 1.0)
 
-    assert cover(5).text == "a if p else b"
-    assert cover(4) is None
+    assert partials(5).text == "a if p else b"
+    assert partials(4) is None
 
 
 def test_what_is_right_for_one_example_alone_must_be_plain() -> None:
-    def cover(text: str, cost: int) -> Any:
-        made = Cover(0b1111, 50)
+    def partials(text: str, cost: int) -> Any:
+        made = PartialSolutions(0b1111, 50)
         made.note(0b0111, entry("a"))
         made.note(0b1000, entry(text, cost))
         made.split(0b1000, entry("p", 2))
         return made.decide((), 1.0)
 
-    assert cover("g(x, y)", 4) is None
-    assert cover("None", 3).text == "None if p else a"
+    assert partials("g(x, y)", 4) is None
+    assert partials("None", 3).text == "None if p else a"
 
 
 def test_trees_of_truth_values_are_written_with_the_words_of_logic() -> None:
-    made = Cover(0b1111, 50)
+    made = PartialSolutions(0b1111, 50)
     made.note(0b0101, entry("True"))
     made.note(0b1010, entry("False"))
     made.split(0b0101, Entry("x < y", 4, 2))
-    assert writing.body(made.decide((), 1.0)) == "return x < y"
+    assert solutions.body(made.decide((), 1.0)) == "return x < y"
 
 
 def test_texts_are_written_as_a_person_would() -> None:
-    assert writing.tidied("return 3 < x") == "return x > 3"
-    assert writing.tidied("return not (a == b)") == "return a != b"
-    assert writing.tidied("return not x in y") == "return x not in y"
-    assert writing.tidied("return math.sqrt(x)") == "import math\n\nreturn math.sqrt(x)"
+    assert solutions.tidied("return 3 < x") == "return x > 3"
+    assert solutions.tidied("return not (a == b)") == "return a != b"
+    assert solutions.tidied("return not x in y") == "return x not in y"
+    assert solutions.tidied("return math.sqrt(x)") == "import math\n\nreturn math.sqrt(x)"
 
 
-def probe(trail: Any, number: int) -> Any:
-    return probing.Probe(trail, trail.call(["l", ["i", hex(number)]]))
+def probe(oracle: Any, number: int) -> Any:
+    return recorder.Probe(oracle, oracle.call(["l", ["i", hex(number)]]))
 
 
 def test_a_comparison_teaches_the_result_once_for_all() -> None:
-    trail = probing.Trail()
-    assert probe(trail, 1) == [2]
-    again = probe(trail, 1)
+    oracle = recorder.Oracle()
+    assert probe(oracle, 1) == [2]
+    again = probe(oracle, 1)
     assert again != [3]
     assert len(again) == 1
-    assert [call.value for call in trail.notes] == [[2]]
+    assert [call.value for call in oracle.notes] == [[2]]
 
 
 def test_truth_is_answered_as_the_trail_says() -> None:
-    trail = probing.Trail([False])
-    assert not probe(trail, 1)
-    assert probe(trail, 2)
-    assert trail.answers == [False, True]
-    with pytest.raises(probing.Unsettled):
-        len(probe(trail, 3))
+    oracle = recorder.Oracle([False])
+    assert not probe(oracle, 1)
+    assert probe(oracle, 2)
+    assert oracle.answers == [False, True]
+    with pytest.raises(recorder.UnknownResult):
+        len(probe(oracle, 3))
 
 
 @pytest.mark.parametrize(

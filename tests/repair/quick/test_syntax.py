@@ -5,9 +5,9 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from repair.quick import quick_mends
-from repair.quick.mend import fault_of
-from repair.quick.syntax import MOST_ANSWERS, syntax_mends
+from repair.quick import quick_fixes
+from repair.quick.fix import fault_of
+from repair.quick.syntax import MOST_ANSWERS, syntax_fixes
 from tests.support import tiers
 
 CASES = [
@@ -112,7 +112,7 @@ def pairs(values):
 
 @pytest.mark.parametrize(("broken", "mended"), [case for case in CASES if case[1] is not None])
 def test_a_small_fault_is_mended_first(broken: str, mended: str) -> None:
-    first = next(syntax_mends("a.py", broken))
+    first = next(syntax_fixes("a.py", broken))
     assert ast.dump(ast.parse(first.text)) == ast.dump(ast.parse(mended)), first
     assert first.kind == "syntax"
     assert first.note
@@ -120,26 +120,26 @@ def test_a_small_fault_is_mended_first(broken: str, mended: str) -> None:
 
 @pytest.mark.parametrize("broken", [case[0] for case in CASES])
 def test_all_answers_compile_and_are_few_and_different(broken: str) -> None:
-    texts = [mend.text for mend in syntax_mends("a.py", broken)]
+    texts = [fix.text for fix in syntax_fixes("a.py", broken)]
     assert len(set(texts)) == len(texts) <= MOST_ANSWERS
     assert all(fault_of(text) is None for text in texts)
 
 
 def test_a_text_that_compiles_is_left_alone() -> None:
-    assert not list(syntax_mends("a.py", PROGRAM))
-    assert not list(quick_mends({"a.py": PROGRAM}, []))
+    assert not list(syntax_fixes("a.py", PROGRAM))
+    assert not list(quick_fixes({"a.py": PROGRAM}, []))
 
 
 def test_two_faults_in_one_text_are_mended_together() -> None:
     broken = PROGRAM.replace("def add(self, row):", "def add(self, row)").replace(
         "for value in values:", "for value in values"
     )
-    first = next(syntax_mends("a.py", broken))
+    first = next(syntax_fixes("a.py", broken))
     assert ast.dump(ast.parse(first.text)) == ast.dump(ast.parse(PROGRAM))
 
 
 def test_texts_of_other_languages_are_no_python() -> None:
-    assert not list(quick_mends({"a.js": "function (", "b.md": "# ("}, []))
+    assert not list(quick_fixes({"a.js": "function (", "b.md": "# ("}, []))
 
 
 def broken_at(kind: str, choice: int) -> str:
@@ -158,8 +158,8 @@ def broken_at(kind: str, choice: int) -> str:
 @given(kind=st.sampled_from(["bracket", "colon", "indent", "quote", "comma"]), choice=st.integers(0, 400))
 @settings(max_examples=tiers.examples(40), deadline=None, suppress_health_check=[HealthCheck.too_slow])
 def test_whatever_is_answered_compiles(kind: str, choice: int) -> None:
-    for mend in syntax_mends("a.py", broken_at(kind, choice)):
-        assert fault_of(mend.text) is None
+    for fix in syntax_fixes("a.py", broken_at(kind, choice)):
+        assert fault_of(fix.text) is None
 
 
 @pytest.mark.parametrize(
@@ -170,6 +170,6 @@ def test_the_program_comes_back_as_it_was(kind: str, share: float) -> None:
     wanted = ast.dump(ast.parse(PROGRAM))
     every = {text for choice in range(200) if fault_of(text := broken_at(kind, choice)) is not None}
     some = random.Random(7).sample(sorted(every), min(40, len(every)))
-    first = [next(syntax_mends("a.py", text), None) for text in some]
-    good = sum(1 for mend in first if mend and ast.dump(ast.parse(mend.text)) == wanted)
+    first = [next(syntax_fixes("a.py", text), None) for text in some]
+    good = sum(1 for fix in first if fix and ast.dump(ast.parse(fix.text)) == wanted)
     assert good >= share * len(some), f"{good} of {len(some)}"

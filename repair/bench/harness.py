@@ -1,7 +1,7 @@
-"""The room of the repair benches: the engine on the real sandbox, and the suite runner that has the last word.
+"""The harness of the repair benches: the engine on the real sandbox, and the suite runner that judges what it finds.
 
-What the engine finds is judged as a task's change is in the daemon: given tests, twins, and the cases held out of them.
-Where the judge refuses, the engine is asked again and told so, as long as there is time.
+A change is judged as a task's is in the daemon: by the given tests, must-fail copies, and the cases held out of them.
+Where the judge refuses, the engine is asked again with that change excluded, as long as there is time.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ Say = Callable[[str], None]
 
 
 @dataclass(slots=True, kw_only=True)
-class Mended:
+class Outcome:
     """What became of one task.
 
     Attributes:
@@ -80,7 +80,7 @@ class Mended:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Room:
+class Harness:
     """An engine and a judge, on `cores` cores."""
 
     evaluator: Evaluator
@@ -88,9 +88,9 @@ class Room:
     suite: SuiteRunner
     cores: int
 
-    async def mended(self, row: Row, within_s: float, say: Say = lambda _text: None) -> Mended:
-        """Look for a mend of one task, and judge it; never longer than `within_s` seconds, the hidden tests apart."""
-        done, started = Mended(name=row.name, has_hidden=bool(row.hidden)), time.perf_counter()
+    async def repaired(self, row: Row, within_s: float, say: Say = lambda _text: None) -> Outcome:
+        """Look for a fix of one task, and judge it; never longer than `within_s` seconds, the hidden tests apart."""
+        done, started = Outcome(name=row.name, has_hidden=bool(row.hidden)), time.perf_counter()
         change: Change | None = None
         try:
             async with asyncio.timeout(within_s):
@@ -126,7 +126,7 @@ class Room:
         held = await asyncio.to_thread(hold, row.spec, (), SHARE)
         return replace(row, spec=replace(row.spec, tests={**row.spec.tests, **held.shown}))
 
-    async def _accepted(self, row: Row, done: Mended, end: float, say: Say) -> Change | None:
+    async def _accepted(self, row: Row, done: Outcome, end: float, say: Say) -> Change | None:
         """The first finding that the judge accepts."""
         engine = Engine(self.evaluator, self.synthesiser)
         held = await asyncio.to_thread(hold, row.spec, (), SHARE)
@@ -189,7 +189,7 @@ def _base(spec: TaskSpec) -> FileTree:
     return FileTree(spec.files if spec.test_command else {})
 
 
-def _note(done: Mended, finding: Finding) -> None:
+def _note(done: Outcome, finding: Finding) -> None:
     done.tried += finding.tried
     done.search_s += finding.seconds
     done.kind, done.warning, done.why_not = finding.kind, finding.warning, finding.why_not
@@ -211,16 +211,16 @@ def _on(cores: int) -> Iterator[None]:
 
 
 @asynccontextmanager
-async def room(cores: int, sandbox: str = "auto") -> AsyncIterator[Room]:
-    """A room whose sandboxes run on so many cores."""
+async def harness_on(cores: int, sandbox: str = "auto") -> AsyncIterator[Harness]:
+    """A harness whose sandboxes run on so many cores."""
     with _on(cores):
         async with opened(sandbox, cores, [PROGRAM]) as (kept, runtime, folder):
             staging, mask = folder / "staging", Masker()
-            rounds = SuiteRuns(kept.sandbox, runtime, staging, mask=mask)
+            suite_runs = SuiteRuns(kept.sandbox, runtime, staging, mask=mask)
             suite = SuiteRunner(kept.sandbox, runtime, emit=lambda _event: None, staging_dir=staging, mask=mask)
-            yield Room(
-                evaluator=SandboxEvaluator(rounds),
-                synthesiser=SandboxSynthesiser(rounds),
+            yield Harness(
+                evaluator=SandboxEvaluator(suite_runs),
+                synthesiser=SandboxSynthesiser(suite_runs),
                 suite=suite,
                 cores=cores,
             )

@@ -7,7 +7,7 @@ refused: it may not cost more than they are evidence for, and what is right for 
 
 import time
 
-from .entry import AND, COMPARE, NOT, OR, TERNARY, Entry
+from .expression import AND, COMPARE, NOT, OR, TERNARY, Entry
 
 PREDICATES, LEAVES = 400, 300
 DEEPEST = 4
@@ -16,7 +16,7 @@ SIMPLE = frozenset({"0", "1", "-1", "''", "[]", "None", "True", "False", "{}", "
 INFINITE = 1 << 30
 
 
-class Cover:
+class PartialSolutions:
     """The smallest expression for each set of examples that it is right for, and the predicates.
 
     Args:
@@ -52,7 +52,7 @@ class Cover:
         if not self.changed:
             return None
         self.changed = False
-        finder = _Finder(self, known, within_s)
+        finder = _TreeSearch(self, known, within_s)
         for depth in range(1, DEEPEST):
             cost, tree = finder.best(self.full, depth, self.most)
             if tree is not None:
@@ -60,13 +60,13 @@ class Cover:
         return None
 
 
-class _Finder:
-    def __init__(self, cover, known, within_s):
-        leaves = sorted(cover.right.items(), key=lambda pair: (pair[1].cost, -pair[0].bit_count()))
+class _TreeSearch:
+    def __init__(self, partials, known, within_s):
+        leaves = sorted(partials.right.items(), key=lambda pair: (pair[1].cost, -pair[0].bit_count()))
         self.leaves = leaves[:LEAVES] + sorted(leaves[LEAVES:], key=lambda pair: -pair[0].bit_count())[:LEAVES]
-        predicates = sorted(cover.predicates.items(), key=lambda pair: pair[1].cost)[:PREDICATES]
+        predicates = sorted(partials.predicates.items(), key=lambda pair: pair[1].cost)[:PREDICATES]
         self.splits = [(mask, entry, True) for mask, entry in predicates]
-        self.chains = self.splits + [(cover.full & ~mask, entry, False) for mask, entry in predicates]
+        self.chains = self.splits + [(partials.full & ~mask, entry, False) for mask, entry in predicates]
         self.memo, self.single, self.known = {}, {}, set(known) | SIMPLE
         self.until = time.monotonic() + min(WITHIN_S, within_s)
 
@@ -89,13 +89,13 @@ class _Finder:
         found = (INFINITE, None)
         for mask, predicate, holds in self.chains if depth > 2 else self.splits:
             here, there = left & mask, left & ~mask
-            room = min(most, found[0] - 1) - predicate.cost - 1
-            if not here or not there or room < 2:
+            most_left = min(most, found[0] - 1) - predicate.cost - 1
+            if not here or not there or most_left < 2:
                 continue
-            cost, one = self.best(here, 0 if depth > 2 else depth - 1, room - 1)
+            cost, one = self.best(here, 0 if depth > 2 else depth - 1, most_left - 1)
             if one is None:
                 continue
-            rest, other = self.best(there, depth - 1, room - cost)
+            rest, other = self.best(there, depth - 1, most_left - cost)
             if other is not None:
                 found = (predicate.cost + 1 + cost + rest, (predicate, holds, one, other))
         return found

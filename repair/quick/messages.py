@@ -1,6 +1,7 @@
-"""Imports that are missing or misspelt, and misspelt names, attributes, keys and keywords that have a near one.
+"""Fixes that the interpreter's message all but names: of imports, misspelt names, and the number of arguments.
 
-What Python says it may mean comes first.
+Imports that are missing or misspelt; names, attributes, keys and keywords that have a near spelling, those first that
+Python itself suggests; calls with too many or too few arguments, a missing `self`, a misspelt `__init__`.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from functools import lru_cache
 from types import ModuleType
 
 from repair.evaluation import ErrorInfo
-from repair.quick.mend import Change, Mend, Source, near, place_of
+from repair.quick.fix import Change, QuickFix, Source, indent_of, near, place_of
 from repair.tree import Function
 
 _OFFERING = (
@@ -25,7 +26,7 @@ _OFFERING = (
     "threading", "queue", "uuid", "hashlib", "csv", "argparse", "subprocess", "concurrent.futures", "asyncio",
 )  # fmt: skip
 """Modules that do nothing when they are imported. Of two that offer a name the first is meant."""
-_SHY = frozenset(
+_BY_MODULE_NAME = frozenset(
     {"os", "sys", "time", "operator", "shutil", "random", "string", "re", "types", "subprocess", "asyncio"}
 )
 """Modules that are mostly used by their own name; they offer a name only where no other does."""
@@ -55,7 +56,7 @@ def listing(module: str) -> tuple[str, ...]:
 def modules_of(name: str) -> tuple[str, ...]:
     """The well-known modules that offer a name, the likeliest first."""
     found = [module for module in _OFFERING if name in listing(module)]
-    return tuple(sorted(found, key=lambda module: module in _SHY))
+    return tuple(sorted(found, key=lambda module: module in _BY_MODULE_NAME))
 
 
 _UNKNOWN_NAME = re.compile(r"name '(\w+)' is not defined")
@@ -64,16 +65,16 @@ _NO_NAME = re.compile(r"cannot import name '(\w+)' from (?:partially initialized
 _MOST = 3
 
 
-def missing_imports(told: str, error: ErrorInfo, files: Mapping[str, Source]) -> Iterator[Mend]:
+def missing_imports(test: str, error: ErrorInfo, files: Mapping[str, Source]) -> Iterator[QuickFix]:
     """A NameError of what a module offers: of the standard library, or another file of the tree."""
     found = _UNKNOWN_NAME.search(error.message)
-    place = place_of(told, error, files)
+    place = place_of(test, error, files)
     if error.kind != "NameError" or found is None or place is None:
         return
     name, (source, _) = found.group(1), place
     for module, part in _offers(name, source, files):
         text = with_import(source, module, part)
-        yield from source.mend(text, "import", f"`{_statement(module, part)}` is put in")
+        yield from source.fix(text, "import", f"`{_statement(module, part)}` is put in")
 
 
 def _offers(name: str, source: Source, files: Mapping[str, Source]) -> Iterator[tuple[str, str]]:
@@ -179,7 +180,7 @@ def _place(source: Source, wants_from: bool) -> tuple[int, bool]:
     return start, True
 
 
-def misspelt_imports(_: str, error: ErrorInfo, files: Mapping[str, Source]) -> Iterator[Mend]:
+def misspelt_imports(_: str, error: ErrorInfo, files: Mapping[str, Source]) -> Iterator[QuickFix]:
     """A module or a name to import that has one near spelling."""
     lost = _NO_MODULE.search(error.message)
     if lost and error.kind == "ModuleNotFoundError":
@@ -189,7 +190,7 @@ def misspelt_imports(_: str, error: ErrorInfo, files: Mapping[str, Source]) -> I
         yield from _other_name(named.group(1), named.group(2), files)
 
 
-def _other_module(lost: str, files: Mapping[str, Source]) -> Iterator[Mend]:
+def _other_module(lost: str, files: Mapping[str, Source]) -> Iterator[QuickFix]:
     known = [module_of(path) for path in files]
     for source in files.values():
         for new in near(lost, [*known, *(part.partition(".")[0] for part in known), *module_names()]):
@@ -210,22 +211,22 @@ def _other_module(lost: str, files: Mapping[str, Source]) -> Iterator[Mend]:
                 for node in source.nodes
                 if isinstance(node, ast.Name) and node.id == lost
             ]
-            yield from source.mend(source.with_changes([*changes, *uses]), "import", f"`{lost}` becomes `{new}`")
-            yield from source.mend(source.with_changes(changes), "import", f"`{lost}` becomes `{new}`")
+            yield from source.fix(source.with_changes([*changes, *uses]), "import", f"`{lost}` becomes `{new}`")
+            yield from source.fix(source.with_changes(changes), "import", f"`{lost}` becomes `{new}`")
 
 
 def _begins(module: str, lost: str) -> bool:
     return module == lost or module.startswith(lost + ".")
 
 
-def _other_name(name: str, module: str, files: Mapping[str, Source]) -> Iterator[Mend]:
+def _other_name(name: str, module: str, files: Mapping[str, Source]) -> Iterator[QuickFix]:
     """The import takes the near name; or, where a test asks for it, what the module defines gets the name."""
     target = next((source for path, source in files.items() if module_of(path) == module), None)
     offered = _top_names(target) if target else listing(module)
     for new in near(name, offered):
         for source in files.values():
             changes = _imported(source, name, module, new)
-            yield from source.mend(source.with_changes(changes), "import", f"`{name}` becomes `{new}`")
+            yield from source.fix(source.with_changes(changes), "import", f"`{name}` becomes `{new}`")
     if target is not None:
         yield from defined_otherwise(target, name)
     for other in modules_of(name):
@@ -239,10 +240,10 @@ def _other_name(name: str, module: str, files: Mapping[str, Source]) -> Iterator
                     line = source.lines[node.lineno - 1]
                     start = line.find(module)
                     change = Change(node.lineno, start, start + len(module), other)
-                    yield from source.mend(source.with_changes([change]), "import", f"`{name}` is taken from `{other}`")
+                    yield from source.fix(source.with_changes([change]), "import", f"`{name}` is taken from `{other}`")
 
 
-def defined_otherwise(source: Source, name: str) -> Iterator[Mend]:
+def defined_otherwise(source: Source, name: str) -> Iterator[QuickFix]:
     """What is asked for by a name is defined by another one: a near one, one of the same words, or the only one."""
     functions = [node.name for node in source.tree.body if isinstance(node, Function | ast.ClassDef)]
     related = [other for other in functions if _shares_words(other, name)]
@@ -250,7 +251,7 @@ def defined_otherwise(source: Source, name: str) -> Iterator[Mend]:
     for old in dict.fromkeys([*near(name, _top_names(source)), *related, *(public if len(public) == 1 else ())]):
         if name not in source.names:
             text = re.sub(rf"\b{re.escape(old)}\b", name, source.text)
-            yield from source.mend(text, "name", f"`{old}` is called `{name}`")
+            yield from source.fix(text, "name", f"`{old}` is called `{name}`")
 
 
 def _shares_words(one: str, other: str) -> bool:
@@ -295,9 +296,9 @@ _OTHER_METHODS = {
 _BUILTIN = {kind.__name__: kind for kind in (list, dict, str, set, tuple, int, float, bytes)}
 
 
-def misspelt(told: str, error: ErrorInfo, files: Mapping[str, Source]) -> Iterator[Mend]:
-    """Mends of names that do not exist, by the kind of what was raised."""
-    place = place_of(told, error, files)
+def misspelt(test: str, error: ErrorInfo, files: Mapping[str, Source]) -> Iterator[QuickFix]:
+    """Fixes of names that do not exist, by the kind of what was raised."""
+    place = place_of(test, error, files)
     if error.kind in {"NameError", "UnboundLocalError"} and place:
         yield from _names(*place, error)
     elif error.kind == "AttributeError":
@@ -313,7 +314,7 @@ def _meant(message: str) -> list[str]:
     return _MEANT.findall(message)
 
 
-def _names(source: Source, line: int, error: ErrorInfo) -> Iterator[Mend]:
+def _names(source: Source, line: int, error: ErrorInfo) -> Iterator[QuickFix]:
     found = _MISSPELT.search(error.message)
     if found is None:
         return
@@ -352,7 +353,7 @@ def _visible(source: Source, line: int) -> list[str]:
 
 def _attributes(
     place: tuple[Source, int] | None, error: ErrorInfo, files: Mapping[str, Source]
-) -> Iterator[Mend]:  # fmt: skip
+) -> Iterator[QuickFix]:  # fmt: skip
     found = _NO_ATTRIBUTE.search(error.message)
     if found is None:
         return
@@ -363,7 +364,7 @@ def _attributes(
         here = [node for node in nodes if line in {node.lineno, node.end_lineno}] or nodes
         for new in _near_attributes(owner, lost, error, files):
             changes = [Change(*source.attribute_spot(node), new) for node in here]
-            yield from source.mend(source.with_changes(changes), "attribute", f"`.{lost}` becomes `.{new}`")
+            yield from source.fix(source.with_changes(changes), "attribute", f"`.{lost}` becomes `.{new}`")
     yield from _defined_otherwise(owner, lost, files)
 
 
@@ -395,7 +396,7 @@ def _of_class(owner: ast.ClassDef) -> list[str]:
     return [*methods, *fields, *named]
 
 
-def _defined_otherwise(owner: str, lost: str, files: Mapping[str, Source]) -> Iterator[Mend]:
+def _defined_otherwise(owner: str, lost: str, files: Mapping[str, Source]) -> Iterator[QuickFix]:
     """What the tests ask for by a name is defined by a near one: the definition, and all that uses it, is renamed."""
     for path, source in files.items():
         if module_of(path) == owner:
@@ -404,10 +405,10 @@ def _defined_otherwise(owner: str, lost: str, files: Mapping[str, Source]) -> It
             names = _of_class(node) if isinstance(node, ast.ClassDef) and node.name == owner else []
             for old in near(lost, names):
                 text = re.sub(rf"\b{re.escape(old)}\b", lost, source.text)
-                yield from source.mend(text, "attribute", f"`{old}` is called `{lost}`")
+                yield from source.fix(text, "attribute", f"`{old}` is called `{lost}`")
 
 
-def _keys(source: Source, line: int, error: ErrorInfo) -> Iterator[Mend]:
+def _keys(source: Source, line: int, error: ErrorInfo) -> Iterator[QuickFix]:
     try:
         lost = ast.literal_eval(error.message.strip())
     except (ValueError, SyntaxError):
@@ -419,12 +420,12 @@ def _keys(source: Source, line: int, error: ErrorInfo) -> Iterator[Mend]:
         for node in here:
             spot = source.spot(node, len(repr(lost)))
             change = Change(*spot, repr(new) if "'" in source.lines[line - 1][spot[1] :][:1] else f'"{new}"')
-            yield from source.mend(source.with_changes([change]), "key", f"`{lost!r}` becomes `{new!r}`")
+            yield from source.fix(source.with_changes([change]), "key", f"`{lost!r}` becomes `{new!r}`")
 
 
 def _keywords(
     place: tuple[Source, int] | None, error: ErrorInfo, files: Mapping[str, Source]
-) -> Iterator[Mend]:  # fmt: skip
+) -> Iterator[QuickFix]:  # fmt: skip
     found = _NO_KEYWORD.search(error.message)
     if found is None:
         return
@@ -449,8 +450,156 @@ def _is_named(node: ast.AST, name: str) -> bool:
     return (isinstance(node, ast.Name) and node.id == name) or (isinstance(node, ast.arg) and node.arg == name)
 
 
-def _at_call(source: Source, line: int, lost: str, new: str) -> Iterator[Mend]:
+def _at_call(source: Source, line: int, lost: str, new: str) -> Iterator[QuickFix]:
     for node in source.nodes:
         if isinstance(node, ast.keyword) and node.arg == lost and node.lineno == line:
             change = Change(*source.spot(node, len(lost)), new)
-            yield from source.mend(source.with_changes([change]), "keyword", f"`{lost}=` becomes `{new}=`")
+            yield from source.fix(source.with_changes([change]), "keyword", f"`{lost}=` becomes `{new}=`")
+
+
+# The number of arguments.
+
+
+_TOO_MANY = re.compile(
+    r"([\w.<>]+)\(\) takes (?:from \d+ to )?(\d+) positional arguments? but (\d+) (?:was|were) given"
+)
+_TOO_FEW = re.compile(r"([\w.<>]+)\(\) missing \d+ required positional arguments?: (.*)")
+_NO_ARGUMENTS = re.compile(r"(\w+)\(\) takes no arguments")
+_BARE = frozenset({"staticmethod", "classmethod"})
+
+
+def arity(test: str, error: ErrorInfo, files: Mapping[str, Source]) -> Iterator[QuickFix]:
+    """Fixes by the interpreter's count of arguments, and of what belongs to an object."""
+    place = place_of(test, error, files)
+    if error.kind == "NameError" and place is not None:
+        yield from _own(*place, error)
+    if error.kind != "TypeError":
+        return
+    many, few, none = (pattern.search(error.message) for pattern in (_TOO_MANY, _TOO_FEW, _NO_ARGUMENTS))
+    for source in files.values():
+        if many:
+            yield from _without_self(source, many.group(1))
+        if none:
+            yield from _initialiser(source, none.group(1))
+    if place is not None and many:
+        yield from _shorter(*place, many.group(1).rpartition(".")[2])
+    if place is not None and few:
+        yield from _longer(*place, few.group(1).rpartition(".")[2], re.findall(r"'(\w+)'", few.group(2)))
+
+
+def _own(source: Source, line: int, error: ErrorInfo) -> Iterator[QuickFix]:
+    """`x` becomes `self.x`; and a method that speaks of `self` without having it gets it."""
+    found = _UNKNOWN_NAME.search(error.message)
+    owner, function = source.class_at(line), source.function_at(line)
+    if found is None or owner is None or function is None:
+        return
+    name = found.group(1)
+    if name == "self":
+        yield from _given_self(source, function)
+    arguments = [*function.args.posonlyargs, *function.args.args]
+    if arguments and name in _members_of(owner) and not _is_bare(function):
+        first = arguments[0].arg
+        uses = [node for node in ast.walk(function) if isinstance(node, ast.Name) and node.id == name]
+        changes = [Change(*source.spot(node, len(name)), f"{first}.{name}") for node in uses]
+        yield from source.fix(source.with_changes(changes), "self", f"`{name}` becomes `{first}.{name}`")
+
+
+def _members_of(owner: ast.ClassDef) -> set[str]:
+    fields = {
+        node.attr for node in ast.walk(owner) if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name)
+    }
+    methods = {node.name for node in owner.body if isinstance(node, Function)}
+    values = {part.id for node in owner.body if isinstance(node, ast.Assign | ast.AnnAssign) for part in ast.walk(node)
+              if isinstance(part, ast.Name) and isinstance(part.ctx, ast.Store)}  # fmt: skip
+    return fields | methods | values
+
+
+def _is_bare(function: Function) -> bool:
+    return any(isinstance(node, ast.Name) and node.id in _BARE for node in function.decorator_list)
+
+
+def _without_self(source: Source, qualified: str) -> Iterator[QuickFix]:
+    """A method that was defined without `self`."""
+    owner, _, name = qualified.rpartition(".")
+    for node in source.nodes:
+        if not isinstance(node, ast.ClassDef) or (owner and node.name != owner.rpartition(".")[2]):
+            continue
+        for function in node.body:
+            if isinstance(function, Function) and function.name == name and not _is_bare(function):
+                arguments = [*function.args.posonlyargs, *function.args.args]
+                if not arguments or arguments[0].arg not in {"self", "cls"}:
+                    yield from _given_self(source, function)
+                    line = source.lines[function.lineno - 1]
+                    mark = f"{indent_of(line)}@staticmethod\n"
+                    text = source.with_changes([Change(function.lineno, 0, 0, mark)])
+                    yield from source.fix(text, "self", f"`{name}` becomes a static method")
+
+
+def _given_self(source: Source, function: Function) -> Iterator[QuickFix]:
+    line = source.lines[function.lineno - 1]
+    found = re.search(rf"def\s+{re.escape(function.name)}\s*\(\s*", line)
+    if found:
+        arguments = function.args
+        alone = not any(
+            (arguments.posonlyargs, arguments.args, arguments.vararg, arguments.kwonlyargs, arguments.kwarg)
+        )
+        change = Change(function.lineno, found.end(), found.end(), "self" if alone else "self, ")
+        yield from source.fix(source.with_changes([change]), "self", f"`{function.name}` gets its `self`")
+
+
+def _initialiser(source: Source, owner: str) -> Iterator[QuickFix]:
+    """`__init__` written in another way."""
+    for node in source.nodes:
+        if not isinstance(node, ast.ClassDef) or node.name != owner:
+            continue
+        for function in node.body:
+            word = function.name.strip("_") if isinstance(function, Function) else ""
+            if isinstance(function, Function) and word in {"init", "int", "initialize", "constructor", "inti", "init_"}:
+                line = source.lines[function.lineno - 1]
+                start = line.find(function.name)
+                change = Change(function.lineno, start, start + len(function.name), "__init__")
+                yield from source.fix(source.with_changes([change]), "name", f"`{function.name}` becomes `__init__`")
+
+
+def _calls(source: Source, line: int, name: str) -> Iterator[ast.Call]:
+    """The calls of a function at a line; those of a class are calls of its `__init__`."""
+    for node in source.nodes:
+        if isinstance(node, ast.Call) and node.lineno <= line <= (node.end_lineno or node.lineno):
+            called = node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
+            if name in {called, "__init__"}:
+                yield node
+
+
+def _shorter(source: Source, line: int, name: str) -> Iterator[QuickFix]:
+    """One argument less."""
+    for call in _calls(source, line, name):
+        for index in reversed(range(len(call.args))):
+            kept = [*call.args[:index], *call.args[index + 1 :]]
+            yield from _recalled(source, call, ast.Call(func=call.func, args=kept, keywords=call.keywords))
+
+
+def _longer(source: Source, line: int, name: str, missing: list[str]) -> Iterator[QuickFix]:
+    """The missing arguments, where variables with the parameters' names can be seen."""
+    function = source.function_at(line)
+    if function is None or not missing:
+        return
+    visible = {node.arg for node in ast.walk(function) if isinstance(node, ast.arg)}
+    visible |= {
+        node.id for node in ast.walk(function) if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)
+    }
+    if not set(missing) <= visible:
+        return
+    added: list[ast.expr] = [ast.Name(id=text, ctx=ast.Load()) for text in missing]
+    for call in _calls(source, line, name):
+        new = ast.Call(func=call.func, args=[*call.args, *added], keywords=call.keywords)
+        yield from _recalled(source, call, new)
+
+
+def _recalled(source: Source, old: ast.Call, new: ast.Call) -> Iterator[QuickFix]:
+    if old.lineno != old.end_lineno:
+        return
+    text = ast.unparse(new)
+    line, start, _ = source.spot(old, 0)
+    end = len(source.lines[line - 1].encode()[: old.end_col_offset].decode(errors="replace"))
+    changed = source.with_changes([Change(line, start, end, text)])
+    yield from source.fix(changed, "arity", f"`{ast.unparse(old)}` becomes `{text}`")

@@ -1,16 +1,16 @@
 from repair.evaluation import ErrorInfo
-from repair.quick import Mend, quick_mends
-from repair.quick.mend import fault_of
+from repair.quick import QuickFix, quick_fixes
+from repair.quick.fix import fault_of
 
 BOX = "class Box:\n    def __init__(self):\n        self.items = []\n\n    def size(self):\n"
 
 
-def mends(files: dict[str, str], kind: str, message: str, *frames: tuple[str, int, str]) -> list[Mend]:
+def mends(files: dict[str, str], kind: str, message: str, *frames: tuple[str, int, str]) -> list[QuickFix]:
     error = ErrorInfo(kind=kind, message=message, frames=frames)
-    found = list(quick_mends(files, [("test_a.py::test", error)]))
-    assert all(fault_of(mend.text) is None for mend in found)
-    assert all(mend.text != files[mend.path] for mend in found)
-    assert len({(mend.path, mend.text) for mend in found}) == len(found)
+    found = list(quick_fixes(files, [("test_a.py::test", error)]))
+    assert all(fault_of(fix.text) is None for fix in found)
+    assert all(fix.text != files[fix.path] for fix in found)
+    assert len({(fix.path, fix.text) for fix in found}) == len(found)
     return found
 
 
@@ -112,7 +112,7 @@ def test_what_a_test_asks_for_is_the_function_of_related_words_or_the_only_one()
     missing = "cannot import name 'mean' from 'a' (a.py)"
     related = "def helper():\n    return 1\n\n\ndef compute_mean(values):\n    return sum(values) / len(values)\n"
     found = mends({"a.py": related}, "ImportError", missing)
-    assert related.replace("compute_mean", "mean") in {mend.text for mend in found}
+    assert related.replace("compute_mean", "mean") in {fix.text for fix in found}
     only = "def average(values):\n    return average(values[1:]) if values else 0\n"
     found = mends({"a.py": only}, "ImportError", missing)
     assert found[0].text == only.replace("average", "mean")
@@ -143,7 +143,7 @@ def test_what_python_suggests_comes_first() -> None:
 def test_a_name_stored_under_another_spelling() -> None:
     text = "def f():\n    resutl = 1\n    return result\n"
     found = mends({"a.py": text}, "NameError", "name 'result' is not defined", ("a.py", 3, "f"))
-    assert text.replace("resutl", "result") in [mend.text for mend in found]
+    assert text.replace("resutl", "result") in [fix.text for fix in found]
 
 
 def test_a_misspelt_method_of_a_builtin_type() -> None:
@@ -226,11 +226,11 @@ def test_nothing_is_said_of_troubles_that_tell_nothing() -> None:
 
 def test_a_text_that_is_no_python_is_mended_where_tests_stumble_over_it_and_left_alone_elsewhere() -> None:
     files = {"old.py": "print 1\n", "a.py": "x = math.pi\n"}
-    assert {mend.path for mend in mends(files, "SyntaxError", "Missing parentheses", ("old.py", 1, "<module>"))} == {
+    assert {fix.path for fix in mends(files, "SyntaxError", "Missing parentheses", ("old.py", 1, "<module>"))} == {
         "old.py"
     }
     unknown_name = mends(files, "NameError", "name 'math' is not defined", ("a.py", 1, "<module>"))
-    assert {mend.path for mend in unknown_name} == {"a.py"}
+    assert {fix.path for fix in unknown_name} == {"a.py"}
 
 
 def test_troubles_take_turns() -> None:
@@ -239,7 +239,7 @@ def test_troubles_take_turns() -> None:
         ("t::1", ErrorInfo(kind="NameError", message="name 'vlaue' is not defined", frames=(("a.py", 2, "f"),))),
         ("t::2", ErrorInfo(kind="NameError", message="name 'math' is not defined", frames=(("a.py", 6, "g"),))),
     ]
-    kinds = [mend.kind for mend in quick_mends({"a.py": text}, errors)]
+    kinds = [fix.kind for fix in quick_fixes({"a.py": text}, errors)]
     assert set(kinds[:2]) == {"name", "import"}
 
 

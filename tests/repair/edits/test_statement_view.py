@@ -5,7 +5,7 @@ import ast
 from repair.edit import EditContext, vocabulary
 from repair.edits import STATEMENT_EDITS
 from repair.edits.exits import flow
-from repair.edits.survey import awaited
+from repair.edits.statement_view import awaited
 from repair.tree import Function, places
 
 

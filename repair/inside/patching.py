@@ -1,18 +1,22 @@
-"""Puts the new text of one function in the place of the old one: in a module's syntax tree, or in its living objects.
+"""Puts a candidate in the place of the old text: in a module's syntax tree and its file, or in its loaded objects.
 
-In living objects only `__code__` is changed, and constant defaults with it: whoever holds the function, a decorator, a
-table, a bound method, gets the new one. What cannot be had that way is refused with `Unfit`.
+In loaded objects only `__code__` is changed, and constant defaults with it: whoever holds the function, a decorator, a
+table, a bound method, gets the new one. What cannot be had that way is refused with `NotSwappable`.
 """
+# Importing pathlib would cost every start of the sandbox some milliseconds.
+# ruff: noqa: PTH108, PTH118, PTH123
 
 import ast
+import contextlib
 import gc
+import os
 from types import CodeType, FunctionType
 
 from . import instrument
 
 
-class Unfit(Exception):
-    """The function cannot be swapped in a living process."""
+class NotSwappable(Exception):
+    """The function cannot be swapped in a running process."""
 
 
 def functions(tree):
@@ -56,22 +60,27 @@ def function(text):
     return body[0]
 
 
+def encoded(text):
+    """The bytes of a file with this text; as `core.text` has it, a file need not be UTF-8."""
+    return text.encode("utf-8", "surrogateescape")
+
+
 def spliced(tree, scope, text):
-    """A module's tree with another text in the place of a scope, in place; the whole text when `scope` is empty.
+    """A module's tree with another text in the place of a scope, in place; that of the whole file without a scope.
 
     Raises:
         SyntaxError, ValueError, RecursionError, MemoryError: the text is not Python.
         LookupError: there is no such scope.
     """
     if not scope:
-        return ast.parse(text)
+        return ast.parse(encoded(text))
     new = function(text)
     _, old, _, block = found(tree, scope, new)
     block[block.index(old)] = ast.increment_lineno(new, old.lineno - new.lineno)
     return tree
 
 
-class Living:
+class LoadedFunctions:
     """The functions of one module in a process that has imported it.
 
     Args:
@@ -88,7 +97,7 @@ class Living:
         self._objects = self._holders(served.codes[path], scopes)
 
     def _holders(self, module, scopes):
-        """The living functions of these scopes: node to objects."""
+        """The loaded functions of these scopes: node to objects."""
         codes = [
             (node, code)
             for name, node, classes, _ in functions(self._tree)
@@ -104,21 +113,21 @@ class Living:
             A `Swap`, which does it.
 
         Raises:
-            Unfit: that is not possible, or it is the whole file.
+            NotSwappable: that is not possible, or it is the whole file.
             SyntaxError, ValueError, RecursionError, MemoryError: the text is not Python.
             LookupError: there is no such scope.
         """
         if not scope:
-            raise Unfit
+            raise NotSwappable
         new = function(text)
         _, old, classes, _ = found(self._tree, scope, new)
-        living = self._objects.get(old)
-        if not living or (self._file, first_line(old)) in self._entered or not _is_alike(old, new):
-            raise Unfit
+        loaded = self._objects.get(old)
+        if not loaded or (self._file, first_line(old)) in self._entered or not _is_alike(old, new):
+            raise NotSwappable
         code = self._compiled(new, classes, old)
-        if any(len(held.__closure__ or ()) != len(code.co_freevars) for held in living):
-            raise Unfit
-        return Swap(code, [(held, *_defaults(held, old, new)) for held in living])
+        if any(len(held.__closure__ or ()) != len(code.co_freevars) for held in loaded):
+            raise NotSwappable
+        return Swap(code, [(held, *_defaults(held, old, new)) for held in loaded])
 
     def _compiled(self, new, classes, old):
         ast.increment_lineno(new, old.lineno - new.lineno)
@@ -136,7 +145,7 @@ class Living:
 
 
 class Swap:
-    """A function's new code and defaults, for each of its living objects.
+    """A function's new code and defaults, for each of its loaded objects.
 
     Args:
         code: the new code.
@@ -196,7 +205,7 @@ def _arguments(takes):
 
 
 def _defaults(held, old, new):
-    """The living defaults where they are unchanged, new constants where not."""
+    """The loaded defaults where they are unchanged, new constants where not."""
     before = _by_name(old.args)
     alive = dict(zip([name for name in before if name in _positional(old.args)], held.__defaults__ or (), strict=False))
     alive.update(held.__kwdefaults__ or {})
@@ -207,7 +216,7 @@ def _defaults(held, old, new):
         try:
             return ast.literal_eval(node)
         except (ValueError, TypeError, SyntaxError, MemoryError, RecursionError):
-            raise Unfit from None
+            raise NotSwappable from None
 
     after, positional = _by_name(new.args), _positional(new.args)
     plain = tuple(value(name, node) for name, node in after.items() if name in positional)
@@ -229,3 +238,32 @@ def _by_name(takes):
 
 def _dumped(nodes):
     return [ast.dump(node) for node in nodes]
+
+
+UNREADABLE = (SyntaxError, ValueError, LookupError, RecursionError, MemoryError, OverflowError, OSError)
+"""What a candidate that is no Python, or of a scope that is not there, is refused with."""
+
+MOST_CHARS = 300
+
+
+def place(served, slot, path, scope, text):
+    """In a fork: put it there.
+
+    Raises:
+        UNREADABLE: it cannot be compiled.
+    """
+    tree = spliced(served.tree(path) if scope else None, scope, text)
+    written = ast.unparse(tree) if scope else text
+    compile(tree, path, "exec", dont_inherit=True)
+    served.over[path] = tree
+    if slot.is_copy:
+        file = os.path.join(slot.work, path)
+        with contextlib.suppress(FileNotFoundError):
+            os.unlink(file)
+        with open(file, "wb") as target:
+            target.write(encoded(written))
+
+
+def invalid(error):
+    """How a candidate did that was refused so: invalid, no test passed, and why."""
+    return "invalid", 0, f"{type(error).__name__}: {error}"[:MOST_CHARS]

@@ -1,4 +1,4 @@
-"""A mend that needs no search, and the text it is made for: tokens of lines, names in trees, exact small changes."""
+"""A fix that needs no search, and the text it is made for: tokens of lines, names in trees, exact small changes."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from repair.tree import Function
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Mend:
+class QuickFix:
     """A new text for the file at `path`. `kind` is a stable short name, `note` says in a few words what was done."""
 
     path: str
@@ -191,16 +191,16 @@ class Source:
             lines[change.line - 1] = line[: change.start] + change.new + line[change.end :]
         return "\n".join(lines)
 
-    def mend(self, text: str, kind: str, note: str) -> Iterator[Mend]:
-        """The mend to this text, if it is another one and Python."""
+    def fix(self, text: str, kind: str, note: str) -> Iterator[QuickFix]:
+        """The fix to this text, if it is another one and Python."""
         if text != self.text and fault_of(text) is None:
-            yield Mend(path=self.path, text=text, kind=kind, note=note)
+            yield QuickFix(path=self.path, text=text, kind=kind, note=note)
 
-    def renamed(self, nodes: Iterable[ast.expr | ast.arg], old: str, new: str, kind: str) -> Iterator[Mend]:
+    def renamed(self, nodes: Iterable[ast.expr | ast.arg], old: str, new: str, kind: str) -> Iterator[QuickFix]:
         """The text with another name at these nodes."""
         changes = [Change(*self.spot(node, len(old)), new) for node in nodes]
         if changes:
-            yield from self.mend(self.with_changes(changes), kind, f"`{old}` becomes `{new}`")
+            yield from self.fix(self.with_changes(changes), kind, f"`{old}` becomes `{new}`")
 
 
 def sources(files: Mapping[str, str]) -> dict[str, Source]:
@@ -213,12 +213,12 @@ def sources(files: Mapping[str, str]) -> dict[str, Source]:
     return found
 
 
-def place_of(told: str, error: ErrorInfo, files: Mapping[str, Source]) -> tuple[Source, int] | None:
+def place_of(test: str, error: ErrorInfo, files: Mapping[str, Source]) -> tuple[Source, int] | None:
     """The innermost frame that is in one of the files, or the first line of the file that the error is about."""
     for path, line, _ in reversed(error.frames):
         if path in files:
             return files[path], line
-    return (files[told], 0) if told in files else None
+    return (files[test], 0) if test in files else None
 
 
 def near(word: str, words: Iterable[str]) -> list[str]:

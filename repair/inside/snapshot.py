@@ -1,10 +1,10 @@
-"""Tells whether code that ran left anything behind in memory, so that several candidates can be tried in one fork.
+"""Compares the state of a process before and after code ran, so that several candidates can be tried in one fork.
 
 A fork costs some milliseconds, mostly for the pages that it touches first; a small test costs a tenth of one. So a fork
 goes on with the next candidate as long as nothing is left of the one before. All that outlives a test is walked through
 before and after: the variables of the tree's modules and of the tests', the contents of their containers, objects and
 classes, defaults, closures and parameters. Where something is met whose state cannot be seen (a generator, an open
-file, a library that keeps a state of its own), nothing is claimed, and each candidate has a fork to itself.
+file, a library that keeps a state of its own), the comparison is given up, and each candidate has its own fork.
 """
 
 import collections
@@ -44,11 +44,11 @@ _MAPPINGS: frozenset[type] = frozenset({dict, collections.OrderedDict, collectio
 _CACHE = functools._lru_cache_wrapper  # noqa: SLF001 (it has no other name)
 
 
-class Unseen(Exception):
-    """Something has a state that cannot be seen."""
+class Opaque(Exception):
+    """Something has a state that cannot be compared."""
 
 
-class Traces:
+class Snapshot:
     """What outlives a test, as it was when this was made.
 
     Args:
@@ -56,27 +56,27 @@ class Traces:
         parameters: what tests are called with.
 
     Raises:
-        Unseen: it cannot be told whether something changes.
+        Opaque: something has a state that cannot be compared.
     """
 
     def __init__(self, modules: Sequence[types.ModuleType], parameters: Sequence[object]) -> None:
         self._modules, self._parameters = modules, parameters
         self._before = _Walk(modules, parameters)  # holds on to all objects, so that no new one takes an address
         if any(not is_harmless(code) for code in self._before.codes):
-            raise Unseen
+            raise Opaque
 
     def have_changed(self) -> bool:
         """Tell whether anything is not as it was."""
         try:
             now = _Walk(self._modules, self._parameters)
-        except Unseen:
+        except Opaque:
             return True
         before = self._before
         return now.marks != before.marks or list(map(id, now.found)) != list(map(id, before.found))
 
 
 class _Walk:
-    """One way through all that outlives a test: objects in their order, sizes as `marks`, and codes of functions."""
+    """One walk through all that outlives a test: objects in their order, sizes as `marks`, and codes of functions."""
 
     def __init__(self, modules: Sequence[types.ModuleType], parameters: Sequence[object]) -> None:
         self.found, self.marks, self.codes = list[object](), list[object](), list[types.CodeType]()
@@ -101,7 +101,7 @@ class _Walk:
     def _visit(self, value: Any) -> None:
         self.found.append(value)
         if len(self.found) > MOST:
-            raise Unseen
+            raise Opaque
         kind = type(value)
         if kind in _VALUES or id(value) in self._seen:
             return
@@ -136,7 +136,7 @@ class _Walk:
         self._all([cell.cell_contents for cell in value.__closure__ or () if cell != types.CellType()])
 
     def _wrapper(self, value: Any, kind: type) -> bool:
-        """Visit what a wrapper of functions or a module holds; tells whether it was one."""
+        """Visit what a wrapper of functions or a module holds; returns whether it was one."""
         if kind in {staticmethod, classmethod}:
             self._visit(value.__func__)
         elif kind is property:
@@ -162,7 +162,7 @@ class _Walk:
             return
         classes = kind.__mro__[:-1]
         if any(base.__module__ not in self._names or "__slots__" in vars(base) for base in classes):
-            raise Unseen
+            raise Opaque
         self._variables(vars(value))
 
 
@@ -182,4 +182,4 @@ def _steps(code: types.CodeType) -> Iterable[dis.Instruction]:
 
 def _must_be_pure(module: object) -> None:
     if str(module).partition(".")[0] not in PURE:
-        raise Unseen
+        raise Opaque

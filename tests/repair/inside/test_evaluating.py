@@ -208,7 +208,7 @@ async def test_a_conftest_sees_the_candidate_too(runner: SandboxEvaluator) -> No
 async def test_with_more_misses_allowed_all_that_pass_are_counted(runner: SandboxEvaluator) -> None:
     order = [ORDER[0], ORDER[1], ORDER[2], ORDER[3]]
     wrong, hung = of_total("+ 1", "+ 2"), of_total("count = 0", "sum(__import__('itertools').repeat(1, 10**11))")
-    limits = EvaluationLimits(wall_s=0.5, misses=2)
+    limits = EvaluationLimits(wall_s=0.5, max_failures=2)
     found = await runner.evaluate(trying.job(), [wrong, hung, MENDED], order, limits)
     assert [(each.how, each.passed) for each in found] == [
         (RunStatus.FAILED, 1),

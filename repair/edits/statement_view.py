@@ -1,4 +1,4 @@
-"""Statements of a scope, laid out once for all operators on them: blocks, variables, conditions, kinds by use."""
+"""The view of a scope's statements for all operators on them: blocks, variables, conditions, kinds by use."""
 
 from __future__ import annotations
 
@@ -131,9 +131,9 @@ def sites(context: EditContext) -> Iterator[Site]:
 
 
 def gaps(context: EditContext) -> Iterator[tuple[Block, int, int]]:
-    """The places where a statement may be put in, with the line of a neighbour: (block, index, line).
+    """The places where a statement may be put in, with the line of a statement beside it: (block, index, line).
 
-    Nothing is put after what leaves the block; a `pass` is a place, not a neighbour.
+    Nothing is put after what leaves the block; a `pass` is a place, not a statement beside one.
     """
     for block in blocks(context):
         for index in range(block.first, len(block.statements) + 1):
@@ -362,8 +362,8 @@ _MOST_NAMES = 12
 _BINDING = ast.NamedExpr | ast.Await | ast.Yield | ast.YieldFrom
 
 
-class Survey:
-    """A scope, looked over once; everything is computed when first asked for."""
+class StatementView:
+    """The statements of a scope; everything is computed when first asked for."""
 
     def __init__(self, context: EditContext) -> None:
         self.context = context
@@ -513,8 +513,8 @@ class Survey:
     @cached_property
     def awaited(self) -> tuple[tuple[str, str], ...]:
         """The exceptions that the tests wait for, so far as they are known here: (kind, words of its message)."""
-        told = dict.fromkeys(pair for text in self.context.words.texts[1:] for pair in awaited(text))
-        return tuple(pair for pair in told if pair[0] in self.globals or pair[0] in dir(builtins))
+        expected = dict.fromkeys(pair for text in self.context.words.texts[1:] for pair in awaited(text))
+        return tuple(pair for pair in expected if pair[0] in self.globals or pair[0] in dir(builtins))
 
     @cached_property
     def members(self) -> frozenset[tuple[str, str]]:
@@ -566,7 +566,7 @@ class Survey:
         return used_as(self._nodes)
 
     def kinds(self, variable: str) -> Kind:
-        """The kind of a variable or dotted chain: as seen or told, else as its uses suggest; empty when unknown."""
+        """The kind of a variable or dotted chain: as seen or annotated, else by its uses; empty when unknown."""
         return self._kinds.of_name(variable) or self._used.get(variable, UNKNOWN)
 
     def kind_of(self, node: ast.expr) -> Kind:
@@ -614,6 +614,6 @@ class Survey:
 
 
 @once
-def survey_of(context: EditContext) -> Survey:
-    """The survey of a scope, made once for the operators that ask one after the other."""
-    return Survey(context)
+def statement_view(context: EditContext) -> StatementView:
+    """The view of a scope, made once for the operators that ask one after the other."""
+    return StatementView(context)

@@ -1,15 +1,16 @@
-"""How operators on statements make their edits: from proposals, each text once, thinned out by weight."""
+"""How operators on statements make their edits: from proposals, each text once, the likeliest kept."""
 
 from __future__ import annotations
 
 import ast
 import heapq
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import wraps
 
-from repair.edit import Edit, EditContext
+from repair.edit import Edit, EditContext, EditOperator
 from repair.edits.build import Piece, piece
-from repair.edits.survey import Block, Site, Survey
+from repair.edits.statement_view import Block, Site, StatementView, statement_view
 from repair.tree import Place, at
 
 MOST_CHOICES = 400
@@ -88,12 +89,28 @@ def inserted(kind: str, gap: tuple[Block, int, int], new: ast.stmt, weight: floa
     return Edit(kind=kind, place=block.place(index), new=(new,), count=count, weight=weight, line=line, note=note)
 
 
-def thinned(survey: Survey, edits: Iterable[Edit], most: int) -> list[Edit]:
-    """The edits with the greatest weight times suspicion, at most so many, the best first."""
-    return heapq.nlargest(most, edits, key=lambda edit: edit.weight * survey.suspicion(edit.line))
+def statement_operator(most: int | None = None) -> Callable[[Callable[[StatementView], Iterable[Edit]]], EditOperator]:
+    """Make an edit operator of a function that makes its edits from the view of a scope.
+
+    Args:
+        most: how many edits are kept, by weight times suspicion.
+    """
+
+    def operator_of(make: Callable[[StatementView], Iterable[Edit]]) -> EditOperator:
+        @wraps(make)
+        def operator(context: EditContext) -> Iterator[Edit]:
+            view = statement_view(context)
+            edits = make(view)
+            if most is not None:
+                edits = heapq.nlargest(most, edits, key=lambda edit: edit.weight * view.suspicion(edit.line))
+            yield from compilable(context, edits)
+
+        return operator
+
+    return operator_of
 
 
-def lives(context: EditContext, edits: Iterable[Edit]) -> Iterator[Edit]:
+def compilable(context: EditContext, edits: Iterable[Edit]) -> Iterator[Edit]:
     """The edits whose scope compiles.
 
     Only where a scope holds what the rules of the families do not know: declarations of outer variables, and `async`.

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from repair.inside.traces import Traces, Unseen, is_harmless
+from repair.inside.snapshot import Opaque, Snapshot, is_harmless
 from tests.support.trying import STATEFUL
 
 
@@ -34,7 +34,7 @@ def module() -> ModuleType:
     ],
 )
 def test_every_change_of_what_outlives_a_test_is_seen(module: ModuleType, change: str) -> None:
-    before = Traces([module], [])
+    before = Snapshot([module], [])
     assert not before.have_changed()
     exec(change, module.__dict__)
     assert before.have_changed()
@@ -42,7 +42,7 @@ def test_every_change_of_what_outlives_a_test_is_seen(module: ModuleType, change
 
 def test_changed_parameters_are_seen(module: ModuleType) -> None:
     parameters: list[Any] = [[3, 1, 2], {"a": {1}}]
-    before = Traces([module], parameters)
+    before = Snapshot([module], parameters)
     assert not before.have_changed()
     parameters[1]["a"].add(2)
     assert before.have_changed()
@@ -66,8 +66,8 @@ def test_changed_parameters_are_seen(module: ModuleType) -> None:
 )
 def test_nothing_is_claimed_where_a_state_cannot_be_seen(module: ModuleType, text: str) -> None:
     exec(compile(text, "made.py", "exec"), module.__dict__)
-    with pytest.raises(Unseen):
-        Traces([module], [])
+    with pytest.raises(Opaque):
+        Snapshot([module], [])
 
 
 def test_code_is_harmless_when_it_uses_nothing_that_changes_what_is_not_seen() -> None:

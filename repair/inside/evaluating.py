@@ -1,0 +1,307 @@
+"""Tries candidates by the tests, in order, each in a fork, up to the first test that does not pass.
+
+There are three ways, the fastest first; what does not fit in with one goes on to the next.
+
+- Warm: the candidate is swapped into a process that has collected the tests. A file that no test had imported by then
+  is imported with the candidate in it as soon as one does.
+- Early: in a fork of a pytest that is about to collect, the candidate is served in the place of its file: a whole file,
+  other decorators, a function that ran while the tests were collected.
+- Afresh: all of pytest starts in a fork, in a folder that has the candidate on the disk: where there is a conftest, and
+  where the tests do not import the file but read or start it.
+
+In the warm process a fork goes on with the next candidate while the last has left the state as it was (`snapshot`).
+What passes after others have run in its fork has to pass once more in one of its own.
+
+Reports `["begun", number]` and `["tried", number, how, passed, error]`.
+"""
+# Importing pathlib would cost every start of the sandbox some milliseconds.
+# ruff: noqa: PTH118
+
+import copy
+import gc
+import mmap
+import os
+import sys
+import time
+from collections import deque
+
+from nightshift_inside import session
+
+from . import collection, forks, instrument, snapshot
+from .patching import UNREADABLE, LoadedFunctions, NotSwappable, invalid, place
+
+PENDING, BEGUN, DONE, EARLY, AFRESH = range(5)
+RESTARTS = 3
+COLLECTING_STEPS = 3_000_000
+JOBS_A_WORKER = 4  # at least, so that the workers end at about the same time
+
+
+def run(config, task, events, served):
+    """Try all candidates, or as many as there is time for."""
+    served.is_ticking = not task["plain"]
+    Batch(config, task, events, served).run()
+    return 0
+
+
+class Batch:
+    """One batch; the states are seen by all processes that are forked here, a byte a candidate."""
+
+    def __init__(self, config, task, events, served):
+        self._config, self._task, self._events, self.served = config, task, events, served
+        self.candidates, self.order = task["candidates"], task["order"]
+        self._states = mmap.mmap(-1, len(self.candidates) + 1)
+        self._until = time.monotonic() + task["budget_s"]
+        self._pool, self._jobs = forks.pool_for(task), deque()
+
+    @property
+    def is_closed(self):
+        """Whether nothing but the tests and the tree's modules can keep a state: there is no conftest."""
+        return "--noconftest" in self._config["options"]
+
+    def run(self):
+        """Try them."""
+        plain = self._task["plain"]
+        self._run_stage(PENDING, EARLY, self._warm, fits=not plain and any(scope for _, scope, _ in self.candidates))
+        self._run_stage(EARLY, AFRESH, self._early, fits=not plain and self.is_closed)
+        gc.collect()
+        gc.freeze()
+        self.try_all(AFRESH, self._afresh)
+
+    def _run_stage(self, state, after, work, *, fits):
+        """Work in a process of its own on all that are in a state, if they fit; what is left goes on to the next."""
+        for _ in range(RESTARTS):
+            if not fits or not self._with(state):
+                break
+            fits = not forks.in_process(work)
+            self._move(BEGUN, after)
+        self._move(state, after)
+
+    def _with(self, state):
+        return [number for number, found in enumerate(self._states[: len(self.candidates)]) if found == state]
+
+    def _move(self, before, after):
+        for number in self._with(before):
+            self._states[number] = after
+
+    def try_all(self, state, perform, ready=None, most=1):
+        """Try all that are in a state, as far as there is time, up to so many in a fork."""
+        numbers = self._with(state)
+        size = max(1, min(most, len(numbers) // (JOBS_A_WORKER * self._task["count"])))
+        self._jobs = deque(numbers[first : first + size] for first in range(0, len(numbers), size))
+        limits = {"step_s": self._task["wall_s"], "whole_s": self._task["whole_s"], "until": self._until}
+        self._pool.run(self._jobs, perform, self._ended, ready=ready, **limits)
+
+    def begun(self, number):
+        """In a fork: note that a candidate is begun."""
+        self._states[number] = BEGUN
+        forks.emit(self._events, "begun", number)
+
+    def _ended(self, numbers, slot, how):
+        found = slot.findings
+        for number, *outcome in found:
+            if outcome[0] == "unfit":
+                self._states[number] = AFRESH
+            elif outcome[0] == "passed" and number != numbers[0]:
+                self._jobs.append([number])
+            else:
+                self.settle(number, *outcome)
+        left = numbers[len(found) :]
+        if left and (not found or self._states[left[0]] == BEGUN):
+            self.settle(left.pop(0), "timeout" if how == "timeout" else "crashed", slot.done, "")
+        if left:
+            self._jobs.appendleft(left)
+
+    def postpone(self, number):
+        """A candidate does not fit into the warm process."""
+        self._states[number] = EARLY
+
+    def settle(self, number, *found):
+        """Report how a candidate did."""
+        self._states[number] = DONE
+        forks.emit(self._events, "tried", number, *found)
+
+    def _warm(self):
+        """In a process of its own: collect the tests, then try what can be swapped in."""
+        with instrument.Entered(COLLECTING_STEPS) as entered:
+
+            def then(tests):
+                instrument.allow(COLLECTING_STEPS)
+                if self._collection_error(tests) is None:
+                    warm = WarmProcess(self, tests, entered.places)
+                    gc.collect()
+                    gc.freeze()
+                    self.try_all(PENDING, warm.perform, warm.is_ready, warm.most)
+
+            self._pytest(then)
+
+    def _early(self):
+        """In a process of its own: start pytest, and try what it then collects in forks."""
+
+        def before(tests):
+            gc.collect()
+            gc.freeze()
+            self.try_all(EARLY, lambda numbers, slot: self._served(tests, numbers, slot))
+
+        self._pytest(lambda _tests: None, before)
+
+    def _served(self, tests, numbers, slot):
+        """In a fork: collect the tests with the candidate in its place."""
+        (number,) = numbers
+        self.begun(number)
+        if self.serve(number, slot):
+            instrument.allow(self._task["steps"])
+            tests.collect()
+            outcome = self._all(tests, slot)
+            slot.report([number, *(outcome if self.candidates[number][0] in self.served.codes else ["unfit"])])
+
+    def _pytest(self, then, before=None):
+        """Collect the tests; only a plain run needs failing assertions to be explained."""
+        brief = [] if self._task["plain"] else ["--assert=plain"]
+        session.pytest_main([*session.words(self._config), *brief], collection.Tests(then, before))
+
+    def judge(self, tests, slot):
+        """In a fork: run the tests; returns how the first failure ended, how many tests passed, and the error."""
+        passed, failures, first = 0, 0, ("passed", "")
+        for item, after in tests.in_order(self.order):
+            slot.step(passed)
+            instrument.allow(self._task["steps"])
+            how = tests.run(item, after)
+            if how == "passed":
+                passed += 1
+                continue
+            failures += 1
+            if failures == 1:
+                first = ("steps" if how == "steps" else "failed", tests.error_line() or how)
+            if failures >= self._task["max_failures"] or how == "steps":  # what runs away helps no other test
+                break
+        return first[0], passed, first[1]
+
+    def _afresh(self, numbers, slot):
+        """In a fork: import everything with the candidate in its place."""
+        (number,) = numbers
+        self.begun(number)
+        self.served.root = os.path.join(slot.work, "")
+        if self.serve(number, slot):
+            instrument.allow(self._task["steps"])
+            self._pytest(lambda tests: slot.report([number, *self._all(tests, slot)]))
+
+    def _all(self, tests, slot):
+        if (why := self._collection_error(tests)) is None:
+            return self.judge(tests, slot)
+        how = "steps" if why["kind"] == instrument.OutOfSteps.__name__ else "failed"
+        return how, 0, collection.line(why)
+
+    def _collection_error(self, tests):
+        """Why not all tests could be collected that are to be run; None if they could."""
+        missing = [name for name in self.order if name not in tests.items]
+        if tests.items and not missing and (self.order or not tests.broken):
+            return None
+        which = missing[0] if missing else "at all"
+        return next(iter(tests.broken.values()), {"kind": "LookupError", "message": f"no test {which}"})
+
+    def serve(self, number, slot):
+        """In a fork: put a candidate into the import system, and on the disk for what reads it there.
+
+        Returns:
+            Whether it can be imported at all; if not, that was said.
+        """
+        try:
+            place(self.served, slot, *self.candidates[number])
+        except UNREADABLE as error:
+            slot.report([number, *invalid(error)])
+            return False
+        return True
+
+
+MOST = 32
+GO_ON_S = 0.25  # a fork takes no more after that, so that the limit of a whole candidate stays one
+
+
+class WarmProcess:
+    """What was collected, and the functions in it that can be swapped.
+
+    Args:
+        batch: the batch.
+        tests: the collected tests.
+        entered: (file, first line) of what ran meanwhile.
+
+    Attributes:
+        most: how many candidates may follow each other in one fork.
+    """
+
+    def __init__(self, batch, tests, entered):
+        self._batch, self._tests = batch, tests
+        candidates, served = batch.candidates, batch.served
+        self._living = {
+            path: LoadedFunctions(served, path, entered, {scope for known, scope, _ in candidates if known == path})
+            for path in {path for path, _, _ in candidates}
+            if path in served.codes
+        }
+        self._swaps = {}
+        self._items = [item for item, _ in tests.in_order(batch.order)]
+        self._given = [item.callspec.params for item in self._items if hasattr(item, "callspec")]
+        self._kept = [dict(given) for given in self._given]
+        self._snapshot = self._taken_snapshot() if batch.is_closed else None
+        self.most = MOST if self._snapshot else 1
+
+    def _taken_snapshot(self):
+        """A snapshot of what outlives a test; None when that cannot be compared."""
+        root = self._batch.served.root
+        own = [module for module in sys.modules.values() if str(getattr(module, "__file__", "")).startswith(root)]
+        modules = dict.fromkeys((*own, *(item.module for item in self._items if hasattr(item, "module"))))
+        try:
+            return snapshot.Snapshot(list(modules), [value for kept in self._kept for value in kept.values()])
+        except snapshot.Opaque:
+            return None
+
+    def is_ready(self, numbers):
+        """Compile candidates, here and not in their forks, which would pay for each page of memory that this touches.
+
+        Those that cannot be tried in a fork of this process are taken out of `numbers`.
+
+        Returns:
+            Whether any is left.
+        """
+        numbers[:] = [number for number in numbers if self._is_ready(number)]
+        return bool(numbers)
+
+    def _is_ready(self, number):
+        path, scope, text = self._batch.candidates[number]
+        if path not in self._living or number in self._swaps:
+            return True
+        try:
+            self._swaps[number] = self._living[path].swap(scope, text)
+        except NotSwappable:
+            self._batch.postpone(number)
+        except UNREADABLE as error:
+            self._batch.settle(number, *invalid(error))
+        return number in self._swaps
+
+    def perform(self, numbers, slot):
+        """In a fork: swap in one candidate after another and run the tests, while none changes the state."""
+        until = time.monotonic() + GO_ON_S
+        for number in numbers:
+            self._batch.begun(number)
+            self._renew_parameters()
+            swap = self._swaps.get(number)
+            if swap is not None:
+                swap.act()
+            elif not self._batch.serve(number, slot):
+                return
+            slot.report([number, *self._batch.judge(self._tests, slot)])
+            if number == numbers[-1] or not self._is_clean(swap) or time.monotonic() > until:
+                return
+
+    def _renew_parameters(self):
+        """Give the tests copies of lists and the like that they are called with, which many functions change."""
+        for given, kept in zip(self._given, self._kept, strict=True):
+            for name, value in kept.items():
+                if type(value) in {list, dict, set, bytearray}:
+                    given[name] = copy.deepcopy(value)
+
+    def _is_clean(self, swap):
+        """Take a candidate out; returns whether it left the state as it was."""
+        if swap is None or self._snapshot is None or not snapshot.is_harmless(swap.code):
+            return False
+        swap.undo()
+        return self._tests.tear_down() and not self._snapshot.have_changed()
