@@ -7,8 +7,8 @@ from typing import TypeVar
 
 from core.errors import ConfigError
 from server.bodies import BadBody
-from server.context import Busy
-from server.endpoint import Call, Endpoint, Reply
+from server.context import AppContext, Busy
+from server.endpoint import Routes
 from server.reloading import by_name
 from server.settings_answers import (
     ChangeIn,
@@ -24,6 +24,8 @@ from server.settings_answers import (
 )
 from server.settings_port import Change, ModelTrial, NoticeTrial
 
+routes = Routes()
+
 CHANGE_WALL_S = 30.0
 TRIAL_WALL_S = 90.0
 DEEPEST, LONGEST = 8, 200_000
@@ -31,43 +33,42 @@ DEEPEST, LONGEST = 8, 200_000
 _T = TypeVar("_T")
 
 
-def show_settings(call: Call) -> Reply:
-    """All settings as they stand."""
-    return Reply(answer=settings_shown(call.context.settings.show()))
+@routes.endpoint("GET", "/api/settings", errors=(400, 422))
+def show_settings(context: AppContext) -> SettingsShown:
+    """Every setting: what it is, what holds now, where that comes from, and how it may be changed."""
+    return settings_shown(context.settings.show())
 
 
-def change_settings(call: Call) -> Reply:
-    """Write new values to the file and read it again."""
-    said = call.body(ChangeIn)
-    _writable(said.changes)
-    change = Change(values=said.changes, digest=said.digest, dry_run=said.dry_run)
+@routes.endpoint("PUT", "/api/settings", errors=(400, 409, 415, 422, 503))
+def change_settings(context: AppContext, body: ChangeIn) -> SettingsChanged:
+    """Change settings in config.yaml, all of them or (422) none, and read it again."""
+    _writable(body.changes)
+    change = Change(values=body.changes, digest=body.digest, dry_run=body.dry_run)
     try:
-        done = _done(call.context.settings.change(change), CHANGE_WALL_S)
+        done = _done(context.settings.change(change), CHANGE_WALL_S)
     except ConfigError as error:
-        if not said.dry_run:
+        if not body.dry_run:
             raise
         faults = dict(by_name(error))
-        return Reply(answer=SettingsChanged(changed=[], later=[], diff=[], digest=said.digest, faults=faults))
+        return SettingsChanged(changed=[], later=[], diff=[], digest=body.digest, faults=faults)
     later = [SettingWaits(name=each.name, holds=each.holds) for each in done.reloaded.later]
-    changed = SettingsChanged(
-        changed=list(done.reloaded.changed), later=later, diff=list(done.diff), digest=done.digest
-    )
-    return Reply(answer=changed)
+    return SettingsChanged(changed=list(done.reloaded.changed), later=later, diff=list(done.diff), digest=done.digest)
 
 
-def test_model(call: Call) -> Reply:
-    """Try a backend with what was typed."""
-    said = call.body(ModelTestIn)
-    trial = ModelTrial(backend=said.backend, model=said.model, base_url=said.base_url, key=said.key, ask=said.ask)
-    return Reply(answer=ModelTested.model_validate(_done(call.context.settings.try_model(trial), TRIAL_WALL_S)))
+@routes.endpoint("POST", "/api/models/test", errors=(400, 415, 422, 503))
+def test_model(context: AppContext, body: ModelTestIn) -> ModelTested:
+    """Try a backend of models, with an address and a key that need not be saved."""
+    trial = ModelTrial(backend=body.backend, model=body.model, base_url=body.base_url, key=body.key, ask=body.ask)
+    return ModelTested.model_validate(_done(context.settings.try_model(trial), TRIAL_WALL_S))
 
 
-def test_notices(call: Call) -> Reply:
-    """Send a test notice."""
-    said = call.optional_body(NoticeTestIn)
-    trial = NoticeTrial(url=said.notify_url, secret=said.notify_secret, desktop=said.notify_desktop)
-    faults = _done(call.context.settings.try_notices(trial), TRIAL_WALL_S)
-    return Reply(answer=NoticesTested(ways=[NoticeTold(way=way, fault=fault) for way, fault in faults.items()]))
+@routes.endpoint("POST", "/api/notices/test", errors=(400, 415, 422, 503))
+def test_notices(context: AppContext, body: NoticeTestIn | None) -> NoticesTested:
+    """Send a test notice each way that is set, or would be."""
+    typed = body or NoticeTestIn()
+    trial = NoticeTrial(url=typed.notify_url, secret=typed.notify_secret, desktop=typed.notify_desktop)
+    faults = _done(context.settings.try_notices(trial), TRIAL_WALL_S)
+    return NoticesTested(ways=[NoticeTold(way=way, fault=fault) for way, fault in faults.items()])
 
 
 def _done(work: Future[_T], wall_s: float) -> _T:
@@ -94,48 +95,3 @@ def _writable(value: object, where: str = "changes", depth: int = 0) -> int:
     if length > LONGEST or len(parts) > LONGEST:
         raise BadBody(f"{where}: too much text; {LONGEST:,} bytes at most")
     return length
-
-
-ENDPOINTS = (
-    Endpoint(
-        name="show_settings",
-        view=show_settings,
-        method="GET",
-        path="/api/settings",
-        summary="Every setting: what it is, what holds now, where that comes from, and how it may be changed.",
-        answers={200: SettingsShown},
-        errors=(400, 422),
-    ),
-    Endpoint(
-        name="change_settings",
-        view=change_settings,
-        method="PUT",
-        path="/api/settings",
-        summary="Change settings in config.yaml, all of them or (422) none, and read it again.",
-        body=ChangeIn,
-        body_required=True,
-        answers={200: SettingsChanged},
-        errors=(400, 409, 415, 422, 503),
-    ),
-    Endpoint(
-        name="test_model",
-        view=test_model,
-        method="POST",
-        path="/api/models/test",
-        summary="Try a backend of models, with an address and a key that need not be saved.",
-        body=ModelTestIn,
-        body_required=True,
-        answers={200: ModelTested},
-        errors=(400, 415, 422, 503),
-    ),
-    Endpoint(
-        name="test_notices",
-        view=test_notices,
-        method="POST",
-        path="/api/notices/test",
-        summary="Send a test notice each way that is set, or would be.",
-        body=NoticeTestIn,
-        answers={200: NoticesTested},
-        errors=(400, 415, 422, 503),
-    ),
-)
