@@ -102,7 +102,7 @@ def _nobody(*_: object) -> NoReturn:
 class SettingsPort:
     """Where the API reaches the daemon's settings; all may be called from any thread and fail with `ConfigError`.
 
-    `told` are the kinds of notices that are wanted.
+    `notify_on` are the kinds of notices that are wanted.
     """
 
     show: Callable[[], Shown] = _nobody
@@ -110,7 +110,7 @@ class SettingsPort:
     try_model: Callable[[ModelTrial], Future[ModelTried]] = _nobody
     try_notices: Callable[[NoticeTrial], Future[Mapping[str, str]]] = _nobody
     reload: Callable[[], Future[Reloaded]] = _nobody
-    told: Callable[[], frozenset[str]] = lambda: frozenset(NoticeKind)
+    notify_on: Callable[[], frozenset[str]] = lambda: frozenset(NoticeKind)
 
 
 CLOSED = SettingsPort()

@@ -1,4 +1,4 @@
-"""Notices: what happened that its owner wants to be told of, for browsers that show it."""
+"""Notices: what happened that its owner wants to know, for browsers that show it."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ LOOKED_AT = 500
 
 
 class NoticesQuery(Query):
-    """From where on to look; without `after` nothing is told, and `last_id` says where to begin."""
+    """From where on to look; without `after` there is nothing, and `last_id` says where to begin."""
 
     after: After | None = Field(None, description="only of events with a greater id")
 
@@ -50,7 +50,7 @@ def list_notices(context: AppContext, query: NoticesQuery) -> Notices:
     events, after = context.events, query.after
     if after is None:
         return Notices(notices=[], last_id=events.newest_id())
-    found, wanted = events.after(after, limit=LOOKED_AT), context.settings.told()
+    found, wanted = events.after(after, limit=LOOKED_AT), context.settings.notify_on()
     made = (notice_of(event, _names(context)) for event in found)
     rows = [_row(each) for each in made if each and each.kind in wanted]
     return Notices(notices=rows, last_id=found[-1].id if found else after)
