@@ -406,5 +406,5 @@ def settings_port(
         try_model=threaded(tests.try_model),
         try_notices=threaded(tests.try_notices),
         reload=on_loop(reload, loop),
-        told=lambda: frozenset(live.now.notify_on),
+        notify_on=lambda: frozenset(live.now.notify_on),
     )

@@ -82,7 +82,7 @@ def open_store(settings: Settings, stack: ExitStack, clock: Clock = utc_now) -> 
         events=events,
         mask=mask,
         steps=StepStore(db, events, clock=clock, mask=mask),
-        state=StateStore(db, clock=clock),
+        state=StateStore(db, clock=clock, events=events),
         queue=QueueManager(
             db,
             events,

@@ -30,13 +30,13 @@ from server.context import AppContext
 from server.routes import approvals, commits, logs, running, steering, tasks, timeline
 
 ENDPOINTS = (
-    *tasks.ENDPOINTS,
-    *timeline.ENDPOINTS,
-    *approvals.ENDPOINTS,
-    *commits.ENDPOINTS,
-    *running.ENDPOINTS,
-    *steering.ENDPOINTS,
-    *logs.ENDPOINTS,
+    *tasks.routes.endpoints,
+    *timeline.routes.endpoints,
+    *approvals.routes.endpoints,
+    *commits.routes.endpoints,
+    *running.routes.endpoints,
+    *steering.routes.endpoints,
+    *logs.routes.endpoints,
 )
 """The part of the API that the command line uses; all of it would take a tenth of a second longer to import."""
 CREATING = frozenset({"/api/task", "/api/pause", "/api/resume", "/api/checkpoint"})

@@ -75,6 +75,7 @@ class Kind(StrEnum):
     PACKAGE_INSTALLED = "package_installed"
     COMMITTED = "committed"
     INTEGRATED = "integrated"
+    COMMIT_RECORDED = "commit_recorded"
     REVERTED = "reverted"
     REVIEWED = "reviewed"
     REGRESSION = "regression"
@@ -240,7 +241,7 @@ class JudgedData(TypedDict):
 
 
 class CommitData(TypedDict):
-    """COMMITTED, INTEGRATED, CONFLICT and SUITE_JUDGED of a merged tree: the commit, and its branch."""
+    """COMMITTED, INTEGRATED, COMMIT_RECORDED, CONFLICT and SUITE_JUDGED of a merged tree: the commit, its branch."""
 
     commit: str
     branch: str

@@ -12,12 +12,14 @@ from typing import Any
 
 from core.clock import Clock, from_text, to_text, utc_now
 from core.dialogue import BUILT_IN
+from core.events import CommitData, Event, Kind, Level
 from core.status import SavedReplies
 from core.tasks import Spent
 from db import backups, spending, sqlite
 from db.codec import encode, storable
 from db.commit_signs import ChangedFile, Signs, files_of, files_text, signs_of, signs_text
 from db.database import Database
+from db.event_log import EventLog
 from db.sqlite import Connection, Row
 
 
@@ -94,10 +96,11 @@ class StateStore:
     Args:
         db: where they are kept.
         clock: gives them their time.
+        events: takes the event of each commit that is entered, where there is a log.
     """
 
-    def __init__(self, db: Database, *, clock: Clock = utc_now) -> None:
-        self._db, self._clock = db, clock
+    def __init__(self, db: Database, *, clock: Clock = utc_now, events: EventLog | None = None) -> None:
+        self._db, self._clock, self._events = db, clock, events
         self._with_each_commit: Callable[[Connection], None] = lambda _: None
 
     def with_each_commit(self, job: Callable[[Connection], None]) -> None:
@@ -113,7 +116,7 @@ class StateStore:
         return self._db.write(lambda conn: write_state(conn, key, value, self._clock()))
 
     def record_commit(self, commit: Commit) -> Future[None]:
-        """Enter a commit into the ledger; entering it again renews the entry."""
+        """Enter a commit into the ledger, with its event; entering it again renews the entry."""
         at = to_text(commit.at or self._clock())
 
         def job(conn: Connection) -> None:
@@ -129,6 +132,8 @@ class StateStore:
                     *(commit.target, files_text(commit.files), signs_text(commit.signs)),
                 ),
             )
+            if self._events:
+                self._events.append(conn, _recorded(commit))
             self._with_each_commit(conn)
 
         return self._db.write(job)
@@ -208,6 +213,18 @@ class StateStore:
     def integrity(self) -> list[str]:
         """Faults of the database file; empty when it is sound. Reads the whole file."""
         return sqlite.faults(self._db.path)
+
+
+def _recorded(commit: Commit) -> Event:
+    """Whoever shows the ledger reads it anew at this event: at COMMITTED and INTEGRATED the entry is not there yet."""
+    return Event(
+        kind=Kind.COMMIT_RECORDED,
+        level=Level.DEBUG,
+        message=f"{commit.commit[:10]} is in the ledger: {commit.subject}",
+        task_id=commit.task_id,
+        attempt=commit.attempt,
+        data=CommitData(commit=commit.commit, branch=commit.branch),
+    )
 
 
 def commit_of(row: Row) -> Commit:

@@ -9,7 +9,7 @@ from typing import Any
 from flask import Blueprint, Flask, Response, request
 
 from server.context import AppContext
-from server.endpoint import Call, Endpoint, View
+from server.endpoint import Endpoint
 from server.query import read_query
 from server.schemas import Answer
 
@@ -19,19 +19,16 @@ def register(app: Flask, context: AppContext, endpoints: Sequence[Endpoint]) -> 
     api = Blueprint("api", __name__)
     for endpoint in endpoints:
         if endpoint.view is not None:
-            view = _view(context, endpoint, endpoint.view)
-            api.add_url_rule(endpoint.rule, endpoint.name, view, methods=[endpoint.method])
+            api.add_url_rule(endpoint.rule, endpoint.name, _view(context, endpoint), methods=[endpoint.method])
     app.register_blueprint(api)
 
 
-def _view(context: AppContext, endpoint: Endpoint, view: View) -> Callable[..., Response]:
+def _view(context: AppContext, endpoint: Endpoint) -> Callable[..., Response]:
     def respond(**where: Any) -> Response:
         query = read_query(endpoint.query, request.query_string.decode("latin-1"))
-        reply = view(Call(context=context, query=query, where=where))
+        reply = endpoint.respond(context, query, where)
         if isinstance(reply, Response):
-            assert not endpoint.answers, "the contract promises JSON"
             return reply
-        assert type(reply.answer) is endpoint.answers[reply.status], "the contract names another model"
         response = Response(body_of(context, reply.answer), reply.status, mimetype="application/json")
         response.headers.update(reply.headers)
         return response

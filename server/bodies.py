@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, TypeVar
 
 from flask import Request
+from pydantic import BaseModel, ValidationError
 
 from core import plain_data
 
 MOST_VALUES = 20_000
 """What a body other than a task's may hold."""
+
+_M = TypeVar("_M", bound=BaseModel)
 
 
 class BadBody(ValueError):
@@ -29,6 +32,19 @@ def read_task_body(request: Request) -> object:
     if request.mimetype == "text/plain":
         return {"description": _text(request)}
     return read_json(request, most_values=plain_data.MAX_VALUES)
+
+
+def read_model(request: Request, model: type[_M]) -> _M:
+    """A JSON body as a model.
+
+    Raises:
+        BadBody: it is no JSON, or not what the model wants.
+    """
+    try:
+        return model.model_validate(read_json(request))
+    except ValidationError as error:
+        first = error.errors(include_url=False)[0]
+        raise BadBody(f"{'.'.join(map(str, first['loc'])) or 'body'}: {first['msg']}") from None
 
 
 def read_json(request: Request, *, most_values: int = MOST_VALUES) -> Any:

@@ -1,4 +1,4 @@
-"""What the server is handed: the parts of the daemon that its pages and its API speak to."""
+"""What the server is given: the services of the daemon that its pages and its API work with."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ def cannot_report(_week: str) -> Path:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AppContext:
-    """Everything behind the counter.
+    """What the API and the pages work with.
 
     `mask` takes secrets out of what is shown. `status` is called from several threads and reads what holds now; after
     `queue.pause` has finished it says so.

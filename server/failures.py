@@ -60,11 +60,11 @@ def register(app: Flask) -> None:
 
 def answer(status: int, error: str, fields: Mapping[str, str] | None = None, more: int = 0) -> Response:
     """An error as the asker understands it, within the bounds of `core.faults`; `more` faults are not in `fields`."""
-    told = faults.bounded(fields or {})
-    failed = Failed(error=faults.cut(error, MAX_CHARS), fields=told, more=more + len(fields or {}) - len(told))
+    named = faults.bounded(fields or {})
+    failed = Failed(error=faults.cut(error, MAX_CHARS), fields=named, more=more + len(fields or {}) - len(named))
     if request.path.startswith("/api/") or not request.accept_mimetypes.accept_html:
         return Response(failed.model_dump_json(), status, mimetype="application/json")
-    return make_response(render_template("error.html", status=status, error=failed.error, fields=told), status)
+    return make_response(render_template("error.html", status=status, error=failed.error, fields=named), status)
 
 
 def _invalid(error: InvalidTask | BadQuery) -> Response:
@@ -82,8 +82,8 @@ def _http(error: HTTPException) -> Response:
     original = error.get_response()
     if original.status_code < 400:
         return make_response(original)
-    said = {404: "there is nothing at this address", 405: f"{request.method} is not possible here"}
-    response = answer(original.status_code, said.get(original.status_code, error.description or error.name))
+    plain = {404: "there is nothing at this address", 405: f"{request.method} is not possible here"}
+    response = answer(original.status_code, plain.get(original.status_code, error.description or error.name))
     if "Allow" in original.headers:
         response.headers["Allow"] = original.headers["Allow"]
     return response

@@ -168,4 +168,4 @@ def _disk(path: Path) -> Iterator[Metric]:
     sizes = [((name,), file.stat().st_size if file.exists() else 0) for name, file in files.items()]
     yield _gauge("database_bytes", "Size of the database's files", ("file",), sizes)
     free = shutil.disk_usage(path.parent).free
-    yield _gauge("disk_free_bytes", "Room on the disk that the database is on", (), [((), free)])
+    yield _gauge("disk_free_bytes", "Free space on the disk that the database is on", (), [((), free)])

@@ -40,8 +40,8 @@ class BadQuery(ValueError):
     def __init__(self, fields: dict[str, str]) -> None:
         self.fields = faults.bounded(fields)
         self.more = len(fields) - len(self.fields)
-        told = [f"{name}: {why}" for name, why in self.fields.items()]
-        super().__init__("; ".join(filter(None, [*told, faults.and_more(self.more)])))
+        faulty = [f"{name}: {why}" for name, why in self.fields.items()]
+        super().__init__("; ".join(filter(None, [*faulty, faults.and_more(self.more)])))
 
 
 _Q = TypeVar("_Q", bound=Query)

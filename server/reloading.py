@@ -40,7 +40,7 @@ def renewed(context: AppContext) -> Renewed:
 
 
 def by_name(error: ConfigError) -> Mapping[str, str]:
-    """The faults by the names of their settings, as the fields of an error; what lies deeper is told in the text."""
+    """The faults by the names of their settings, as the fields of an error; what lies deeper is in the text alone."""
     fields: dict[str, str] = {}
     for fault in error.faults:
         where, found, why = fault.partition(": ")

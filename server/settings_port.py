@@ -21,7 +21,7 @@ def _nobody(*_: object) -> NoReturn:
 class SettingsPort:
     """Where the API reaches the daemon's settings; all may be called from any thread and fail with `ConfigError`.
 
-    `told` are the kinds of notices that are wanted.
+    `notify_on` are the kinds of notices that are wanted.
     """
 
     show: Callable[[], SettingsShown] = _nobody
@@ -29,7 +29,7 @@ class SettingsPort:
     try_model: Callable[[ModelTestIn], Future[ModelTested]] = _nobody
     try_notices: Callable[[NoticeTestIn], Future[Mapping[str, str]]] = _nobody
     reload: Callable[[], Future[Reloaded]] = _nobody
-    told: Callable[[], frozenset[str]] = lambda: frozenset(NoticeKind)
+    notify_on: Callable[[], frozenset[str]] = lambda: frozenset(NoticeKind)
 
 
 CLOSED = SettingsPort()

@@ -88,13 +88,13 @@ class Space:
 
 
 class Share:
-    """What one request takes of the space; its first bytes are not counted, so that a small one always finds room."""
+    """What one request takes of the space; its first bytes are not counted, so that a small one is never refused."""
 
     def __init__(self, space: Space) -> None:
         self._space, self.taken = space, 0
 
     def grown_to(self, size: int) -> None:
-        """Make room for a body of that size; raises as `Space.take`."""
+        """Take what a body of that size needs; raises as `Space.take`."""
         more = size - FREE_BYTES - self.taken
         if more > 0:
             self._space.take(more)
@@ -122,7 +122,7 @@ async def read_body(
     knows no chunked bodies: so `scope` is given the true length, and a cut body never arrives.
 
     Raises:
-        Refused: the body is larger or slower than allowed, or there is no room for it now.
+        Refused: the body is larger or slower than allowed, or there is no memory for it now.
     """
     if not _has_body(scope):
         return receive

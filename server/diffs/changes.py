@@ -20,7 +20,7 @@ from server.schemas import Answer
 
 MOST_FILES = 200
 MOST_LINES = 3_000
-"""In one answer; files behind that are told by their names, and sent when they are asked for by path."""
+"""In one answer; of files behind that there are the names; they are sent when they are asked for by path."""
 MOST_COLOURED = 60_000
 """Characters that are highlighted in one answer, both sides together."""
 
@@ -115,6 +115,9 @@ class State:
             return None
 
 
+_ASK_ALONE = Difference(note="ask for this file alone to see it")
+
+
 def compared(before: State, after: State, mask: Mask, *, only: str | None = None) -> tuple[list[FileDiff], int]:
     """The files that differ, in order, and how many were left out.
 
@@ -133,7 +136,7 @@ def compared(before: State, after: State, mask: Mask, *, only: str | None = None
         plain = only is None and coloured + size > MOST_COLOURED
         coloured += 0 if plain else size
         full = only is None and lines >= MOST_LINES
-        one = _told("ask for this file alone to see it") if full else _difference(old, new, "" if plain else path, mask)
+        one = _ASK_ALONE if full else _difference(old, new, "" if plain else path, mask)
         lines += one.size
         found.append(_file(path, old, new, one, after.tests | before.tests, mask))
     return found, max(0, len(differing) - MOST_FILES)
@@ -151,17 +154,13 @@ def _candidates(before: State, after: State) -> list[str]:
 def _difference(old: bytes | None, new: bytes | None, path: str, mask: Mask) -> Difference:
     sides = [side or b"" for side in (old, new)]
     if any(b"\0" in side[:8000] for side in sides):
-        return _told(f"binary: {len(sides[0]):,} bytes before, {len(sides[1]):,} after")
+        return Difference(note=f"binary: {len(sides[0]):,} bytes before, {len(sides[1]):,} after")
     if max(map(len, sides)) > hunks.MOST_CHARS:
-        return _told(f"too long to be shown: {len(sides[0]):,} bytes before, {len(sides[1]):,} after")
+        return Difference(note=f"too long to be shown: {len(sides[0]):,} bytes before, {len(sides[1]):,} after")
     before, after = (whole(side.decode("utf-8", "replace"), mask) for side in sides)
     if before == after:
-        return _told("differs only in what is not shown: line ends, or masked secrets")
+        return Difference(note="differs only in what is not shown: line ends, or masked secrets")
     return hunks.difference(before, after, path)
-
-
-def _told(why: str) -> Difference:
-    return Difference(told=why)
 
 
 def _file(
@@ -175,7 +174,7 @@ def _file(
         test=path in tests,
         added=one.added if counted else None,
         removed=one.removed if counted else None,
-        told=one.told,
+        told=one.note,
         hunks=list(_hunks(one)),
     )
 
@@ -201,12 +200,12 @@ class FileText(Answer):
 
 
 def file_text(path: str, raw: bytes, of: str, mask: Mask) -> FileText:
-    """A file as it is shown; binary and very long ones are told by their size."""
-    told = ""
+    """A file as it is shown; of binary and very long ones only the size is given."""
+    note = ""
     if b"\0" in raw[:8000]:
-        told = f"binary: {len(raw):,} bytes"
+        note = f"binary: {len(raw):,} bytes"
     elif len(raw) > hunks.MOST_CHARS:
-        told = f"too long to be shown: {len(raw):,} bytes"
-    text = "" if told else whole(raw.decode("utf-8", "replace"), mask)
-    lines = [] if told else [list(line) for line in marking.lines_of(text, path)]
-    return FileText(path=whole(path, mask), of=of, chars=len(text) or len(raw), told=told, lines=lines)
+        note = f"too long to be shown: {len(raw):,} bytes"
+    text = "" if note else whole(raw.decode("utf-8", "replace"), mask)
+    lines = [] if note else [list(line) for line in marking.lines_of(text, path)]
+    return FileText(path=whole(path, mask), of=of, chars=len(text) or len(raw), told=note, lines=lines)

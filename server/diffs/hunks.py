@@ -2,7 +2,7 @@
 
 One structure serves both views: side by side, the i-th line that is gone in a run stands beside the i-th that was
 added, and these are also the pairs whose words are compared. All work is bounded: lines at the beginning and the end
-that are the same are not compared, and what is too long is told by its size alone.
+that are the same are not compared, and of what is too long only the size is given.
 """
 
 from __future__ import annotations
@@ -48,12 +48,12 @@ class Hunk:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Difference:
-    """What differs between two texts. `told` says why there are no hunks, where there should be."""
+    """What differs between two texts. `note` says why there are no hunks, where there should be."""
 
     added: int = 0
     removed: int = 0
     hunks: tuple[Hunk, ...] = ()
-    told: str = ""
+    note: str = ""
 
     @property
     def size(self) -> int:
@@ -64,17 +64,17 @@ class Difference:
 def difference(before: str, after: str, path: str) -> Difference:
     """What turned one text into the other; `path` tells its language, and "" leaves it plain."""
     if max(len(before), len(after)) > MOST_CHARS:
-        return Difference(told=f"too long to be shown: {len(before):,} characters before, {len(after):,} after")
+        return Difference(note=f"too long to be shown: {len(before):,} characters before, {len(after):,} after")
     old, new = _split(before), _split(after)
     head, tail = _common(old, new)
     if max(len(old), len(new)) - head - tail > MOST_LINES:
-        return Difference(told=f"too long to be shown: {len(old):,} lines before, {len(new):,} after")
+        return Difference(note=f"too long to be shown: {len(old):,} lines before, {len(new):,} after")
     opcodes = _opcodes(old, new, head, tail)
     added = sum(end - start for kind, _, _, start, end in opcodes if kind != "equal")
     removed = sum(end - start for kind, start, end, _, _ in opcodes if kind != "equal")
     sides = _Sides(old=marking.lines_of(before, path), new=marking.lines_of(after, path), texts=(old, new))
     hunks = tuple(_hunk(sides, group) for group in _grouped(opcodes)) if added or removed else ()
-    return Difference(added=added, removed=removed, hunks=hunks, told=_unseen(before, after, hunks))
+    return Difference(added=added, removed=removed, hunks=hunks, note=_unseen(before, after, hunks))
 
 
 _Opcode = tuple[str, int, int, int, int]

@@ -1,7 +1,8 @@
 """One act upon many tasks: which ones, what became of each, and how to go on behind the last.
 
 Each task's change is a write of its own (the writer puts many into one commit), so one that is refused takes nothing
-from the others, and each is told. One request acts on a few hundred at most and says where the next one goes on.
+from the others, and the answer names each. One request acts on a few hundred at most and says where the next one goes
+on.
 """
 
 from __future__ import annotations

@@ -6,18 +6,24 @@ names of classes, from a vocabulary that is written down here. Everything else (
 stays in the text as the visible characters that it is. Text cannot be hidden: concealed and blinking count for
 nothing, and a text with a background gives up its own colour, because the two could be the same.
 
+Rich reads the sequences, and nothing but them: of a text it would drop what it does not know.
+
 A program that prints the words `\x1b[1m` without an escape character cannot be told from one that prints bold; the
 message itself, which is always sent along, has both as they are.
 """
 
 from __future__ import annotations
 
+import functools
 import re
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
-from itertools import islice
+from typing import TYPE_CHECKING
 
 from core.masking import printable
+
+if TYPE_CHECKING:
+    from rich.color import Color
+    from rich.palette import Palette
+    from rich.style import Style
 
 Run = tuple[str, str]
 """Names of classes, parted by blanks (none: an empty text), and the text that they are for."""
@@ -25,30 +31,15 @@ Run = tuple[str, str]
 RESET = "\x1b[0m"
 _SGR = re.compile(r"(?:(?:\x1b|\\x1b)\[|\x9b|\\x9b)([0-9;:]{0,80})m")
 _HINT = re.compile(r"\x1b|\x9b|\\x[19]b")
-_FLAGS = {1: "bold", 2: "dim", 3: "italic", 4: "underline", 7: "inverse", 9: "strike"}
-_OFF = {22: ("bold", "dim"), 23: ("italic",), 24: ("underline",), 27: ("inverse",), 29: ("strike",)}
+_COLON_COLOUR = re.compile(r"\b([34]8):(?:(5):(\d+)|(2):(?:\d*:(?=\d*:\d*:\d))?(\d*):(\d*):(\d*))[\d:]*")
+_NO_CHANGE = "10"  # the default font, which Rich passes over
+_FLAGS = {"bold": 1, "dim": 2, "italic": 3, "underline": 4, "inverse": 7, "strike": 9}
 _PALETTE = (
     (0, 0, 0), (205, 0, 0), (0, 205, 0), (205, 205, 0), (0, 0, 238), (205, 0, 205), (0, 205, 205), (229, 229, 229),
     (127, 127, 127), (255, 0, 0), (0, 255, 0), (255, 255, 0), (92, 92, 255), (255, 0, 255), (0, 255, 255),
     (255, 255, 255),
 )  # fmt: skip
 """The sixteen colours as xterm shows them (its XTerm-col.ad); any other colour becomes the nearest of them."""
-_STEPS = (0, 95, 135, 175, 215, 255)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Pen:
-    """How the next characters look; colours are numbers of the palette."""
-
-    fg: int | None = None
-    bg: int | None = None
-    flags: frozenset[str] = frozenset()
-
-    @property
-    def classes(self) -> str:
-        colour = f"a-bg{self.bg}" if self.bg is not None else f"a-fg{self.fg}" if self.fg is not None else ""
-        names = [f"a-{flag}" for flag in _FLAGS.values() if flag in self.flags]
-        return " ".join(filter(None, [colour, *names]))
 
 
 def has_colours(text: str) -> bool:
@@ -58,11 +49,14 @@ def has_colours(text: str) -> bool:
 
 def runs(text: str) -> list[Run]:
     """The text in runs of one look, printable. Their texts make `plain(text)`."""
-    found, pen, seen = list[Run](), _Pen(), 0
+    from rich.ansi import AnsiDecoder  # noqa: PLC0415  # only a coloured text pays for it
+
+    found, decoder, seen = list[Run](), AnsiDecoder(), 0
     for match in _SGR.finditer(text):
-        _add(found, pen.classes, text[seen : match.start()])
-        pen, seen = _after(pen, match[1]), match.end()
-    _add(found, pen.classes, text[seen:])
+        _add(found, _classes(decoder.style), text[seen : match.start()])
+        decoder.decode_line(f"\x1b[{_codes(match[1])}m")
+        seen = match.end()
+    _add(found, _classes(decoder.style), text[seen:])
     return found
 
 
@@ -84,82 +78,34 @@ def _add(found: list[Run], classes: str, text: str) -> None:
         found.append((classes, shown))
 
 
-def _after(pen: _Pen, parameters: str) -> _Pen:
-    """The pen after one sequence; what is not known changes nothing."""
-    codes = iter(parameters.split(";"))
-    for code in codes:
-        head, *rest = code.split(":")
-        number = _number(head)
-        if number in {38, 48}:
-            pen = _coloured(pen, number, _colour(rest) if rest else _colour_of_codes(codes))
-        elif number == 4 and rest == ["0"]:
-            pen = _changed(pen, 24)
-        else:
-            pen = _changed(pen, number)
-    return pen
+def _codes(parameters: str) -> str:
+    """The parameters as Rich reads them: parted by semicolons alone, and none beyond 255, which it would take for 255.
+
+    Of `4:3` (a curly underline) the `4` is left, and `4:0` (none) becomes the 24 that means the same.
+    """
+    parted = _COLON_COLOUR.sub(lambda match: ";".join(part for part in match.groups() if part is not None), parameters)
+    codes = ["24" if code == "4:0" else code.partition(":")[0] for code in parted.split(";")]
+    return ";".join(codes) if all(int(code or 0) <= 255 for code in codes) else _NO_CHANGE
 
 
-def _changed(pen: _Pen, code: int) -> _Pen:
-    if code == 0:
-        return _Pen()
-    if code in _FLAGS:
-        return replace(pen, flags=pen.flags | {_FLAGS[code]})
-    if code in _OFF:
-        return replace(pen, flags=pen.flags.difference(_OFF[code]))
-    tens, colour = divmod(code, 10)
-    if tens in {3, 9, 4, 10} and colour < 8:
-        return _coloured(pen, 38 if tens in {3, 9} else 48, colour + (8 if tens in {9, 10} else 0))
-    if code in {39, 49}:
-        return replace(pen, fg=None) if code == 39 else replace(pen, bg=None)
-    return pen
+def _classes(style: Style) -> str:
+    colour = _numbered("bg", style.bgcolor) or _numbered("fg", style.color)
+    flags = {**{name: getattr(style, name, None) for name in _FLAGS}, "inverse": style.reverse}
+    return " ".join(filter(None, [colour, *(f"a-{name}" for name, is_on in flags.items() if is_on)]))
 
 
-def _coloured(pen: _Pen, which: int, colour: int | None) -> _Pen:
-    if colour is None:
-        return pen
-    return replace(pen, fg=colour) if which == 38 else replace(pen, bg=colour)
+def _numbered(layer: str, colour: Color | None) -> str:
+    if colour is None or colour.is_default:
+        return ""
+    number = colour.number if colour.number is not None and colour.number < 16 else None
+    return f"a-{layer}{_palette().match(colour.get_truecolor()) if number is None else number}"
 
 
-def _colour_of_codes(codes: Iterator[str]) -> int | None:
-    """The colour that `38;5;n` or `38;2;r;g;b` names; takes its parts from the codes."""
-    kind = next(codes, "")
-    return _colour([kind, *islice(codes, {"5": 1, "2": 3}.get(kind, 0))])
+@functools.cache
+def _palette() -> Palette:
+    from rich.palette import Palette  # noqa: PLC0415  # only a coloured text pays for it
 
-
-def _colour(parts: Sequence[str]) -> int | None:
-    """The colour of `5:n`, `2:r:g:b` or `2:space:r:g:b`, as the nearest of the sixteen; None for anything else."""
-    numbers = [_number(part) for part in parts[1:]]
-    if any(number > 255 for number in numbers):
-        return None
-    if parts[0] == "5" and len(numbers) == 1:
-        return _of_256(numbers[0])
-    if parts[0] == "2" and len(numbers) >= 3:
-        red, green, blue = numbers[1:4] if len(numbers) > 3 else numbers
-        return _nearest(red, green, blue)
-    return None
-
-
-def _of_256(index: int) -> int:
-    if index < 16:
-        return index
-    if index >= 232:
-        grey = 8 + 10 * (index - 232)
-        return _nearest(grey, grey, grey)
-    cube = index - 16
-    return _nearest(_STEPS[cube // 36], _STEPS[cube // 6 % 6], _STEPS[cube % 6])
-
-
-def _nearest(red: int, green: int, blue: int) -> int:
-    def distance(number: int) -> int:
-        r, g, b = _PALETTE[number]
-        return (r - red) ** 2 + (g - green) ** 2 + (b - blue) ** 2
-
-    return min(range(16), key=distance)
-
-
-def _number(text: str) -> int:
-    """A parameter; one that is left out is 0, as the standard has it."""
-    return int(text) if text else 0
+    return Palette(_PALETTE)
 
 
 def _painted(classes: str, text: str) -> str:
@@ -171,9 +117,8 @@ def _painted(classes: str, text: str) -> str:
 
 def _code(name: str) -> str:
     what = name.removeprefix("a-")
-    for number, flag in _FLAGS.items():
-        if flag == what:
-            return str(number)
+    if what in _FLAGS:
+        return str(_FLAGS[what])
     number = int(what[2:])
     base = 30 if what.startswith("fg") else 40
     return str(base + number if number < 8 else base + 52 + number)

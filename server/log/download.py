@@ -54,7 +54,7 @@ class _Job:
         if self.query.format == "jsonl":
             text = log_line(event).model_dump_json(exclude={"runs"})
         else:
-            text = _spoken(event, ansi.terminal if self.query.ansi == "keep" else ansi.plain)
+            text = _as_text(event, ansi.terminal if self.query.ansi == "keep" else ansi.plain)
         return self.mask(text) + "\n"
 
 
@@ -139,7 +139,7 @@ class Download:
         self._threads.shutdown(wait=False, cancel_futures=True)
 
 
-def _spoken(event: Event, text: Callable[[str], str]) -> str:
+def _as_text(event: Event, text: Callable[[str], str]) -> str:
     """The event for people: time, level, task, worker, kind and message; further lines of a message are indented."""
     assert event.at is not None, "only stored events are shown"
     about = [f"#{event.task_id}" if event.task_id else "", event.worker or ""]

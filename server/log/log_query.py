@@ -101,6 +101,6 @@ def _pattern(text: str) -> Accepts:
         pattern = re2.compile(text.encode("utf-8", "replace"), options)
     except re2.error as error:
         why = error.args[0]
-        said = why.decode("utf-8", "replace") if isinstance(why, bytes) else str(why)
-        raise BadQuery({"q": f"is no regular expression that RE2 knows: {said}"}) from None
+        text = why.decode("utf-8", "replace") if isinstance(why, bytes) else str(why)
+        raise BadQuery({"q": f"is no regular expression that RE2 knows: {text}"}) from None
     return lambda message: pattern.search(message.encode("utf-8", "replace")) is not None

@@ -31,7 +31,7 @@ HEADERS = [
     (b"x-accel-buffering", b"no"),
 ]
 BEAT = b"event: beat\ndata: {}\n\n"
-"""Not a comment: a page hears it, and so notices a connection that died without a word."""
+"""Not a comment: a page receives it as an event, and so notices a connection that died without a sign."""
 END = b"event: end\ndata: {}\n\n"
 """The server stops; a browser reconnects by itself and resumes."""
 

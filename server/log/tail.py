@@ -150,7 +150,7 @@ class Tail:
 
     async def _read_on(self) -> None:
         woken = asyncio.Event()
-        unsubscribe = self._events.subscribe(_bell(woken))
+        unsubscribe = self._events.subscribe(_waker(woken))
         try:
             while True:
                 while lines := await self._in_thread(lambda: self._page(self.newest, EVERYTHING)):
@@ -159,7 +159,7 @@ class Tail:
                 with contextlib.suppress(TimeoutError):
                     await asyncio.wait_for(woken.wait(), self._look_s)
                 woken.clear()
-        except Exception:  # noqa: BLE001  whatever it is, the clients must be told to come again
+        except Exception:  # noqa: BLE001  whatever it is, the clients must come again
             _log.exception("the live stream cannot read the log; its clients will reconnect")
         finally:
             unsubscribe()
@@ -179,13 +179,13 @@ class Tail:
         self._threads.shutdown(wait=False, cancel_futures=True)
 
 
-def _bell(woken: asyncio.Event) -> Callable[[Sequence[Event]], None]:
+def _waker(woken: asyncio.Event) -> Callable[[Sequence[Event]], None]:
     """A callback for the writer's thread. What was committed is not looked at: it is read by id."""
     loop = asyncio.get_running_loop()
 
-    def ring(_: Sequence[Event]) -> None:
+    def wake(_: Sequence[Event]) -> None:
         # The loop may close between the last commit and the end of the subscription.
         with contextlib.suppress(RuntimeError):
             loop.call_soon_threadsafe(woken.set)
 
-    return ring
+    return wake

@@ -16,7 +16,7 @@ from core.errors import NightshiftError, UnknownApproval, UnknownCommit, Unknown
 from server.api import body_of
 from server.context import AppContext
 from server.contract import ENDPOINTS
-from server.endpoint import Call, Reply
+from server.endpoint import Reply
 from server.pages.page_table import Page
 from server.query import BadQuery, read_query
 
@@ -45,8 +45,7 @@ def _answer(context: AppContext, routes: Map, address: str) -> str | None:
     try:
         name, where = routes.bind("").match(path, method="GET")
         endpoint = _BY_NAME[name]
-        assert endpoint.view, f"{address} is served elsewhere"
-        reply = endpoint.view(Call(context=context, query=read_query(endpoint.query, query), where=where))
+        reply = endpoint.respond(context, read_query(endpoint.query, query), where)
     except (UnknownTask, UnknownApproval, UnknownCommit):
         raise
     except (NightshiftError, BadQuery, HTTPException):

@@ -17,7 +17,7 @@ from server.pages.assets import Assets
 from server.pages.boot import boot_data
 from server.pages.page_table import PAGES, Page
 from server.query import LoginQuery, Query, read_query
-from server.timeline.spoken import as_text
+from server.timeline.transcript import as_text
 
 TASK_RULE = f"/task/<int(max={2**63 - 1}):task_id>"
 

@@ -7,80 +7,42 @@ from concurrent.futures import CancelledError
 from core.errors import NotReverted
 from server.commits import Commits, CommitsQuery, RevertIn, Reviewed, ReviewIn, Taken
 from server.context import REVERT_WALL_S, AppContext, Busy
-from server.endpoint import Call, Endpoint, Reply
+from server.endpoint import Routes
 from server.reviewing import Reviewing
 
-
-def list_commits(call: Call) -> Reply:
-    """A page of commits."""
-    return Reply(answer=_reviewing(call.context).commits(call.asked(CommitsQuery)))
+routes = Routes()
 
 
-def review_commits(call: Call) -> Reply:
+@routes.endpoint("GET", "/api/commits")
+def list_commits(context: AppContext, query: CommitsQuery) -> Commits:
+    """The commits that were made, newest first, page by page."""
+    return _reviewing(context).commits(query)
+
+
+@routes.endpoint("POST", "/api/commits/reviewed", errors=(400, 404, 415, 503))
+def review_commits(context: AppContext, body: ReviewIn) -> Reviewed:
     """Mark one commit as read, or all."""
-    return Reply(answer=_reviewing(call.context).review(call.body(ReviewIn)))
+    return _reviewing(context).review(body)
 
 
-def review_task(call: Call) -> Reply:
+@routes.endpoint("POST", "/api/task/{task_id}/reviewed", errors=(400, 404, 503))
+def review_task(context: AppContext, task_id: int) -> Reviewed:
     """Mark the commits of a task as read."""
-    return Reply(answer=_reviewing(call.context).review_task(call.number("task_id")))
+    return _reviewing(context).review_task(task_id)
 
 
-def revert_task(call: Call) -> Reply:
-    """Take back what a task integrated, or bring it back."""
-    said = call.optional_body(RevertIn)
+@routes.endpoint("POST", "/api/task/{task_id}/revert", errors=(400, 404, 409, 415, 503))
+def revert_task(context: AppContext, task_id: int, body: RevertIn | None) -> Taken:
+    """Take back what a task integrated, by a commit on top; answers when it is made, after running tests."""
+    how = body or RevertIn()
     try:
-        done = call.context.revert(call.number("task_id"), said.force, said.reapply).result(REVERT_WALL_S)
+        done = context.revert(task_id, how.force, how.reapply).result(REVERT_WALL_S)
     except CancelledError:
         raise NotReverted("the daemon stops; look at the task when it runs again") from None
     except TimeoutError:
         raise Busy("the tests still run, and the revert may still be made: look at the task's page") from None
-    return Reply(answer=Taken.model_validate(done))
+    return Taken.model_validate(done)
 
 
 def _reviewing(context: AppContext) -> Reviewing:
     return Reviewing(context.database, context.queue, context.events, context.mask)
-
-
-ENDPOINTS = (
-    Endpoint(
-        name="list_commits",
-        view=list_commits,
-        method="GET",
-        path="/api/commits",
-        summary="The commits that were made, newest first, page by page.",
-        query=CommitsQuery,
-        answers={200: Commits},
-        errors=(400,),
-    ),
-    Endpoint(
-        name="review_commits",
-        view=review_commits,
-        method="POST",
-        path="/api/commits/reviewed",
-        summary="Mark one commit as read, or all.",
-        body=ReviewIn,
-        body_required=True,
-        answers={200: Reviewed},
-        errors=(400, 404, 415, 503),
-    ),
-    Endpoint(
-        name="review_task",
-        view=review_task,
-        method="POST",
-        path="/api/task/{task_id}/reviewed",
-        summary="Mark the commits of a task as read.",
-        answers={200: Reviewed},
-        errors=(400, 404, 503),
-    ),
-    Endpoint(
-        name="revert_task",
-        view=revert_task,
-        method="POST",
-        path="/api/task/{task_id}/revert",
-        summary="Take back what a task integrated, by a commit on top; answers when it is made, after running tests.",
-        body=RevertIn,
-        answers={200: Taken},
-        errors=(400, 404, 409, 415, 503),
-    ),
-)

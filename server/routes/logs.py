@@ -3,36 +3,29 @@
 from __future__ import annotations
 
 from db.event_log import LogPage
-from server.endpoint import Call, Endpoint, Reply
+from server.context import AppContext
+from server.endpoint import Endpoint, Routes
 from server.log.log_query import DownloadQuery, LogsQuery, StreamQuery, check_place
 from server.schemas import Logs, logs_of
 
+routes = Routes()
 
-def list_logs(call: Call) -> Reply:
-    """Events behind a cursor, before one, since a time, or the newest."""
-    query = call.asked(LogsQuery)
+
+@routes.endpoint("GET", "/api/logs")
+def list_logs(context: AppContext, query: LogsQuery) -> Logs:
+    """Events, oldest first: those behind `after`, before `before`, since `at`, or the newest."""
     check_place(query)
-    return Reply(answer=logs_of(_page(call, query)))
+    return logs_of(_page(context, query))
 
 
-def _page(call: Call, query: LogsQuery) -> LogPage:
-    events = call.context.events
+def _page(context: AppContext, query: LogsQuery) -> LogPage:
+    events = context.events
     pages = events.pages(query.wanted, query.accepts())
     after = events.cursor_at(query.at) if query.at else query.after
     return pages.before(query.before, query.limit) if after is None else pages.after(after, query.limit)
 
 
-ENDPOINTS = (
-    Endpoint(
-        name="list_logs",
-        view=list_logs,
-        method="GET",
-        path="/api/logs",
-        summary="Events, oldest first: those behind `after`, before `before`, since `at`, or the newest.",
-        query=LogsQuery,
-        answers={200: Logs},
-        errors=(400,),
-    ),
+NATIVE = (
     Endpoint(
         name="download_logs",
         method="GET",

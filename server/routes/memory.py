@@ -14,7 +14,7 @@ from memory.listing import Key, State, Use, Wanted
 from memory.vector_index import LessonKind
 from server.bodies import BadBody
 from server.context import AppContext, settled
-from server.endpoint import Call, Endpoint, Reply
+from server.endpoint import Routes
 from server.formatting import short
 from server.lesson_answers import (
     Imported,
@@ -36,6 +36,8 @@ from server.lesson_answers import (
 )
 from server.query import BadQuery
 
+routes = Routes()
+
 MOST_NEAR = 100
 USES_SHOWN = 50
 RECALLS_READ = 20
@@ -43,19 +45,20 @@ DAYS = 30
 _ID = re.compile(r"(failure|pattern)-([1-9]\d{0,17})")
 
 
-def list_lessons(call: Call) -> Reply:
-    """A page of lessons, or those nearest in meaning."""
-    query, conn = call.asked(LessonsQuery), call.context.database.reader()
+@routes.endpoint("GET", "/api/lessons")
+def list_lessons(context: AppContext, query: LessonsQuery) -> Lessons:
+    """Lessons of the memory: page by page, by a text that they hold, or the nearest in meaning."""
+    conn = context.database.reader()
     if query.like.strip():
-        rows = _near(call.context, query)
+        rows = _near(context, query)
         found, after = len(rows), None
     else:
         wanted = Wanted(**query.model_dump(include={"kind", "state", "language", "repo", "text"}))
         keys, found = listing.page(conn, wanted, order=query.order, limit=query.limit, offset=query.offset)
-        rows = [lesson_row(one, call.context.mask) for one in listing.whole(conn, keys)]
+        rows = [lesson_row(one, context.mask) for one in listing.whole(conn, keys)]
         after = query.offset + query.limit if query.offset + query.limit < found else None
     languages, repos = listing.places(conn)
-    return Reply(answer=Lessons(lessons=rows, found=found, next_offset=after, languages=languages, repos=repos))
+    return Lessons(lessons=rows, found=found, next_offset=after, languages=languages, repos=repos)
 
 
 def _near(context: AppContext, query: LessonsQuery) -> list[LessonRow]:
@@ -72,48 +75,50 @@ def _near(context: AppContext, query: LessonsQuery) -> list[LessonRow]:
     ][: query.limit]
 
 
-def show_lesson(call: Call) -> Reply:
-    """One lesson in full."""
-    return Reply(answer=_detail(call.context, _key(call)))
+@routes.endpoint("GET", "/api/lesson/{lesson_id}", errors=(400, 404))
+def show_lesson(context: AppContext, lesson_id: str) -> LessonDetail:
+    """One lesson in full: what failed, what mended it, where it was used and what it was worth."""
+    return _detail(context, _key(lesson_id))
 
 
-def retire_lesson(call: Call) -> Reply:
+@routes.endpoint("POST", "/api/lesson/{lesson_id}/retire", errors=(400, 404, 503))
+def retire_lesson(context: AppContext, lesson_id: str) -> LessonDetail:
     """Recall a lesson no more."""
-    key = _known(call)
-    settled(call.context.memory().retire(*key))
-    return Reply(answer=_detail(call.context, key))
+    key = _known(context, lesson_id)
+    settled(context.memory().retire(*key))
+    return _detail(context, key)
 
 
-def restore_lesson(call: Call) -> Reply:
-    """Recall a lesson again."""
-    key = _known(call)
-    settled(call.context.memory().restore(*key))
-    return Reply(answer=_detail(call.context, key))
+@routes.endpoint("POST", "/api/lesson/{lesson_id}/restore", errors=(400, 404, 503))
+def restore_lesson(context: AppContext, lesson_id: str) -> LessonDetail:
+    """Recall a lesson again that has retired; it begins without a record."""
+    key = _known(context, lesson_id)
+    settled(context.memory().restore(*key))
+    return _detail(context, key)
 
 
-def show_learning(call: Call) -> Reply:
-    """What memory is worth."""
-    context, conn = call.context, call.context.database.reader()
+@routes.endpoint("GET", "/api/learning")
+def show_learning(context: AppContext) -> Learning:
+    """What the memory holds, and what it is worth: solve rate, iterations and tokens with and without it."""
+    conn = context.database.reader()
     counts, found = listing.states(conn), recall_log.uplift(conn)
     days = listing.learned_by_day(conn, context.clock(), DAYS)
-    return Reply(
-        answer=Learning(
-            embedder=short(context.status().embedder, context.mask),
-            failures=_in_use(counts, "failure"),
-            patterns=_in_use(counts, "pattern"),
-            shown=solved(found.shown),
-            control=solved(found.control),
-            solve_rate=uplift_of(found.shown, found.control),
-            iterations=estimate(found.iterations),
-            tokens=estimate(found.tokens),
-            learned=[LearnedOn(day=day, lessons=count) for day, count in days],
-        )
+    return Learning(
+        embedder=short(context.status().embedder, context.mask),
+        failures=_in_use(counts, "failure"),
+        patterns=_in_use(counts, "pattern"),
+        shown=solved(found.shown),
+        control=solved(found.control),
+        solve_rate=uplift_of(found.shown, found.control),
+        iterations=estimate(found.iterations),
+        tokens=estimate(found.tokens),
+        learned=[LearnedOn(day=day, lessons=count) for day, count in days],
     )
 
 
-def export_lessons(call: Call) -> Response:
-    """Every lesson in use, as JSON Lines."""
-    context = call.context
+@routes.endpoint("GET", "/api/lessons/export", media="application/x-ndjson")
+def export_lessons(context: AppContext) -> Response:
+    """Every lesson in use as JSON Lines, to be imported elsewhere; secrets are masked."""
 
     def lines() -> Iterator[str]:
         return (f"{line}\n" for line in exchange.lines(context.database.reader(), context.mask))
@@ -123,18 +128,18 @@ def export_lessons(call: Call) -> Response:
     return Response(stream_with_context(lines()), headers=headers, mimetype="application/x-ndjson")
 
 
-def import_lessons(call: Call) -> Reply:
-    """Take the lessons of a file that are not known here, all or none."""
+@routes.endpoint("POST", "/api/lessons/import", errors=(400, 415, 503))
+def import_lessons(context: AppContext, body: LessonsIn) -> Imported:
+    """Take lessons as JSON Lines, all or none; known ones are not taken twice."""
     try:
-        lessons = exchange.read(call.body(LessonsIn).lines)
+        lessons = exchange.read(body.lines)
     except NotLessons as error:
         raise BadBody(f"lines: nothing was taken\n{error}") from None
-    taken = settled(call.context.database.write(lambda conn: exchange.take(conn, lessons)))
-    return Reply(answer=Imported(new=taken.new, known=taken.known))
+    taken = settled(context.database.write(lambda conn: exchange.take(conn, lessons)))
+    return Imported(new=taken.new, known=taken.known)
 
 
-def _key(call: Call) -> Key:
-    name = call.text("lesson_id")
+def _key(name: str) -> Key:
     found = _ID.fullmatch(name)
     if found is None:
         raise UnknownLesson(name)
@@ -142,11 +147,11 @@ def _key(call: Call) -> Key:
     return kind, int(found[2])
 
 
-def _known(call: Call) -> Key:
-    """The lesson of the path; raises `UnknownLesson` where there is none."""
-    key = _key(call)
-    if listing.read(call.context.database.reader(), *key) is None:
-        raise UnknownLesson(call.text("lesson_id"))
+def _known(context: AppContext, name: str) -> Key:
+    """The lesson of that name; raises `UnknownLesson` where there is none."""
+    key = _key(name)
+    if listing.read(context.database.reader(), *key) is None:
+        raise UnknownLesson(name)
     return key
 
 
@@ -186,76 +191,3 @@ def _seen_in(context: AppContext, key: Key, use: Use) -> list[SeenIn]:
 
 def _in_use(counts: dict[tuple[LessonKind, State], int], kind: LessonKind) -> InUse:
     return InUse(**{state.value: counts[kind, state] for state in State})
-
-
-ENDPOINTS = (
-    Endpoint(
-        name="list_lessons",
-        view=list_lessons,
-        method="GET",
-        path="/api/lessons",
-        summary="Lessons of the memory: page by page, by a text that they hold, or the nearest in meaning.",
-        query=LessonsQuery,
-        answers={200: Lessons},
-        errors=(400,),
-    ),
-    Endpoint(
-        name="export_lessons",
-        view=export_lessons,
-        method="GET",
-        path="/api/lessons/export",
-        summary="Every lesson in use as JSON Lines, to be imported elsewhere; secrets are masked.",
-        media="application/x-ndjson",
-        errors=(400,),
-    ),
-    Endpoint(
-        name="import_lessons",
-        view=import_lessons,
-        method="POST",
-        path="/api/lessons/import",
-        summary="Take lessons as JSON Lines, all or none; known ones are not taken twice.",
-        body=LessonsIn,
-        body_required=True,
-        answers={200: Imported},
-        errors=(400, 415, 503),
-    ),
-    Endpoint(
-        name="show_lesson",
-        view=show_lesson,
-        method="GET",
-        path="/api/lesson/{lesson_id}",
-        summary="One lesson in full: what failed, what mended it, where it was used and what it was worth.",
-        texts=("lesson_id",),
-        answers={200: LessonDetail},
-        errors=(400, 404),
-    ),
-    Endpoint(
-        name="retire_lesson",
-        view=retire_lesson,
-        method="POST",
-        path="/api/lesson/{lesson_id}/retire",
-        summary="Recall a lesson no more.",
-        texts=("lesson_id",),
-        answers={200: LessonDetail},
-        errors=(400, 404, 503),
-    ),
-    Endpoint(
-        name="restore_lesson",
-        view=restore_lesson,
-        method="POST",
-        path="/api/lesson/{lesson_id}/restore",
-        summary="Recall a lesson again that has retired; it begins without a record.",
-        texts=("lesson_id",),
-        answers={200: LessonDetail},
-        errors=(400, 404, 503),
-    ),
-    Endpoint(
-        name="show_learning",
-        view=show_learning,
-        method="GET",
-        path="/api/learning",
-        summary="What the memory holds, and what it is worth: solve rate, iterations and tokens with and without it.",
-        answers={200: Learning},
-        errors=(400,),
-    ),
-)

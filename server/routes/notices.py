@@ -1,4 +1,4 @@
-"""Notices: what happened that its owner wants to be told of, for browsers that show it."""
+"""Notices: what happened that its owner wants to know, for browsers that show it."""
 
 from __future__ import annotations
 
@@ -9,17 +9,19 @@ from pydantic import Field
 from core.errors import NightshiftError
 from maintenance.notify.notices import Notice, NoticeKind, notice_of
 from server.context import AppContext
-from server.endpoint import Call, Endpoint, Reply
+from server.endpoint import Routes
 from server.query import After, Query
 from server.schemas import Answer
 from taskqueue.transitions import title
+
+routes = Routes()
 
 LOOKED_AT = 500
 """Events that one request looks at."""
 
 
 class NoticesQuery(Query):
-    """From where on to look; without `after` nothing is told, and `last_id` says where to begin."""
+    """From where on to look; without `after` there is nothing, and `last_id` says where to begin."""
 
     after: After | None = Field(None, description="only of events with a greater id")
 
@@ -42,15 +44,16 @@ class Notices(Answer):
     last_id: int
 
 
-def list_notices(call: Call) -> Reply:
-    """What happened behind a cursor that is worth a notice."""
-    events, after = call.context.events, call.asked(NoticesQuery).after
+@routes.endpoint("GET", "/api/notices")
+def list_notices(context: AppContext, query: NoticesQuery) -> Notices:
+    """What happened behind `after` that its owner is told of, as the webhook tells it."""
+    events, after = context.events, query.after
     if after is None:
-        return Reply(answer=Notices(notices=[], last_id=events.newest_id()))
-    found, wanted = events.after(after, limit=LOOKED_AT), call.context.settings.told()
-    made = (notice_of(event, _names(call.context)) for event in found)
+        return Notices(notices=[], last_id=events.newest_id())
+    found, wanted = events.after(after, limit=LOOKED_AT), context.settings.notify_on()
+    made = (notice_of(event, _names(context)) for event in found)
     rows = [_row(each) for each in made if each and each.kind in wanted]
-    return Reply(answer=Notices(notices=rows, last_id=found[-1].id if found else after))
+    return Notices(notices=rows, last_id=found[-1].id if found else after)
 
 
 def _names(context: AppContext) -> Callable[[int], str]:
@@ -72,17 +75,3 @@ def _row(notice: Notice) -> NoticeRow:
         at=notice.at,
         task_id=notice.task_id,
     )
-
-
-ENDPOINTS = (
-    Endpoint(
-        name="list_notices",
-        view=list_notices,
-        method="GET",
-        path="/api/notices",
-        summary="What happened behind `after` that its owner is told of, as the webhook tells it.",
-        query=NoticesQuery,
-        answers={200: Notices},
-        errors=(400,),
-    ),
-)

@@ -6,11 +6,13 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from core.queueing import PauseState
 from server.context import AppContext, settled
-from server.endpoint import Call, Endpoint, Reply
+from server.endpoint import Reply, Routes
 from server.health import Health, look
 from server.pausing import CheckpointAsked, checkpoint_asked
 from server.reloading import Renewed, renewed
 from server.schemas import DaemonReport, Paused
+
+routes = Routes()
 
 
 class PauseIn(BaseModel):
@@ -18,97 +20,45 @@ class PauseIn(BaseModel):
 
     model_config = ConfigDict(extra="forbid")
 
-    reason: str = Field("", max_length=500)
+    reason: str = Field(default="", max_length=500)
 
 
-def show_status(call: Call) -> Reply:
-    """The daemon as a whole."""
-    return Reply(answer=DaemonReport.model_validate(call.context.status()))
+@routes.endpoint("GET", "/api/status")
+def show_status(context: AppContext) -> DaemonReport:
+    """The daemon as a whole: workers, queue, models."""
+    return DaemonReport.model_validate(context.status())
 
 
-def pause(call: Call) -> Reply:
-    """Claim no more tasks."""
-    return _paused(call.context, settled(call.context.queue.pause(call.optional_body(PauseIn).reason)))
+@routes.endpoint("POST", "/api/pause", errors=(400, 415, 503))
+def pause(context: AppContext, body: PauseIn | None) -> Paused:
+    """Claim no more tasks until resumed; survives a restart."""
+    return _paused(context, settled(context.queue.pause((body or PauseIn()).reason)))
 
 
-def resume(call: Call) -> Reply:
-    """Claim tasks again, unless something else holds them back."""
-    return _paused(call.context, settled(call.context.queue.resume()))
+@routes.endpoint("POST", "/api/resume", errors=(400, 503))
+def resume(context: AppContext) -> Paused:
+    """Claim tasks again."""
+    return _paused(context, settled(context.queue.resume()))
 
 
-def checkpoint(call: Call) -> Reply:
-    """Hold a checkpoint now."""
-    return Reply(answer=checkpoint_asked(call.context))
+@routes.endpoint("POST", "/api/checkpoint", errors=(400, 503))
+def checkpoint(context: AppContext) -> CheckpointAsked:
+    """Hold a checkpoint now: what runs finishes, a report is written, nothing is begun until resumed."""
+    return checkpoint_asked(context)
 
 
-def reload(call: Call) -> Reply:
-    """Read the settings again."""
-    return Reply(answer=renewed(call.context))
+@routes.endpoint("POST", "/api/reload", errors=(400, 422, 503))
+def reload(context: AppContext) -> Renewed:
+    """Read the settings and tasks.yaml again; if a setting has a fault (422), all the old ones still hold."""
+    return renewed(context)
 
 
-def check_health(call: Call) -> Reply:
-    """Look at the daemon's signs of life."""
-    health = look(call.context)
+@routes.endpoint("GET", "/healthz", answers={200: Health, 503: Health}, errors=())
+def check_health(context: AppContext) -> Reply:
+    """Whether the daemon can do its work; 503 when it cannot."""
+    health = look(context)
     return Reply(answer=health, status=200 if health.status == "ok" else 503)
 
 
-def _paused(context: AppContext, pause: PauseState) -> Reply:
-    return Reply(answer=Paused.model_validate({"state": context.status().state, "holds": pause.reasons}))
-
-
-ENDPOINTS = (
-    Endpoint(
-        name="show_status",
-        view=show_status,
-        method="GET",
-        path="/api/status",
-        summary="The daemon as a whole: workers, queue, models.",
-        answers={200: DaemonReport},
-        errors=(400,),
-    ),
-    Endpoint(
-        name="pause",
-        view=pause,
-        method="POST",
-        path="/api/pause",
-        summary="Claim no more tasks until resumed; survives a restart.",
-        body=PauseIn,
-        answers={200: Paused},
-        errors=(400, 415, 503),
-    ),
-    Endpoint(
-        name="resume",
-        view=resume,
-        method="POST",
-        path="/api/resume",
-        summary="Claim tasks again.",
-        answers={200: Paused},
-        errors=(400, 503),
-    ),
-    Endpoint(
-        name="checkpoint",
-        view=checkpoint,
-        method="POST",
-        path="/api/checkpoint",
-        summary="Hold a checkpoint now: what runs finishes, a report is written, nothing is begun until resumed.",
-        answers={200: CheckpointAsked},
-        errors=(400, 503),
-    ),
-    Endpoint(
-        name="reload",
-        view=reload,
-        method="POST",
-        path="/api/reload",
-        summary="Read the settings and tasks.yaml again; if a setting has a fault (422), all the old ones still hold.",
-        answers={200: Renewed},
-        errors=(400, 422, 503),
-    ),
-    Endpoint(
-        name="check_health",
-        view=check_health,
-        method="GET",
-        path="/healthz",
-        summary="Whether the daemon can do its work; 503 when it cannot.",
-        answers={200: Health, 503: Health},
-    ),
-)
+def _paused(context: AppContext, pause: PauseState) -> Paused:
+    return Paused.model_validate({"state": context.status().state, "holds": pause.reasons})

@@ -7,8 +7,8 @@ from typing import TypeVar
 
 from core.errors import ConfigError
 from server.bodies import BadBody
-from server.context import Busy
-from server.endpoint import Call, Endpoint, Reply
+from server.context import AppContext, Busy
+from server.endpoint import Routes
 from server.reloading import by_name
 from server.settings_answers import (
     ChangeIn,
@@ -21,6 +21,8 @@ from server.settings_answers import (
     SettingsShown,
 )
 
+routes = Routes()
+
 CHANGE_WALL_S = 30.0
 TRIAL_WALL_S = 90.0
 DEEPEST, LONGEST = 8, 200_000
@@ -28,34 +30,37 @@ DEEPEST, LONGEST = 8, 200_000
 _T = TypeVar("_T")
 
 
-def show_settings(call: Call) -> Reply:
-    """All settings as they stand."""
-    return Reply(answer=call.context.settings.show())
+@routes.endpoint("GET", "/api/settings", errors=(400, 422))
+def show_settings(context: AppContext) -> SettingsShown:
+    """Every setting: what it is, what holds now, where that comes from, and how it may be changed."""
+    return context.settings.show()
 
 
-def change_settings(call: Call) -> Reply:
-    """Write new values to the file of the page and read the settings again."""
-    said = call.body(ChangeIn)
-    _writable(said.changes)
-    _writable(said.take_back, "take_back")
+@routes.endpoint("PUT", "/api/settings", errors=(400, 409, 415, 422, 503))
+def change_settings(context: AppContext, body: ChangeIn) -> SettingsChanged:
+    """Change settings over what config.yaml says, all of them or (422) none, and read them again."""
+    _writable(body.changes)
+    _writable(body.take_back, "take_back")
     try:
-        return Reply(answer=_done(call.context.settings.change(said), CHANGE_WALL_S))
+        return _done(context.settings.change(body), CHANGE_WALL_S)
     except ConfigError as error:
-        if not said.dry_run:
+        if not body.dry_run:
             raise
         faults = dict(by_name(error))
-        return Reply(answer=SettingsChanged(changed=[], later=[], diff=[], digest=said.digest, faults=faults))
+        return SettingsChanged(changed=[], later=[], diff=[], digest=body.digest, faults=faults)
 
 
-def test_model(call: Call) -> Reply:
-    """Try a backend with what was typed."""
-    return Reply(answer=_done(call.context.settings.try_model(call.body(ModelTestIn)), TRIAL_WALL_S))
+@routes.endpoint("POST", "/api/models/test", errors=(400, 415, 422, 503))
+def test_model(context: AppContext, body: ModelTestIn) -> ModelTested:
+    """Try a backend of models, with an address and a key that need not be saved."""
+    return _done(context.settings.try_model(body), TRIAL_WALL_S)
 
 
-def test_notices(call: Call) -> Reply:
-    """Send a test notice."""
-    faults = _done(call.context.settings.try_notices(call.optional_body(NoticeTestIn)), TRIAL_WALL_S)
-    return Reply(answer=NoticesTested(ways=[NoticeTold(way=way, fault=fault) for way, fault in faults.items()]))
+@routes.endpoint("POST", "/api/notices/test", errors=(400, 415, 422, 503))
+def test_notices(context: AppContext, body: NoticeTestIn | None) -> NoticesTested:
+    """Send a test notice each way that is set, or would be."""
+    faults = _done(context.settings.try_notices(body or NoticeTestIn.model_validate({})), TRIAL_WALL_S)
+    return NoticesTested(ways=[NoticeTold(way=way, fault=fault) for way, fault in faults.items()])
 
 
 def _done(work: Future[_T], wall_s: float) -> _T:
@@ -82,48 +87,3 @@ def _writable(value: object, where: str = "changes", depth: int = 0) -> int:
     if length > LONGEST or len(parts) > LONGEST:
         raise BadBody(f"{where}: too much text; {LONGEST:,} bytes at most")
     return length
-
-
-ENDPOINTS = (
-    Endpoint(
-        name="show_settings",
-        view=show_settings,
-        method="GET",
-        path="/api/settings",
-        summary="Every setting: what it is, what holds now, where that comes from, and how it may be changed.",
-        answers={200: SettingsShown},
-        errors=(400, 422),
-    ),
-    Endpoint(
-        name="change_settings",
-        view=change_settings,
-        method="PUT",
-        path="/api/settings",
-        summary="Change settings over what config.yaml says, all of them or (422) none, and read them again.",
-        body=ChangeIn,
-        body_required=True,
-        answers={200: SettingsChanged},
-        errors=(400, 409, 415, 422, 503),
-    ),
-    Endpoint(
-        name="test_model",
-        view=test_model,
-        method="POST",
-        path="/api/models/test",
-        summary="Try a backend of models, with an address and a key that need not be saved.",
-        body=ModelTestIn,
-        body_required=True,
-        answers={200: ModelTested},
-        errors=(400, 415, 422, 503),
-    ),
-    Endpoint(
-        name="test_notices",
-        view=test_notices,
-        method="POST",
-        path="/api/notices/test",
-        summary="Send a test notice each way that is set, or would be.",
-        body=NoticeTestIn,
-        answers={200: NoticesTested},
-        errors=(400, 415, 422, 503),
-    ),
-)

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from concurrent.futures import CancelledError
 
-from server.context import Busy, settled
-from server.endpoint import Call, Endpoint, Reply
+from server.context import AppContext, Busy, settled
+from server.endpoint import Routes
 from server.lists.bulk import BulkDone, BulkIn, Prioritised, PriorityIn, act_on_many
 from server.schemas import Answer
+
+routes = Routes()
 
 RESTART_WALL_S = 20.0
 
@@ -19,58 +21,25 @@ class Restarted(Answer):
     task_id: int | None
 
 
-def act_on_tasks(call: Call) -> Reply:
-    """Cancel, retry or prioritise many tasks."""
-    return Reply(answer=act_on_many(call.context.queue, call.body(BulkIn)))
+@routes.endpoint("POST", "/api/tasks/bulk", errors=(400, 415, 503))
+def act_on_tasks(context: AppContext, body: BulkIn) -> BulkDone:
+    """Cancel, retry or prioritise many tasks; what became of each is told. Goes on at `next_after`."""
+    return act_on_many(context.queue, body)
 
 
-def prioritise_task(call: Call) -> Reply:
-    """Make a task more or less urgent."""
-    priority = call.body(PriorityIn).priority
-    task = settled(call.context.queue.prioritise(call.number("task_id"), priority))
-    return Reply(answer=Prioritised(task_id=task.id, status=task.status, priority=task.spec.priority))
+@routes.endpoint("POST", "/api/task/{task_id}/priority", errors=(400, 404, 409, 415, 503))
+def prioritise_task(context: AppContext, task_id: int, body: PriorityIn) -> Prioritised:
+    """Let a task be claimed sooner (a higher priority) or later."""
+    priority = body.priority
+    task = settled(context.queue.prioritise(task_id, priority))
+    return Prioritised(task_id=task.id, status=task.status, priority=task.spec.priority)
 
 
-def restart_worker(call: Call) -> Reply:
-    """Have a worker begin anew."""
+@routes.endpoint("POST", "/api/worker/{name}/restart", errors=(400, 404, 503))
+def restart_worker(context: AppContext, name: str) -> Restarted:
+    """End what a worker does now and begin it anew: its task goes on from the last finished step."""
     try:
-        done = call.context.restart(call.text("name")).result(RESTART_WALL_S)
+        done = context.restart(name).result(RESTART_WALL_S)
     except (TimeoutError, CancelledError):
         raise Busy("the worker has not put its task down yet; look again in a moment") from None
-    return Reply(answer=Restarted(name=done.name, task_id=done.task_id))
-
-
-ENDPOINTS = (
-    Endpoint(
-        name="act_on_tasks",
-        view=act_on_tasks,
-        method="POST",
-        path="/api/tasks/bulk",
-        summary="Cancel, retry or prioritise many tasks; what became of each is told. Goes on at `next_after`.",
-        body=BulkIn,
-        body_required=True,
-        answers={200: BulkDone},
-        errors=(400, 415, 503),
-    ),
-    Endpoint(
-        name="prioritise_task",
-        view=prioritise_task,
-        method="POST",
-        path="/api/task/{task_id}/priority",
-        summary="Let a task be claimed sooner (a higher priority) or later.",
-        body=PriorityIn,
-        body_required=True,
-        answers={200: Prioritised},
-        errors=(400, 404, 409, 415, 503),
-    ),
-    Endpoint(
-        name="restart_worker",
-        view=restart_worker,
-        method="POST",
-        path="/api/worker/{name}/restart",
-        summary="End what a worker does now and begin it anew: its task goes on from the last finished step.",
-        texts=("name",),
-        answers={200: Restarted},
-        errors=(400, 404, 503),
-    ),
-)
+    return Restarted(name=done.name, task_id=done.task_id)

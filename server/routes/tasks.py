@@ -7,19 +7,34 @@ from flask import request
 from core.submission import TaskIn
 from db import pruning
 from server.bodies import read_task_body
-from server.context import settled
-from server.endpoint import Call, Endpoint, Reply
+from server.context import AppContext, settled
+from server.endpoint import Reply, Routes
 from server.lists.task_answers import task_detail
 from server.lists.task_list import TasksQuery, list_of_tasks
 from server.reviewing import Reviewing
 from server.schemas import Moved, TaskDetail, Tasks
 from server.submitted import Submitted
 
+routes = Routes()
 
-def submit_task(call: Call) -> Reply:
-    """Add a task."""
-    spec = call.context.read_task(read_task_body(request))
-    sent = settled(call.context.queue.submit(spec))
+
+@routes.endpoint(
+    "POST",
+    "/api/task",
+    answers={201: Submitted, 200: Submitted},
+    body=TaskIn,
+    body_required=True,
+    text_body="the whole body is the description",
+    errors=(400, 413, 415, 503),
+)
+def submit_task(context: AppContext) -> Reply:
+    """Add a task.
+
+    The same `key` sent again adds nothing and answers 200 with the first task's id; `differs` then names the fields in
+    which that task is another one.
+    """
+    spec = context.read_task(read_task_body(request))
+    sent = settled(context.queue.submit(spec))
     return Reply(
         answer=Submitted(task_id=sent.task_id, status=sent.status, differs=sent.differs),
         status=201 if sent.created else 200,
@@ -27,82 +42,31 @@ def submit_task(call: Call) -> Reply:
     )
 
 
-def show_task(call: Call) -> Reply:
+@routes.endpoint("GET", "/api/task/{task_id}", errors=(400, 404))
+def show_task(context: AppContext, task_id: int) -> TaskDetail:
     """One task with its iterations."""
-    task = call.context.queue.get(call.number("task_id"))
-    pruned = pruning.notes(call.context.database.reader(), task.id, task.ended_at)
-    detail = task_detail(task, call.context.steps.iterations(task.id), call.context.queue.family(task), pruned)
-    context = call.context
+    task = context.queue.get(task_id)
+    pruned = pruning.notes(context.database.reader(), task.id, task.ended_at)
+    detail = task_detail(task, context.steps.iterations(task.id), context.queue.family(task), pruned)
     reverted_by = Reviewing(context.database, context.queue, context.events, context.mask).reverted_by(task.id)
-    return Reply(answer=detail.model_copy(update={"reverted_by": reverted_by}))
+    return detail.model_copy(update={"reverted_by": reverted_by})
 
 
-def list_tasks(call: Call) -> Reply:
-    """A page of tasks."""
-    return Reply(answer=list_of_tasks(call.context.queue, call.asked(TasksQuery), call.context.mask))
+@routes.endpoint("GET", "/api/tasks")
+def list_tasks(context: AppContext, query: TasksQuery) -> Tasks:
+    """Tasks page by page, filtered and sorted; the newest first unless asked otherwise."""
+    return list_of_tasks(context.queue, query, context.mask)
 
 
-def cancel_task(call: Call) -> Reply:
-    """Cancel a task."""
-    task = settled(call.context.queue.cancel(call.number("task_id")))
-    return Reply(answer=Moved(task_id=task.id, status=task.status, cancel_requested=task.cancel_requested))
+@routes.endpoint("POST", "/api/task/{task_id}/cancel", errors=(400, 404, 409, 503))
+def cancel_task(context: AppContext, task_id: int) -> Moved:
+    """Cancel a task; a running one ends at its next safe point."""
+    task = settled(context.queue.cancel(task_id))
+    return Moved(task_id=task.id, status=task.status, cancel_requested=task.cancel_requested)
 
 
-def retry_task(call: Call) -> Reply:
-    """Queue a task again."""
-    task = settled(call.context.queue.retry(call.number("task_id")))
-    return Reply(answer=Moved(task_id=task.id, status=task.status, cancel_requested=task.cancel_requested))
-
-
-ENDPOINTS = (
-    Endpoint(
-        name="submit_task",
-        view=submit_task,
-        method="POST",
-        path="/api/task",
-        summary="Add a task. The same `key` sent again adds nothing and answers 200 with the first task's id; "
-        "`differs` then names the fields in which that task is another one.",
-        body=TaskIn,
-        body_required=True,
-        text_body="the whole body is the description",
-        answers={201: Submitted, 200: Submitted},
-        errors=(400, 413, 415, 503),
-    ),
-    Endpoint(
-        name="show_task",
-        view=show_task,
-        method="GET",
-        path="/api/task/{task_id}",
-        summary="One task with its iterations.",
-        answers={200: TaskDetail},
-        errors=(400, 404),
-    ),
-    Endpoint(
-        name="list_tasks",
-        view=list_tasks,
-        method="GET",
-        path="/api/tasks",
-        summary="Tasks page by page, filtered and sorted; the newest first unless asked otherwise.",
-        query=TasksQuery,
-        answers={200: Tasks},
-        errors=(400,),
-    ),
-    Endpoint(
-        name="cancel_task",
-        view=cancel_task,
-        method="POST",
-        path="/api/task/{task_id}/cancel",
-        summary="Cancel a task; a running one ends at its next safe point.",
-        answers={200: Moved},
-        errors=(400, 404, 409, 503),
-    ),
-    Endpoint(
-        name="retry_task",
-        view=retry_task,
-        method="POST",
-        path="/api/task/{task_id}/retry",
-        summary="Queue a failed or cancelled task again.",
-        answers={200: Moved},
-        errors=(400, 404, 409, 503),
-    ),
-)
+@routes.endpoint("POST", "/api/task/{task_id}/retry", errors=(400, 404, 409, 503))
+def retry_task(context: AppContext, task_id: int) -> Moved:
+    """Queue a failed or cancelled task again."""
+    task = settled(context.queue.retry(task_id))
+    return Moved(task_id=task.id, status=task.status, cancel_requested=task.cancel_requested)

@@ -7,15 +7,18 @@ from typing import Literal
 from pydantic import Field
 
 from core.states import DaemonState
+from server.context import AppContext
 from server.diffs.case_files import CaseFiles
 from server.diffs.changes import Diff, FileText
-from server.endpoint import Call, Endpoint, Reply
+from server.endpoint import Reply, Routes
 from server.query import BadQuery, Query
 from server.timeline.forking import Forked, ForkIn, Forking
 from server.timeline.reading import timeline_of
 from server.timeline.step_answers import StepDetail
 from server.timeline.step_detail import Steps
 from server.timeline.timeline_answers import Timeline
+
+routes = Routes()
 
 MOST_NUMBER = 2**31 - 1
 MAX_PATH = 4096
@@ -51,49 +54,48 @@ class FileQuery(Query):
     step: int | None = Field(None, ge=0, le=MOST_NUMBER, description="after this step of it")
 
 
-def show_timeline(call: Call) -> Reply:
-    """Attempts, tries and steps, without their texts."""
-    task = call.context.queue.get(call.number("task_id"))
-    return Reply(answer=timeline_of(call.context, task, call.asked(TimelineQuery).attempt))
+@routes.endpoint("GET", "/api/task/{task_id}/timeline", errors=(400, 404))
+def show_timeline(context: AppContext, task_id: int, query: TimelineQuery) -> Timeline:
+    """The course of a task: attempts, and of one the tries and steps, without their texts."""
+    return timeline_of(context, context.queue.get(task_id), query.attempt)
 
 
-def show_step(call: Call) -> Reply:
-    """One step with its prompts, replies, files and verdict."""
-    task = call.context.queue.get(call.number("task_id"))
-    steps = Steps(call.context, task)
-    return Reply(answer=steps.detail(call.number("attempt"), call.number("step_no"), call.asked(StepQuery).call))
+@routes.endpoint("GET", "/api/task/{task_id}/step/{attempt}/{step_no}", errors=(400, 404))
+def show_step(context: AppContext, task_id: int, attempt: int, step_no: int, query: StepQuery) -> StepDetail:
+    """One step: prompts, replies, files, verdict, findings, lessons, lines of the log; texts are bounded."""
+    return Steps(context, context.queue.get(task_id)).detail(attempt, step_no, query.call)
 
 
-def show_diff(call: Call) -> Reply:
-    """What the task, a try or a step changed."""
-    files = CaseFiles(call.context, call.context.queue.get(call.number("task_id")))
-    asked = call.asked(DiffQuery)
-    if asked.of == "task":
-        return Reply(answer=files.of_task(asked.path))
-    if asked.of == "iteration":
-        iteration = _needed("iteration", asked.iteration, asked.of)
-        return Reply(answer=files.of_iteration(_needed("attempt", asked.attempt, asked.of), iteration, asked.path))
-    attempt, step = _needed("attempt", asked.attempt, asked.of), _needed("step", asked.step, asked.of)
-    return Reply(answer=files.of_step(attempt, step, asked.path))
+@routes.endpoint("GET", "/api/task/{task_id}/diff", errors=(400, 404))
+def show_diff(context: AppContext, task_id: int, query: DiffQuery) -> Diff:
+    """What the whole task changed, or one try since the one before, or one step; as highlighted hunks."""
+    files = CaseFiles(context, context.queue.get(task_id))
+    if query.of == "task":
+        return files.of_task(query.path)
+    if query.of == "iteration":
+        iteration = _needed("iteration", query.iteration, query.of)
+        return files.of_iteration(_needed("attempt", query.attempt, query.of), iteration, query.path)
+    attempt, step = _needed("attempt", query.attempt, query.of), _needed("step", query.step, query.of)
+    return files.of_step(attempt, step, query.path)
 
 
-def show_file(call: Call) -> Reply:
-    """A file as it was after a step, or as it came with the task."""
-    files = CaseFiles(call.context, call.context.queue.get(call.number("task_id")))
-    asked = call.asked(FileQuery)
-    if asked.attempt is None and asked.step is None:
-        return Reply(answer=files.given(asked.path))
-    attempt, step = _needed("attempt", asked.attempt, "step"), _needed("step", asked.step, "attempt")
-    return Reply(answer=files.file(attempt, step, asked.path))
+@routes.endpoint("GET", "/api/task/{task_id}/file", errors=(400, 404))
+def show_file(context: AppContext, task_id: int, query: FileQuery) -> FileText:
+    """A file as it was after a step, or as it came with the task; as highlighted lines."""
+    files = CaseFiles(context, context.queue.get(task_id))
+    if query.attempt is None and query.step is None:
+        return files.given(query.path)
+    attempt, step = _needed("attempt", query.attempt, "step"), _needed("step", query.step, "attempt")
+    return files.file(attempt, step, query.path)
 
 
-def fork_task(call: Call) -> Reply:
-    """Begin a new task where this one was after a step."""
-    context = call.context
+@routes.endpoint("POST", "/api/task/{task_id}/fork", answers={201: Forked}, errors=(400, 404, 415, 503))
+def fork_task(context: AppContext, task_id: int, body: ForkIn | None) -> Reply:
+    """Add a task that begins with the files and the plan as they were after a step of this one."""
     status = context.status()
     models = None if status.state is DaemonState.STOPPED else status.models
     forking = Forking(context.database, context.queue, context.steps, models)
-    made = forking.fork(call.number("task_id"), call.optional_body(ForkIn))
+    made = forking.fork(task_id, body or ForkIn())
     return Reply(answer=made, status=201, headers={"Location": f"/api/task/{made.task_id}"})
 
 
@@ -101,57 +103,3 @@ def _needed(name: str, value: int | None, beside: str) -> int:
     if value is None:
         raise BadQuery({name: f"is needed with {beside}; give it too"})
     return value
-
-
-ENDPOINTS = (
-    Endpoint(
-        name="show_timeline",
-        view=show_timeline,
-        method="GET",
-        path="/api/task/{task_id}/timeline",
-        summary="The course of a task: attempts, and of one the tries and steps, without their texts.",
-        query=TimelineQuery,
-        answers={200: Timeline},
-        errors=(400, 404),
-    ),
-    Endpoint(
-        name="show_step",
-        view=show_step,
-        method="GET",
-        path="/api/task/{task_id}/step/{attempt}/{step_no}",
-        summary="One step: prompts, replies, files, verdict, findings, lessons, lines of the log; texts are bounded.",
-        query=StepQuery,
-        answers={200: StepDetail},
-        errors=(400, 404),
-    ),
-    Endpoint(
-        name="show_diff",
-        view=show_diff,
-        method="GET",
-        path="/api/task/{task_id}/diff",
-        summary="What the whole task changed, or one try since the one before, or one step; as highlighted hunks.",
-        query=DiffQuery,
-        answers={200: Diff},
-        errors=(400, 404),
-    ),
-    Endpoint(
-        name="show_file",
-        view=show_file,
-        method="GET",
-        path="/api/task/{task_id}/file",
-        summary="A file as it was after a step, or as it came with the task; as highlighted lines.",
-        query=FileQuery,
-        answers={200: FileText},
-        errors=(400, 404),
-    ),
-    Endpoint(
-        name="fork_task",
-        view=fork_task,
-        method="POST",
-        path="/api/task/{task_id}/fork",
-        summary="Add a task that begins with the files and the plan as they were after a step of this one.",
-        body=ForkIn,
-        answers={201: Forked},
-        errors=(400, 404, 415, 503),
-    ),
-)

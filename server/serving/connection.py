@@ -23,7 +23,7 @@ from server.auth.asgi import Refused
 from server.auth.guard import SECURITY_HEADERS
 
 
-class Patience:
+class ClientLimits:
     """How long clients may take, and which of them make use of it.
 
     Args:
@@ -52,9 +52,9 @@ class Patience:
 class Connection(H11Protocol):
     """HTTP/1.1 with a client that must get on."""
 
-    def __init__(self, patience: Patience, **given: Any) -> None:
+    def __init__(self, limits: ClientLimits, **given: Any) -> None:
         super().__init__(**given)
-        self._patience = patience
+        self._limits = limits
         self._head_timer: asyncio.TimerHandle | None = None
         self._stall_timer: asyncio.TimerHandle | None = None
         self._untaken = 0
@@ -78,7 +78,7 @@ class Connection(H11Protocol):
 
     def connection_lost(self, exc: Exception | None) -> None:
         """Forget it."""
-        self._patience.settle(self)
+        self._limits.settle(self)
         self._stop_head_timer()
         self._stop_stall_timer()
         super().connection_lost(exc)
@@ -87,23 +87,23 @@ class Connection(H11Protocol):
         """See what the client owes now. Between two requests it owes nothing, and uvicorn waits for some seconds."""
         state = self.conn.their_state
         if state not in {h11.IDLE, h11.SEND_BODY} or self.transport.is_closing():
-            self._patience.settle(self)
+            self._limits.settle(self)
             self._stop_head_timer()
             return
-        self._patience.expect(self)
+        self._limits.expect(self)
         # The rest of a body whose request was refused is read by nobody, so no wall of its reader holds.
         is_read = state is h11.SEND_BODY and not self.cycle.response_complete
         if is_read:
             self._stop_head_timer()
         elif self._head_timer is None:
-            self._head_timer = self.loop.call_later(self._patience.head_wall_s, self._head_is_late)
+            self._head_timer = self.loop.call_later(self._limits.head_wall_s, self._head_is_late)
 
     def _head_is_late(self) -> None:
         if self.transport.is_closing():
             return
         begun, _ = self.conn.trailing_data
         if begun and self.conn.our_state is h11.IDLE:
-            why = f"the head of the request did not arrive within {self._patience.head_wall_s:g} s"
+            why = f"the head of the request did not arrive within {self._limits.head_wall_s:g} s"
             self._refuse(Refused(408, why, headers=[(b"connection", b"close"), *SECURITY_HEADERS.items()]))
         self.transport.close()
 
@@ -129,7 +129,7 @@ class Connection(H11Protocol):
 
     def _watch(self) -> None:
         self._untaken = _untaken_bytes(self.transport)
-        self._stall_timer = self.loop.call_later(self._patience.stall_s, self._is_it_stalled)
+        self._stall_timer = self.loop.call_later(self._limits.stall_s, self._is_it_stalled)
 
     def _is_it_stalled(self) -> None:
         if _untaken_bytes(self.transport) < self._untaken:

@@ -11,7 +11,7 @@ from typing import Any, cast
 import uvicorn
 
 from server.auth.asgi import App
-from server.serving.connection import Connection, Patience
+from server.serving.connection import ClientLimits, Connection
 
 
 class Engine(uvicorn.Server):
@@ -21,12 +21,12 @@ class Engine(uvicorn.Server):
     `should_exit`; an idle daemon should not.
     """
 
-    def __init__(self, app: App, started: Callable[[], None], patience: Patience | None = None) -> None:
+    def __init__(self, app: App, started: Callable[[], None], limits: ClientLimits | None = None) -> None:
         super().__init__(
             uvicorn.Config(
                 cast("Any", app),
                 loop="asyncio",
-                http=cast("Any", functools.partial(Connection, patience or Patience())),
+                http=cast("Any", functools.partial(Connection, limits or ClientLimits())),
                 ws="none",
                 lifespan="off",
                 log_config=None,
@@ -47,7 +47,7 @@ class Engine(uvicorn.Server):
         self._started()
 
     async def main_loop(self) -> None:
-        """Serve until told to stop."""
+        """Serve until it is stopped."""
         await self._stopping.wait()
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:

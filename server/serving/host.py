@@ -115,7 +115,7 @@ class Host:
 
         from server.app import create_app  # noqa: PLC0415  Flask
         from server.metrics import Metrics  # noqa: PLC0415  prometheus_client
-        from server.serving.connection import Patience  # noqa: PLC0415  uvicorn
+        from server.serving.connection import ClientLimits  # noqa: PLC0415  uvicorn
         from server.serving.engine import Engine  # noqa: PLC0415  uvicorn
 
         assets, metrics = Assets(), Metrics(self._context, lambda: self._stream.clients)
@@ -124,10 +124,10 @@ class Host:
         routes = self._routes(assets, cast("App", bridge))
         guard = Guard(routes, self._listen.policy(self.port), self._access)
         self._loop = asyncio.get_running_loop()
-        patience = Patience(
+        limits = ClientLimits(
             head_wall_s=self._listen.head_wall_s, stall_s=self._listen.stall_s, most_owing=self._listen.most_owing
         )
-        self._engine = Engine(guard, lambda: self._ready.set_result(None), patience)
+        self._engine = Engine(guard, lambda: self._ready.set_result(None), limits)
         try:
             await self._engine.serve(sockets)
         finally:

@@ -26,7 +26,7 @@ class Listen:
         threads: how many requests Flask answers at once.
         max_body_bytes: larger requests are refused.
         pace: how fast a body has to come.
-        head_wall_s, stall_s, most_owing: see `server.serving.connection.Patience`.
+        head_wall_s, stall_s, most_owing: see `server.serving.connection.ClientLimits`.
         max_requests: so many may be under way at once, the live streams among them.
         writes_per_s: sustained rate of writes; up to `writes_burst` may come at once.
     """

@@ -39,13 +39,13 @@ from taskqueue import store
 MOST_STEPS = 1000
 MOST_MARKS = 200
 REPEATED = "memory.failed_before"
-"""The rule under which the memory's gate warns."""
-_TOLD = frozenset({
+"""The rule under which the memory's check of a change warns."""
+_MARKED = frozenset({
     Kind.ITERATION_WARNING, Kind.MODEL_FALLBACK, Kind.FILES_DROPPED, Kind.ANSWERED, Kind.CONFLICT, Kind.COMMITTED,
     Kind.INTEGRATED, Kind.REVERTED, Kind.PACKAGE_INSTALLED, Kind.TASK_RECOVERED,
 })  # fmt: skip
-_TOLD_ELSEWHERE = frozenset({Kind.STUCK, Kind.ASKED, Kind.GATE_FINDING, Kind.REMARK, Kind.STEP_FINISHED})
-"""Steps and asks tell of these themselves."""
+_SHOWN_BY_STEPS = frozenset({Kind.STUCK, Kind.ASKED, Kind.GATE_FINDING, Kind.REMARK, Kind.STEP_FINISHED})
+"""Steps and asks show these themselves."""
 
 
 def timeline_of(context: AppContext, task: Task, attempt: int | None) -> Timeline:
@@ -54,6 +54,7 @@ def timeline_of(context: AppContext, task: Task, attempt: int | None) -> Timelin
     rows = context.steps.iterations(task.id)
     attempts = _attempts(rows)
     shown = attempt or max([task.attempt, *(each.attempt for each in attempts)], default=0)
+    mine = [row for row in rows if row.attempt == shown]
     steps, calls = context.steps.course(task.id, shown), context.steps.calls(task.id, shown)
     found = store.fork_origin(conn, task.id)
     wait_s = context.clarify_wait_s()
@@ -64,11 +65,11 @@ def timeline_of(context: AppContext, task: Task, attempt: int | None) -> Timelin
         forks=[fork_row(task_id, fork) for task_id, fork in store.forks_of(conn, task.id)],
         attempts=attempts,
         attempt=shown,
-        tries=_tries([row for row in rows if row.attempt == shown], told_steps(context, steps[-MOST_STEPS:], calls)),
+        tries=_tries(mine, timeline_steps(context, steps[-MOST_STEPS:], calls)),
         left_out=max(0, len(steps) - MOST_STEPS),
         running=_running(context, task, steps, calls),
         marks=[
-            _mark(event, context) for event in context.events.last(5 * MOST_MARKS, task_id=task.id) if _is_told(event)
+            _mark(event, context) for event in context.events.last(5 * MOST_MARKS, task_id=task.id) if _is_marked(event)
         ][-MOST_MARKS:],
         recalls=_recalls(context, task.id),
         asks=[approval_row(each, wait_s, mask) for each in context.queue.approvals(open_only=False, task_id=task.id)],
@@ -136,7 +137,7 @@ def _tries(rows: Sequence[IterationRow], steps: Sequence[TimelineStep]) -> list[
     ]
 
 
-def told_steps(context: AppContext, rows: Sequence[StepRow], calls: Iterable[Call]) -> list[TimelineStep]:
+def timeline_steps(context: AppContext, rows: Sequence[StepRow], calls: Iterable[Call]) -> list[TimelineStep]:
     """The steps as the timeline has them, each with what its model calls used."""
     made: defaultdict[tuple[int, int], list[Call]] = defaultdict(list)
     for call in calls:
@@ -208,12 +209,12 @@ def _running(context: AppContext, task: Task, steps: Sequence[StepRow], calls: S
     )
 
 
-def _is_told(event: Event) -> bool:
+def _is_marked(event: Event) -> bool:
     """Whether it stands between the steps; how the task ended stands above them."""
     has_ended = event.kind is Kind.TASK_MOVED and event.data.get("to") in ENDED
-    if has_ended or event.kind in _TOLD_ELSEWHERE:
+    if has_ended or event.kind in _SHOWN_BY_STEPS:
         return False
-    return event.kind in _TOLD or event.level in {Level.WARNING, Level.ERROR}
+    return event.kind in _MARKED or event.level in {Level.WARNING, Level.ERROR}
 
 
 def _mark(event: Event, context: AppContext) -> Mark:
@@ -232,10 +233,10 @@ def _mark(event: Event, context: AppContext) -> Mark:
 
 def _recalls(context: AppContext, task_id: int) -> list[RecallRow]:
     """What was near to each attempt; the log tells where it was shown and how old it was, as long as it is kept."""
-    told = {(one.attempt, one.source, one.item): one for one in shown_lessons(context, task_id)}
+    logged = {(one.attempt, one.source, one.item): one for one in shown_lessons(context, task_id)}
     rows = list[RecallRow]()
     for near in of_task(context.database.reader(), task_id):
-        log = told.pop((near.attempt, near.kind, near.item), None)
+        log = logged.pop((near.attempt, near.kind, near.item), None)
         rows.append(
             RecallRow(
                 attempt=near.attempt,
@@ -250,11 +251,11 @@ def _recalls(context: AppContext, task_id: int) -> list[RecallRow]:
                 solved=near.solved,
             )
         )
-    return [*rows, *(_from_log(one, context) for one in told.values())]
+    return [*rows, *(_from_log(one, context) for one in logged.values())]
 
 
 def _from_log(one: Any, context: AppContext) -> RecallRow:
-    """A lesson that only the log tells of: an earlier version, or a gate, showed it."""
+    """A lesson that only the log tells of: an earlier version, or a check of a change, showed it."""
     return RecallRow(
         attempt=one.attempt or 0,
         kind=short(one.source, context.mask),

@@ -18,8 +18,7 @@ from server.context import AppContext
 from server.diffs.case_files import CaseFiles
 from server.formatting import Mask, Passage, passage, short, whole
 from server.schemas import LogLine, log_line
-from server.timeline.reading import told_steps
-from server.timeline.spoken import spoken
+from server.timeline.reading import timeline_steps
 from server.timeline.step_answers import (
     BriefRow,
     FindingRow,
@@ -33,6 +32,7 @@ from server.timeline.step_answers import (
     Thought,
 )
 from server.timeline.task_reading import mappings, number, shown_findings
+from server.timeline.transcript import transcript
 from server.timeline.verdict_answers import verdict_row
 
 PART_CHARS = 60_000
@@ -102,7 +102,7 @@ class Steps:
             task_id=self._task.id,
             attempt=row.attempt,
             step_no=row.step_no,
-            step=told_steps(self._context, [row], calls)[0],
+            step=timeline_steps(self._context, [row], calls)[0],
             plan=passage(work.plan, mask, PART_CHARS),
             summary=short(work.summary, mask),
             feedback=passage(work.feedback, mask, PART_CHARS),
@@ -136,7 +136,7 @@ class Steps:
 
     def _parts(self, call: Call, most: int) -> list[Said]:
         mask = self._context.mask
-        return [Said(role=role, said=passage(text, mask, most)) for role, text in spoken(self._context, call)]
+        return [Said(role=role, said=passage(text, mask, most)) for role, text in transcript(self._context, call)]
 
     def _call(self, call: Call, parts: list[Said], held: Mapping[str, Any] | None) -> StepCall:
         mask = self._context.mask

@@ -42,7 +42,7 @@ class ShownLesson:
 
 
 def shown_findings(data: Mapping[str, Any]) -> list[ShownFinding]:
-    """The findings in the data of a step, as they were told there."""
+    """The findings in the data of a step, as they were reported there."""
     return [_finding(one) for one in mappings(data, "findings")]
 
 

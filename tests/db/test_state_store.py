@@ -1,10 +1,12 @@
 """State, ledger, totals and backups."""
 
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 from core.dialogue import Completion, ModelRequest
+from core.events import Event, Kind
 from core.states import Phase
 from core.status import SavedReplies
 from core.tasks import Spent
@@ -125,3 +127,19 @@ def test_the_ledger_keeps_files_and_signs_and_the_first_push(store: Store) -> No
         store.state.record_push("/r", "c1").result()
         store.clock.advance(60)
     assert store.state.commits(9) == [replace(first, integrated=True, pushed_at=pushed_at)]
+
+
+def test_a_reader_who_is_notified_of_a_commit_finds_it_in_the_ledger(store: Store) -> None:
+    made = Commit(
+        task_id=7, attempt=2, repo="/r", branch="agent/7", commit="c1", base="b", subject="s", label="verified"
+    )
+    found: list[tuple[Kind, int | None, Mapping[str, object], list[str]]] = []
+
+    def read(events: Sequence[Event]) -> None:
+        ledger = [commit.commit for commit in store.state.commits(9)]
+        found.extend((event.kind, event.task_id, event.data, ledger) for event in events)
+
+    store.events.subscribe(read)
+    store.state.record_commit(made).result()
+    store.events.catch_up().result()
+    assert found == [(Kind.COMMIT_RECORDED, 7, {"commit": "c1", "branch": "agent/7"}, ["c1"])]

@@ -67,8 +67,8 @@ def test_what_is_too_long_is_told_and_not_compared() -> None:
     long = difference("a", "b" * (MOST_CHARS + 1), "a.py")
     many = difference(text(["a"] * (MOST_LINES + 1)), text(["b"]), "a.py")
     assert (long.hunks, many.hunks) == ((), ())
-    assert "too long to be shown" in long.told
-    assert f"{MOST_LINES + 1:,} lines before" in many.told
+    assert "too long to be shown" in long.note
+    assert f"{MOST_LINES + 1:,} lines before" in many.note
 
 
 def test_a_long_file_of_which_little_changed_is_compared() -> None:
@@ -79,4 +79,4 @@ def test_a_long_file_of_which_little_changed_is_compared() -> None:
 
 
 def test_a_line_end_that_is_missing_is_told() -> None:
-    assert difference("a\n", "a", "a.py").told == "only the end of its last line differs"
+    assert difference("a\n", "a", "a.py").note == "only the end of its last line differs"

@@ -16,7 +16,7 @@ from tests.support.app_context import Client, make_desk, serving
 @pytest.fixture
 def client(tmp_path: Path) -> Iterator[Client]:
     context = make_desk(tmp_path)
-    port = SettingsPort(told=lambda: frozenset({"checkpoint", "needs_you"}))
+    port = SettingsPort(notify_on=lambda: frozenset({"checkpoint", "needs_you"}))
     with serving(replace(context, settings=port)) as client:
         context.events.emit(Event(kind=Kind.BACKUP_FAILED, message="no room"))
         context.events.emit(Event(kind=Kind.CHECKPOINT, message="the report is written"))

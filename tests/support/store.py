@@ -58,4 +58,4 @@ def open_store(path: Path, clock: HandClock | None = None, *, secrets: tuple[str
     retry = RetryPolicy(attempts=3, base_s=10, cap_s=40, rng=random.Random(1))
     queue = QueueManager(db, events, clock=clock, mask=mask, retry=retry, lease_s=60, max_crashes=3)
     steps = StepStore(db, events, clock=clock, mask=mask)
-    return Store(db, clock, events, mask, queue, steps, StateStore(db, clock=clock))
+    return Store(db, clock, events, mask, queue, steps, StateStore(db, clock=clock, events=events))

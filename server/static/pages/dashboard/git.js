@@ -7,8 +7,8 @@ import {counted, firstLine, words} from '../../app/text.js';
 import {html} from '../../app/ui.js';
 
 const SHOWN = 6;
-const COMMITTED = ['committed', 'integrated', 'reverted', 'reviewed', 'pushed', 'push_failed', 'database_restored'];
-const MOVED = ['integrated', 'reverted', 'pushed', 'push_failed', 'checkout_left', 'task_submitted'];
+const COMMITTED = ['commit_recorded', 'reverted', 'reviewed', 'database_restored'];
+const MOVED = ['integrated', 'commit_recorded', 'reverted', 'pushed', 'push_failed', 'checkout_left', 'task_submitted'];
 
 const Commit = ({commit}) => html`<li class="commit" data-commit=${commit.commit}>
   <p><a href=${`/task/${commit.task_id}`} title=${commit.subject}>${firstLine(commit.subject, 90)}</a>

@@ -1,4 +1,4 @@
-"""What was said in a model call: the messages of its prompt, and its reply."""
+"""The transcript of a model call: the messages of its prompt, and its reply."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from server.context import AppContext
 from server.formatting import whole
 
 Part = tuple[str, str]
-"""Who said it, and what."""
+"""The role and the text."""
 
 
-def spoken(context: AppContext, call: Call) -> list[Part]:
+def transcript(context: AppContext, call: Call) -> list[Part]:
     """The messages of a call and its reply, as they are stored: secrets are still in the reply."""
     prompt = json.loads(context.steps.artifact(call.prompt) or "[]")
     reply = context.steps.artifact(call.reply) or ""
@@ -22,4 +22,4 @@ def spoken(context: AppContext, call: Call) -> list[Part]:
 def as_text(context: AppContext, call: Call) -> str:
     """A call in full as plain text, without secrets."""
     mask = context.mask
-    return "\n\n".join(f"===== {role}\n{whole(said, mask)}" for role, said in spoken(context, call))
+    return "\n\n".join(f"===== {role}\n{whole(text, mask)}" for role, text in transcript(context, call))
