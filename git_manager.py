@@ -20,7 +20,7 @@ from types import MappingProxyType
 from core.clock import Clock, utc_now
 from core.commit_message import CommitMessage, slug
 from core.errors import GitError, UnknownCommit
-from core.events import Event, Kind, Level
+from core.events import Emitter, Kind, Level
 from core.ports import Sink
 from core.revisions import Author, Commit, CommitFacts, LogLine, PushResult, Workspace
 from core.tasks import Change
@@ -63,7 +63,7 @@ class GitManager(Undoing):
         clock: Clock = utc_now,
         environ: Mapping[str, str] = NO_ENVIRONMENT,
     ) -> None:
-        self._auto_push, self._emit, self._clock = auto_push, emit, clock
+        self._auto_push, self._events, self._clock = auto_push, Emitter(emit), clock
         self._push_env = protocol.push_environment(environ)
         self._repositories = Repositories(workspace, author, self._signature, environ)
         self.care, self.looking = Care(self._repositories), Looking(self._repositories)
@@ -248,7 +248,7 @@ class GitManager(Undoing):
             result = PushResult(pushed=False, tried=True, detail=str(error))
         if result.tried:
             kind, level = (Kind.PUSHED, Level.INFO) if result.pushed else (Kind.PUSH_FAILED, Level.WARNING)
-            self._emit(Event(kind=kind, level=level, task_id=workspace.task_id, message=result.detail))
+            self._events.bind(task_id=workspace.task_id).emit(kind, result.detail, level=level)
         return result
 
     # --- what was committed
@@ -293,5 +293,5 @@ class GitManager(Undoing):
                 self._following.release()
             if why and why != self._left:
                 text = f"the files in {found.root} stay as they are: {why}"
-                self._emit(Event(kind=Kind.CHECKOUT_LEFT, level=Level.WARNING, message=text))
+                self._events.emit(Kind.CHECKOUT_LEFT, text, level=Level.WARNING)
             self._left = why

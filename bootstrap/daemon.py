@@ -30,7 +30,7 @@ from bootstrap.web import Actions, entrance, open_web
 from config import VERSION, Settings, service_manager
 from core.clock import Clocks
 from core.errors import ConfigError, UnknownWorker
-from core.events import Event, Kind, Level
+from core.events import Emitter, Kind, Level
 from core.queueing import PauseState
 from core.states import DaemonState
 from core.status import DaemonStatus, Restart
@@ -71,6 +71,7 @@ class Daemon:
         self._manager = service_manager()
         self._link = ServiceManagerLink(self._manager.socket)
         self._store: StoreServices
+        self._events: Emitter
         self._vitals: Vitals
         self._services: Services
         self._undo: Reverter
@@ -107,6 +108,7 @@ class Daemon:
             self._settings.make_folders()
             stack.enter_context(InstanceLock(self._settings.lock_file, self._settings.db_lock_file))
             self._store = open_store(self._settings, stack, self._clock)
+            self._events = Emitter(self._store.events.emit)
             loop = asyncio.get_running_loop()
             watch_database(self._store, lambda: loop.call_soon_threadsafe(self._give_up))
             self._vitals = Vitals(self._store.db)
@@ -165,12 +167,14 @@ class Daemon:
         await self._undo.recover()
         self._open_inbox(stack)
         self._life = DaemonState.RUNNING
-        self._live.serve(self._reload_hooks(), self._store.events.emit)
+        self._live.serve(self._reload_hooks(), self._events)
         self._up.set()
         gc.collect()
         gc.freeze()  # what the libraries made stays anyway; looking through it again and again takes time
         before = self._maintenance.last_run
-        self._emit(Kind.DAEMON_STARTED, f"version {VERSION}, process {os.getpid()}, {host.url}. {before}".rstrip(". "))
+        self._events.emit(
+            Kind.DAEMON_STARTED, f"version {VERSION}, process {os.getpid()}, {host.url}. {before}".rstrip(". ")
+        )
         self._say(startup_message(self.status(), host.url, before, entrance(self._settings)))
         async with asyncio.TaskGroup() as group:
             side = [
@@ -191,7 +195,7 @@ class Daemon:
             await self._maintenance.close()
             for task in signs:
                 task.cancel()
-        self._emit(Kind.DAEMON_STOPPED, "stopped")
+        self._events.emit(Kind.DAEMON_STOPPED, "stopped")
         if (failure := self._store.db.write_failure) and failure.damage:
             raise failure.error
 
@@ -310,7 +314,4 @@ class Daemon:
 
     def _inbox_died(self, error: Exception) -> None:
         log.error("tasks.yaml is no longer watched: %s", error)
-        self._emit(Kind.WORKER_ERROR, f"tasks.yaml is no longer watched: {error}", Level.ERROR)
-
-    def _emit(self, kind: Kind, text: str, level: Level = Level.INFO) -> None:
-        self._store.events.emit(Event(kind=kind, level=level, message=text))
+        self._events.emit(Kind.WORKER_ERROR, f"tasks.yaml is no longer watched: {error}", level=Level.ERROR)

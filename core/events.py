@@ -8,7 +8,8 @@ from datetime import datetime
 from enum import StrEnum
 from typing import Any, NotRequired, TypedDict
 
-from core.states import Phase
+from core.queueing import PauseSource
+from core.states import Ending, Phase, Status
 
 
 class Level(StrEnum):
@@ -165,6 +166,17 @@ class Emitter:
 
 
 # --- what `data` holds, by kind; the names are stored and stay
+
+
+MoveData = TypedDict("MoveData", {"from": Status, "to": Status, "ending": Ending | None, "reason": str})
+"""TASK_MOVED, TASK_CLAIMED and TASK_RECOVERED: the statuses before and after, and why; `from` is a word of Python."""
+
+
+class PauseData(TypedDict):
+    """PAUSED, RESUMED, HELD_BACK and LET_GO: one reason why no task is claimed, and whose it is."""
+
+    source: PauseSource
+    reason: str
 
 
 class DroppedData(TypedDict):

@@ -18,7 +18,7 @@ from typing import Any
 
 from core.change_checks import AskKind
 from core.clock import from_text, to_text
-from core.events import Kind
+from core.events import Kind, MoveData
 from core.queueing import PauseSource
 from core.states import ENDED, Ending, Status
 from db.commit_signs import ChangedFile, Signs, files_of, signs_of
@@ -224,12 +224,12 @@ class ReportLog:
 
 
 def _earlier(row: Row) -> EndedTask:
-    """The task as its event tells it; what the event does not tell is as the task is now."""
-    data = json.loads(row["data"])
+    """The task as its event has it; what the event does not have is as the task is now."""
+    data: MoveData = json.loads(row["data"])
     return replace(
         ended_task(dict(row) | {"ended_at": row["at"]}),
         status=Status(data["to"]),
-        ending=Ending(data["ending"]) if data.get("ending") else None,
+        ending=Ending(ending) if (ending := data.get("ending")) else None,
         reason=str(data.get("reason", "")),
         attempt=row["attempt_then"] or 0,
         iterations=row["iteration_then"] or 0,

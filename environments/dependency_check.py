@@ -19,7 +19,7 @@ from pathlib import Path
 from core.change_checks import Ask, AskKind, ChangeCheckJob, ChangeCheckReport, Finding, Severity
 from core.clock import Clock, utc_now
 from core.errors import Parked, SandboxError
-from core.events import Event, Kind
+from core.events import Emitter, Kind
 from core.ports import Sink
 from environments.distributions import Requirement, normalised, requirement
 from environments.layers import Layer, LayerStore
@@ -42,7 +42,7 @@ class DependencyCheck:
         layers: makes and keeps what is installed.
         runtime: what every run has.
         allowed: distributions that any task may use, as `name` or `name==version`.
-        emit: told what was installed.
+        emit: takes an event when something was installed.
         clock: the time, for looking again at an index that does not answer.
     """
 
@@ -55,7 +55,7 @@ class DependencyCheck:
         emit: Sink,
         clock: Clock = utc_now,
     ) -> None:
-        self._layers, self._runtime, self._emit, self._clock = layers, runtime, emit, clock
+        self._layers, self._runtime, self._events, self._clock = layers, runtime, Emitter(emit), clock
         self._allowed = {each.key: each for each in map(requirement, allowed) if each}
         self._available: frozenset[str] | None = None
         self._memory = ImportMemory()
@@ -112,7 +112,7 @@ class DependencyCheck:
         except Unreachable as error:
             raise Parked(f"{error}; the task waits for its packages", self._clock() + LOOK_AGAIN) from error
         if layer.new:
-            self._tell(job, layer)
+            self._report(job, layer)
         return layer
 
     def _may_use(self, job: ChangeCheckJob, package: WantedPackage) -> bool:
@@ -153,10 +153,10 @@ class DependencyCheck:
             self._looked_up.popitem(last=False)
         return found
 
-    def _tell(self, job: ChangeCheckJob, layer: Layer) -> None:
-        data = {"packages": {wheel.name: [wheel.version, f"sha256:{wheel.sha256}"] for wheel in layer.wheels}}
+    def _report(self, job: ChangeCheckJob, layer: Layer) -> None:
+        packages = {wheel.name: [wheel.version, f"sha256:{wheel.sha256}"] for wheel in layer.wheels}
         text = ", ".join(f"{name} {version}" for name, version in layer.packages.items())
-        self._emit(Event(kind=Kind.PACKAGE_INSTALLED, message=text[:500], task_id=job.task_id, data=data))
+        self._events.bind(task_id=job.task_id).emit(Kind.PACKAGE_INSTALLED, text[:500], packages=packages)
 
 
 def provided(runtime: Runtime) -> frozenset[str]:

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from core.errors import StoreError
-from core.events import Event, Kind, Level
+from core.events import Emitter, Kind, Level
 from core.ports import Sink
 from core.queueing import PauseSource
 from queue_manager import QueueManager
@@ -57,7 +57,7 @@ class DiskGuard:
         emit: Sink,
     ) -> None:
         self._places, self._reserve_mb, self._make_room = places, reserve_mb, make_room
-        self._queue, self._emit = queue, emit
+        self._queue, self._events = queue, Emitter(emit)
 
     async def look(self) -> None:
         """Look once.
@@ -86,8 +86,15 @@ class DiskGuard:
         except StoreError:
             await self._make_room()
             await asyncio.wrap_future(self._queue.add_pause(PauseSource.DISK, reason))
-        data = {"place": low.what, "path": str(low.path), "free_mb": round(low.free_mb), "reserve_mb": reserve_mb}
-        self._emit(Event(kind=Kind.DISK_LOW, level=Level.ERROR, message=f"no task is begun: {reason}", data=data))
+        self._events.emit(
+            Kind.DISK_LOW,
+            f"no task is begun: {reason}",
+            level=Level.ERROR,
+            place=low.what,
+            path=str(low.path),
+            free_mb=round(low.free_mb),
+            reserve_mb=reserve_mb,
+        )
         await self._make_room()
 
 

@@ -14,7 +14,7 @@ from functools import partial
 from typing import TypeVar
 
 from core.clock import Clock, from_text, to_text
-from core.events import Event, Kind, Level
+from core.events import Emitter, Kind, Level
 from db import pruning, shrinking
 from db.database import Database
 from db.event_log import EventLog
@@ -203,16 +203,18 @@ class Pruner:
             text += f"; it had passed database_max_mb ({self._keep().database_mb})"
         if still:
             text += " and still does: what is left belongs to open or recent tasks, or to ledgers; raise the limit"
-        data = {
-            "tasks": len(tally.tasks),
-            "rows": tally.rows,
-            "events": tally.events,
-            "texts": tally.texts,
-            "bytes_before": before.file,
-            "bytes_after": after.file,
-            "used_after": after.used,
-        }
-        self._events.emit(Event(kind=Kind.PRUNED, level=level, message=text, data=data))
+        Emitter(self._events.emit).emit(
+            Kind.PRUNED,
+            text,
+            level=level,
+            tasks=len(tally.tasks),
+            rows=tally.rows,
+            events=tally.events,
+            texts=tally.texts,
+            bytes_before=before.file,
+            bytes_after=after.file,
+            used_after=after.used,
+        )
 
     async def _size(self) -> shrinking.Size:
         return await self._read(shrinking.size)

@@ -8,7 +8,7 @@ from datetime import datetime
 from pathlib import Path
 
 from core.clock import Clock
-from core.events import Event, Kind, Level
+from core.events import Emitter, Kind, Level
 from core.ports import Sink
 from core.status import DaemonStatus
 from db.state_store import StateStore
@@ -25,14 +25,15 @@ class StateKeeper:
         path: the file.
         state: keeps the copy, and knows the totals.
         status: what the daemon says about itself.
-        emit: is told of each time it is saved.
+        emit: takes an event each time it is saved.
         clock: the time.
     """
 
     def __init__(
         self, path: Path, state: StateStore, status: Callable[[], DaemonStatus], emit: Sink, clock: Clock
     ) -> None:
-        self._path, self._state, self._status, self._emit, self._clock = path, state, status, emit, clock
+        self._path, self._state, self._status, self._clock = path, state, status, clock
+        self._events = Emitter(emit)
         self._before: LastRun | None = None
 
     def last_run(self) -> LastRun | None:
@@ -43,7 +44,9 @@ class StateKeeper:
         except (OSError, ValueError) as error:
             self._before = copy
             if copy is not None:
-                self._tell_unread(error)
+                what = "is missing" if isinstance(error, FileNotFoundError) else f"cannot be read ({error})"
+                text = f"{self._path.name} {what}; nothing is lost: the database has all of it"
+                self._events.emit(Kind.STATE_SAVED, text, level=Level.WARNING)
         return self._before
 
     def _copy(self) -> LastRun | None:
@@ -52,11 +55,6 @@ class StateKeeper:
             return from_json(str(kept)) if kept else None
         except ValueError:
             return None
-
-    def _tell_unread(self, error: OSError | ValueError) -> None:
-        what = "is missing" if isinstance(error, FileNotFoundError) else f"cannot be read ({error})"
-        text = f"{self._path.name} {what}; nothing is lost: the database has all of it"
-        self._emit(Event(kind=Kind.STATE_SAVED, level=Level.WARNING, message=text))
 
     async def save(self, *, clean: bool = False) -> None:
         """Write it; `clean` says that this run has ended as it should.
@@ -68,7 +66,7 @@ class StateKeeper:
         text = await asyncio.to_thread(self._text, clean)
         await asyncio.wrap_future(self._state.set(_KEY, text))
         await asyncio.to_thread(write_whole, self._path, text)
-        self._emit(Event(kind=Kind.STATE_SAVED, message=f"state saved to {self._path.name}"))
+        self._events.emit(Kind.STATE_SAVED, f"state saved to {self._path.name}")
 
     def _text(self, clean: bool) -> str:
         status, before = self._status(), self._before

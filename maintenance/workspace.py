@@ -11,7 +11,7 @@ from collections.abc import Callable, Collection
 from datetime import datetime, timedelta
 
 from core.clock import Clock, from_text, to_text
-from core.events import Event, Kind
+from core.events import Emitter, Kind
 from db import pruning
 from db.database import Database
 from db.event_log import EventLog
@@ -48,7 +48,7 @@ class Workspace:
         quiet: Callable[[], bool],
         clock: Clock,
     ) -> None:
-        self._care, self._db, self._state, self._events = care, db, state, events
+        self._care, self._db, self._state, self._events = care, db, state, Emitter(events.emit)
         self._keep_days, self._quiet, self._clock = keep_days, quiet, clock
 
     async def run(self) -> None:
@@ -87,11 +87,12 @@ class Workspace:
             f"the workspace was {what}: {before.loose} loose objects and {before.packs} packs became "
             f"{after.loose} and {after.packs}, {before.kb / 1024:.1f} MB {after.kb / 1024:.1f} MB{gone}"
         )
-        data = {
-            "loose_before": before.loose,
-            "loose_after": after.loose,
-            "kb_before": before.kb,
-            "kb_after": after.kb,
-            "branches": branches,
-        }
-        self._events.emit(Event(kind=Kind.PRUNED, message=text, data=data))
+        self._events.emit(
+            Kind.PRUNED,
+            text,
+            loose_before=before.loose,
+            loose_after=after.loose,
+            kb_before=before.kb,
+            kb_after=after.kb,
+            branches=branches,
+        )

@@ -19,7 +19,7 @@ from typing import Protocol, TypeVar
 
 from core.clock import from_text, to_text
 from core.errors import StaleFence, UnknownTask
-from core.events import Event
+from core.events import Emitter, Event
 from core.forking import Fork
 from core.masking import Masker
 from core.states import Ending, Status
@@ -77,9 +77,14 @@ class Transaction:
     now: datetime
     """The time of all that changes in this transaction."""
 
-    def emit(self, event: Event) -> None:
-        """Store the event of a change."""
-        self.events.append(self.conn, event)
+    @property
+    def emitter(self) -> Emitter:
+        """Stores the events of changes."""
+
+        def store(event: Event) -> None:
+            self.events.append(self.conn, event)
+
+        return Emitter(store)
 
     def clean(self, text: str) -> str:
         """A text for a row: without secrets, printable, and cut to `MAX_REASON_CHARS`."""

@@ -11,10 +11,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import fields, replace
 from datetime import datetime, timedelta
 from types import MappingProxyType
+from typing import Any
 
 from core.clock import to_text
 from core.errors import IllegalMove, InvalidTask, StaleFence
-from core.events import Event, Kind, Level
+from core.events import Kind, Level, MoveData
 from core.faults import listed
 from core.forking import Fork
 from core.queueing import RetryPolicy, Submitted
@@ -50,8 +51,8 @@ def submit(tx: Transaction, spec: TaskSpec, field: str = "depends_on") -> Submit
         raise InvalidTask({field: fault})
     status = _first_status(needed, spec.not_before, tx.now)
     task_id = store.insert(tx.conn, spec, status, tx.now)
-    data = {"from": None, "to": status, "priority": spec.priority, "key": spec.key}
-    tx.emit(Event(kind=Kind.TASK_SUBMITTED, message=title(spec), task_id=task_id, data=data))
+    data: dict[str, Any] = {"from": None, "to": status, "priority": spec.priority, "key": spec.key}
+    tx.emitter.bind(task_id=task_id).emit(Kind.TASK_SUBMITTED, title(spec), **data)
     return Submitted(task_id=task_id, status=status, created=True)
 
 
@@ -87,23 +88,21 @@ def move(
     moved = store.update(tx.conn, task, {**owner, **columns, **facts})
     if moved is None:
         raise StaleFence
-    tx.emit(_event_of(task, moved, kind, level))
+    _report_move(tx, task, moved, kind, level)
     return moved
 
 
-def _event_of(before: Task, after: Task, kind: Kind, level: Level) -> Event:
+def _report_move(tx: Transaction, before: Task, after: Task, kind: Kind, level: Level) -> None:
     by = f" ({after.worker})" if after.worker else ""
     why = f": {after.reason}" if after.reason else ""
-    return Event(
-        kind=kind,
-        level=level,
-        message=f"{before.status} → {after.status}{by}{why}",
+    about = tx.emitter.bind(
         task_id=after.id,
         attempt=after.attempt or None,
         iteration=after.iterations or None,
         worker=after.worker or before.worker,
-        data={"from": before.status, "to": after.status, "ending": after.ending, "reason": after.reason},
     )
+    data = MoveData({"from": before.status, "to": after.status, "ending": after.ending, "reason": after.reason})
+    about.emit(kind, f"{before.status} → {after.status}{by}{why}", level=level, **data)
 
 
 # What workers do
@@ -222,7 +221,7 @@ def _request_cancel(tx: Transaction, task: Task) -> Task:
     """Ask the worker that runs a task to cancel it; asking twice is harmless."""
     if task.cancel_requested:
         return task
-    tx.emit(Event(kind=Kind.TASK_CANCEL_REQUESTED, task_id=task.id, attempt=task.attempt, worker=task.worker))
+    tx.emitter.bind(task_id=task.id, attempt=task.attempt, worker=task.worker).emit(Kind.TASK_CANCEL_REQUESTED)
     return store.update(tx.conn, task, {"cancel_requested": 1}) or task
 
 
@@ -257,8 +256,8 @@ def prioritise(tx: Transaction, task_id: int, priority: int) -> Task:
         raise IllegalMove(f"task {task_id} is done; its priority decides nothing any more")
     if before == priority:
         return task
-    text, data = f"priority {before} → {priority}", {"priority": priority, "before": before}
-    tx.emit(Event(kind=Kind.TASK_PRIORITISED, message=text, task_id=task_id, data=data))
+    about, text = tx.emitter.bind(task_id=task_id), f"priority {before} → {priority}"
+    about.emit(Kind.TASK_PRIORITISED, text, priority=priority, before=before)
     return store.update(tx.conn, task, {"priority": priority}) or task
 
 

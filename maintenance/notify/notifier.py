@@ -13,10 +13,11 @@ import time
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 from core.clock import Clock
 from core.errors import StoreError
-from core.events import Event, Kind, Level
+from core.events import Emitter, Event, Kind, Level
 from db.event_log import EventLog
 from db.state_store import StateStore
 from maintenance.notify.command import for_desktop, run_command
@@ -156,14 +157,15 @@ class Notifier:
         return BURST - len(sent)
 
     def _tell(self, name: str, notice: Notice, fault: str, *, first: bool, last: bool) -> None:
-        data = {"way": name, "notice": notice.id, "kind": notice.kind}
+        emitter = Emitter(self._events.emit)
+        data: dict[str, Any] = {"way": name, "notice": notice.id, "kind": notice.kind}
         if not fault:
             self._sent[name].append(self._monotonic())
-            self._events.emit(Event(kind=Kind.NOTIFIED, message=f"told by {name}: {notice.title}", data=data))
+            emitter.emit(Kind.NOTIFIED, f"told by {name}: {notice.title}", **data)
         elif first or last:
             given_up = "; given up" if last else ""
             text = f"{name}: {fault} ({notice.title}){given_up}"
-            self._events.emit(Event(kind=Kind.NOTIFY_FAILED, level=Level.WARNING, message=text, data=data))
+            emitter.emit(Kind.NOTIFY_FAILED, text, level=Level.WARNING, **data)
 
     def _lane(self, name: str) -> ChannelQueue:
         assert self._box is not None
