@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import os
 import threading
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
@@ -265,11 +265,6 @@ class GitManager(Undoing):
     def read_note(self, where: Where, commit: str) -> str | None:
         """What `note` stored beside a commit (full id)."""
         return history.read_note(self._repositories.find(where), commit)
-
-    def diff_text(self, where: Where, old: str, new: str, paths: Sequence[str] = ()) -> str:
-        """The unified diff between two commits, of some paths or all; no attribute can hide a file from it."""
-        found = self._repositories.find(where)
-        return history.difference(found, self.resolve(where, old), self.resolve(where, new), paths)
 
     def recent_commits(self, where: Where, limit: int, name: str = "HEAD") -> tuple[LogLine, ...]:
         """The newest commits that a branch or commit reaches, newest first."""

@@ -272,11 +272,6 @@ class QueueManager:
         """
         return store.read(self._db.reader(), task_id).task
 
-    def by_key(self, key: str) -> Task | None:
-        """The task that was submitted under an idempotency key."""
-        known = store.id_of_key(self._db.reader(), key)
-        return None if known is None else self.get(known)
-
     def find(
         self, status: Status | None = None, limit: int = 50, after: int | None = None, text: str | None = None
     ) -> list[Task]:

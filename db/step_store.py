@@ -289,10 +289,6 @@ class StepStore:
         )
         return [call_of(row) for row in self._db.reader().execute(query, (task_id, attempt, step_no))]
 
-    def put_artifact(self, conn: Connection, text: str) -> str:
-        """Store a long text inside a write job; returns its digest."""
-        return artifacts.put(conn, text)
-
     def artifact(self, digest: str) -> str | None:
         """The text of that digest, or None when there is none."""
         return artifacts.get(self._db.reader(), digest)

@@ -201,7 +201,6 @@ class Lexer:
         self._text, self._at = text.replace("\\\n", ""), 0
         self.values: dict[str, str] = {"PWD": ".", "IFS": " ", "OLDPWD": UNKNOWN}
         self._word = _Word()
-        self._heredocs: list[str] = []
         self._bodies: list[str] = []
 
     def tokens(self) -> Iterator[Token]:
