@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import os
 import threading
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
@@ -25,23 +25,22 @@ from core.ports import Sink
 from core.revisions import Author, Commit, CommitFacts, LogLine, PushResult, Workspace
 from core.tasks import Change
 from core.tree import Tree
-from gitrepo import history, protocol
+from gitrepo import history, protocol, reverting
 from gitrepo.branches import TRIES, attach, may_move
 from gitrepo.care import Care
 from gitrepo.checkout import show_tip
 from gitrepo.discovery import MAIN, base_of, refuse_submodule_folder
 from gitrepo.glance import Looking
 from gitrepo.merging import rebased
-from gitrepo.objects import edits_for
+from gitrepo.objects import edits_for, person
 from gitrepo.pushing import push
 from gitrepo.registry import Repositories, Where
 from gitrepo.repository import Repository, checked_out
-from gitrepo.undoing import Undoing
 
 NO_ENVIRONMENT: Mapping[str, str] = MappingProxyType({"PATH": os.defpath})
 
 
-class GitManager(Undoing):
+class GitManager:
     """Repositories, by the few verbs that an attempt needs.
 
     Args:
@@ -269,6 +268,42 @@ class GitManager(Undoing):
     def recent_commits(self, where: Where, limit: int, name: str = "HEAD") -> tuple[LogLine, ...]:
         """The newest commits that a branch or commit reaches, newest first."""
         return history.newest(self._repositories.find(where), self.resolve(where, name), limit)
+
+    # --- taking back what was integrated
+
+    def revert(self, workspace: Workspace, commit: str, tip: str, message: CommitMessage) -> Commit:
+        """What `commit` (full id) changed, taken back on top of `tip`, as a new commit on no branch yet.
+
+        Raises:
+            MergeConflict: later commits changed the same lines; `paths` names the files.
+            GitError: the commit is a merge, or the first of its history.
+        """
+        found = self._repositories.find(workspace)
+        return reverting.taken_back(found, commit, tip, message.text().encode(), self._signature(found.author))
+
+    def reworded(self, workspace: Workspace, commit: Commit, message: CommitMessage) -> Commit:
+        """The same commit, which is on no branch yet, with another message."""
+        return reverting.with_message(self._repositories.find(workspace), commit, message.text().encode())
+
+    def holds(self, workspace: Workspace, commit: str, tip: str) -> bool:
+        """Tell whether the history of `tip` holds a commit (full ids), which need not exist."""
+        found = self._repositories.find(workspace)
+        return found.resolve(commit)[0] is not None and history.contains(found, tip, commit)
+
+    def reverted_by(self, workspace: Workspace, commit: str, tip: str) -> str | None:
+        """The commit in the history of `tip` that takes `commit` back (full ids), and still does; None: it stands."""
+        return reverting.reverted_by(self._repositories.find(workspace), commit, tip)
+
+    def changed(self, workspace: Workspace, old: str, new: str) -> frozenset[str]:
+        """The paths at which two commits (full ids) differ."""
+        return reverting.changed_paths(self._repositories.find(workspace), old, new)
+
+    def later(self, workspace: Workspace, commit: str, tip: str, paths: Collection[str]) -> tuple[LogLine, ...]:
+        """The commits after `commit` up to `tip` (full ids) that touched one of the paths, newest first."""
+        return reverting.later_commits(self._repositories.find(workspace), commit, tip, paths)
+
+    def _signature(self, author: Author) -> bytes:
+        return person(author.name or "", author.email or "", self._clock())
 
     def _follow(self, found: Repository, target: str, before: str) -> None:
         """Bring the files of the daemon's own repository to the tip, for whoever looks there.

@@ -39,8 +39,7 @@ from intake.watcher import Watcher
 from maintenance.health import Vitals
 from maintenance.instance_lock import InstanceLock
 from maintenance.scheduler import Sleep
-from maintenance.service_manager import ServiceManagerLink
-from maintenance.watchdog import Watchdog
+from maintenance.service_manager import ServiceManagerLink, Watchdog
 from server.serving.host import Host
 from settings.live import Reloaded
 from settings.models import ModelSettings

@@ -30,7 +30,7 @@ from maintenance.conditions import Condition, Reason, at_quiet_hours, in_debt, o
 from maintenance.disk import DiskGuard
 from maintenance.pruning import Keep, Pruner
 from maintenance.scheduler import PeriodicJob, Scheduler, Sleep
-from maintenance.state_keeper import StateKeeper, told
+from maintenance.state_file import StateKeeper, how_it_ended
 from maintenance.workspace import Workspace
 from server.context import Busy
 from taskqueue import checkpoints
@@ -302,7 +302,7 @@ class Maintenance:
         seen, before = clock_seen.last_seen(self._store.db.reader()), self._state.last_run()
         await self._watch.begin()
         left = await asyncio.wrap_future(self._store.queue.recover())
-        self.last_run = told(before, seen, [task.id for task in left if task.status not in ENDED])
+        self.last_run = how_it_ended(before, seen, [task.id for task in left if task.status not in ENDED])
         await self.checkpoint.begin_if_due()
         for each in self._conditions:
             await self.scheduler.do(f"hold: {each.source}", each.look)

@@ -12,9 +12,9 @@ from pathlib import Path
 
 from core.errors import GitError
 from core.revisions import Author, Workspace
-from gitrepo import ownership, protocol
+from gitrepo import protocol
 from gitrepo.commands import Git
-from gitrepo.discovery import MAIN, Place, discovered, given
+from gitrepo.discovery import MAIN, Place, discovered, foreign, given
 from gitrepo.gate import Gate
 from gitrepo.names import Names
 from gitrepo.repository import MOVE, NO_LOG, Repository
@@ -130,7 +130,7 @@ class Repositories:
             raise GitError(f"repo: {place.root} is a bare repository; give a checkout of it")
         if known := self._known.get(place.folder):
             return known
-        if why := ownership.fault(place, self._user_config):
+        if why := foreign(place, self._user_config):
             raise GitError(f"repo: {why}")
         if not all(os.access(place.common / name, os.W_OK) for name in ("objects", "refs")):
             raise GitError(f"repo: {place.root} may not be written by the user that Nightshift runs as")

@@ -11,8 +11,8 @@ import asyncio
 import logging
 import time
 from collections import deque
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Any
 
 from core.clock import Clock
@@ -20,14 +20,12 @@ from core.errors import StoreError
 from core.events import Emitter, Event, Kind, Level
 from db.event_log import EventLog
 from db.state_store import StateStore
-from maintenance.notify.command import for_desktop, run_command
+from maintenance.notify.channels import WAYS, Channels
 from maintenance.notify.notices import Notice, NoticeKind, notice_of
 from maintenance.notify.outbox import MAX_TRIES, ChannelQueue, Outbox, read_outbox
-from maintenance.notify.post import post
 
 NOTICES_JOB = "notices"
 KEY = "notify_outbox"
-COMMAND, DESKTOP, URL = WAYS = "notify_command", "notify_desktop", "notify_url"
 BATCH = 500
 BURST, WINDOW_S = 5, 300.0
 """So many notices may go out one by one in so many seconds; what is beyond waits and goes out as one."""
@@ -35,31 +33,6 @@ KEEP_S = 60.0
 """A cursor that moved over nothing worth a notice is stored no more often than this."""
 
 _log = logging.getLogger(__name__)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Channels:
-    """Who is told of what. An empty command or URL is none."""
-
-    command: tuple[str, ...] = ()
-    desktop: bool = False
-    url: str = field(default="", repr=False)
-    secret: str = field(default="", repr=False)
-    on: frozenset[NoticeKind] = frozenset()
-    variables: Mapping[str, str] = field(default_factory=dict, repr=False)
-
-    @property
-    def names(self) -> tuple[str, ...]:
-        """The ways that are set, by the names of their settings."""
-        return tuple(name for name, given in zip(WAYS, (self.command, self.desktop, self.url), strict=True) if given)
-
-    async def send(self, name: str, notice: Notice, now: Clock) -> str:
-        """Tell one notice one way; returns what went wrong, empty when it arrived."""
-        if name == COMMAND:
-            return await run_command(self.command, notice, self.variables)
-        if name == DESKTOP:
-            return await run_command(for_desktop(notice), notice, self.variables)
-        return await post(self.url, self.secret, notice, int(now().timestamp()))
 
 
 class Notifier:
