@@ -27,15 +27,15 @@ from core.tasks import Change
 from core.tree import Tree
 from gitrepo import history, protocol, reverting
 from gitrepo.branches import TRIES, attach, may_move
-from gitrepo.care import Care
 from gitrepo.checkout import show_tip
 from gitrepo.discovery import MAIN, base_of, refuse_submodule_folder
-from gitrepo.glance import Looking
+from gitrepo.maintenance import RepositoryMaintenance
 from gitrepo.merging import rebased
 from gitrepo.objects import edits_for, person
 from gitrepo.pushing import push
 from gitrepo.registry import Repositories, Where
 from gitrepo.repository import Repository, checked_out
+from gitrepo.status import StatusReader
 
 NO_ENVIRONMENT: Mapping[str, str] = MappingProxyType({"PATH": os.defpath})
 
@@ -65,7 +65,7 @@ class GitManager:
         self._auto_push, self._events, self._clock = auto_push, Emitter(emit), clock
         self._push_env = protocol.push_environment(environ)
         self._repositories = Repositories(workspace, author, self._signature, environ)
-        self.care, self.looking = Care(self._repositories), Looking(self._repositories)
+        self.maintenance, self.statuses = RepositoryMaintenance(self._repositories), StatusReader(self._repositories)
         self._following, self._behind = threading.Lock(), threading.Event()
         self._left: str | None = None
 

@@ -22,7 +22,7 @@ from core.forking import Fork
 from core.masking import Masker
 from core.queueing import BY_OWNER, Heartbeat, PauseSource, PauseState, RetryPolicy, Submitted
 from core.states import Ending, Status
-from core.subtasks import Family, Part, whole_of
+from core.subtasks import Family, SubtaskSpec, whole_of
 from core.tasks import Spent, Task, TaskSpec
 from db.sqlite import Connection
 from taskqueue import approvals, leases, listing, pauses, store, transitions
@@ -150,12 +150,12 @@ class QueueManager:
             lambda tx: transitions.put_back(tx, (task_id, fence), Status.SCHEDULED, reason, due)
         )
 
-    def split(self, task_id: int, fence: int, reason: str, parts: Sequence[Part]) -> Future[Task]:
-        """Submit the parts of a running task, those that are not there yet, and let it wait for them.
+    def split(self, task_id: int, fence: int, reason: str, subtasks: Sequence[SubtaskSpec]) -> Future[Task]:
+        """Submit the subtasks of a running task, those that are not there yet, and let it wait for them.
 
         Its attempt goes on when all of them have ended; it ends with `dependency` when one is cancelled.
         """
-        return self._write_patiently(lambda tx: transitions.split(tx, (task_id, fence), reason, parts))
+        return self._write_patiently(lambda tx: transitions.split(tx, (task_id, fence), reason, subtasks))
 
     def wait_for_owner(self, task_id: int, fence: int, message: str, asks: Sequence[Ask] = ()) -> Future[Task]:
         """Let a running task wait for its owner's decisions; without `asks` the message is a question.
@@ -320,18 +320,18 @@ class QueueManager:
         """How many decisions wait for the owner."""
         return approvals.open_count(self._db.reader())
 
-    def parts(self, task_id: int, attempt: int) -> list[Task]:
+    def subtasks(self, task_id: int, attempt: int) -> list[Task]:
         """What an attempt of a task was split into, oldest first."""
-        return [entry.task for entry in store.parts(self._db.reader(), task_id, attempt)]
+        return [entry.task for entry in store.subtasks(self._db.reader(), task_id, attempt)]
 
     def family(self, task: Task) -> Family:
-        """What a task is a part of, and its own parts."""
+        """What a task is a subtask of, and its own subtasks."""
         conn, known = self._db.reader(), whole_of(task.spec.key)
-        return Family(whole=known and known[0], parts=tuple(entry.task for entry in store.parts(conn, task.id)))
+        return Family(whole=known and known[0], subtasks=tuple(entry.task for entry in store.subtasks(conn, task.id)))
 
-    def spent_on_parts(self, task_id: int) -> Spent:
-        """What models were used for on the parts of a task since its owner last asked for it."""
-        return transitions.spent_on_parts(self._db.reader(), task_id)
+    def spent_on_subtasks(self, task_id: int) -> Spent:
+        """What models were used for on the subtasks of a task since its owner last asked for it."""
+        return transitions.spent_on_subtasks(self._db.reader(), task_id)
 
     def next_due(self) -> datetime | None:
         """When the next scheduled task falls due; those that wait for a model have no such time."""

@@ -207,7 +207,7 @@ class Attempt:
         """
         if stored is None or stored.phase is not Phase.SPLIT:
             return workspace, stored
-        found = await asyncio.to_thread(self.services.queue.parts, self.task.id, self.task.attempt)
+        found = await asyncio.to_thread(self.services.queue.subtasks, self.task.id, self.task.attempt)
         if not subtasks.have_ended(found):
             raise subtasks.split(self.task, stored, self._budget.left)
         workspace = await asyncio.to_thread(self._open, None)

@@ -37,7 +37,7 @@ class TaskBudget:
         self._task, self._limits, self._services = task, limits, services
         self._model: BoundModel | None = None
         self._granted: tuple[str, ...] = ()
-        self._allowed, self._on_parts = limits, Spent()
+        self._allowed, self._on_subtasks = limits, Spent()
 
     @property
     def spent(self) -> Spent:
@@ -67,9 +67,9 @@ class TaskBudget:
         decided = [each for each in asked if each.ask.kind is AskKind.BUDGET and each.granted is not None]
         self._granted = tuple(each.ask.subject for each in decided if each.granted)
         used = self._services.steps.spent_of(task.id) - task.spent_before
-        self._on_parts = self._services.queue.spent_on_parts(task.id)
+        self._on_subtasks = self._services.queue.spent_on_subtasks(task.id)
         raised = allowance.raised(self._limits, task.spent_before, self._granted)
-        self._allowed = allowance.lowered(raised, self._on_parts)
+        self._allowed = allowance.lowered(raised, self._on_subtasks)
         self._model = self._services.models.for_task(task.id, self._allowed, used, wanted)
         for each in decided:
             if not each.granted and each.attempt == task.attempt:
@@ -85,7 +85,7 @@ class TaskBudget:
             self._task.id,
             self._limits,
             self._task.spent_before,
-            self._used + self._on_parts,
+            self._used + self._on_subtasks,
             self._granted,
             over.short,
         )

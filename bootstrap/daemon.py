@@ -120,10 +120,10 @@ class Daemon:
             self._add_jobs()
             self._undo = make_undo(self._settings, self._store, self._services)
             host = self._open_web(stack, loop)
-            parts = await self._services.prepare()
-            if parts is not None:
+            attempt_services = await self._services.prepare()
+            if attempt_services is not None:
                 self._executor = TaskExecutor(
-                    parts, workers=self._settings.worker_count, lease_s=self._settings.lease_s
+                    attempt_services, workers=self._settings.worker_count, lease_s=self._settings.lease_s
                 )
             try:
                 await self._work(host, stack)
@@ -245,9 +245,9 @@ class Daemon:
 
     def _prepare_workers(self, settings: Settings) -> Callable[[], None]:
         def apply() -> None:
-            if self._executor is not None and self._services.parts is not None:
-                self._executor.services = self._services.parts
-                self._sweep.renew(self._services.parts)
+            if self._executor is not None and self._services.attempt_services is not None:
+                self._executor.services = self._services.attempt_services
+                self._sweep.renew(self._services.attempt_services)
                 self._executor.resize(settings.worker_count)
 
         return apply

@@ -131,7 +131,7 @@ class _Cleanup:
     def _make_workspace(self) -> Workspace:
         store = self._store
         return Workspace(
-            self._services.git.care,
+            self._services.git.maintenance,
             store.db,
             store.state,
             store.events,

@@ -30,9 +30,9 @@ def make_undo(settings: Settings, store: StoreServices, services: Services) -> R
 
     async def opened() -> OpenedSuite:
         await services.prepared.wait()
-        if services.parts is None:
+        if services.attempt_services is None:
             return OpenedSuite(suite=None, why_not=services.sandbox_detail)
-        return OpenedSuite(suite=services.parts.suite)
+        return OpenedSuite(suite=services.attempt_services.suite)
 
     return Reverter(_parts(settings, store, services.git, opened, services.merge_locks))
 

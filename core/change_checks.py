@@ -91,7 +91,7 @@ class Approval:
 class ChangeCheckJob:
     """A change that is about to run. `granted` and `denied` are the subjects that the owner has decided on.
 
-    `task_id` is for the events of a gate; None where no queue knows the task.
+    `task_id` is for the events of a check; None where no queue knows the task.
     """
 
     spec: TaskSpec
@@ -106,7 +106,7 @@ class ChangeCheckJob:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ChangeCheckReport:
-    """What a gate found. `packages` are distributions that may be shown to the run, name to exact version.
+    """What a check found. `packages` are distributions that may be shown to the run, name to exact version.
 
     `lessons` are what was learned from the like of it, for the phases that follow.
     """

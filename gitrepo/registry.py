@@ -15,10 +15,10 @@ from core.revisions import Author, Workspace
 from gitrepo import protocol
 from gitrepo.commands import Git
 from gitrepo.discovery import MAIN, Place, discovered, foreign, given
-from gitrepo.gate import Gate
 from gitrepo.names import Names
 from gitrepo.repository import MOVE, NO_LOG, Repository
 from gitrepo.session import Session
+from gitrepo.shared_lock import SharedLock
 from gitrepo.trees import Reader
 
 OPEN = 8
@@ -138,8 +138,8 @@ class Repositories:
             "GIT_OBJECT_DIRECTORY": str(place.common / "objects"),
             "GIT_SHALLOW_FILE": str(place.common / "shallow"),
         }
-        storing = Gate()
-        view = Git(self._view(place), {**self._env, **objects}, gate=storing)
+        storing = SharedLock()
+        view = Git(self._view(place), {**self._env, **objects}, store_lock=storing)
         git = Git(place.folder, self._env)
         found = Repository(
             root=place.root,

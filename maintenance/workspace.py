@@ -16,7 +16,7 @@ from db import pruning
 from db.database import Database
 from db.event_log import EventLog
 from db.state_store import StateStore
-from gitrepo.care import Care, Stored
+from gitrepo.maintenance import RepositoryMaintenance, Stored
 
 LOOSE, PACKS = 2000, 20
 """From so many loose objects or packs on it is packed: some 200 tasks, a second's work."""
@@ -39,7 +39,7 @@ class Workspace:
 
     def __init__(
         self,
-        care: Care,
+        repository: RepositoryMaintenance,
         db: Database,
         state: StateStore,
         events: EventLog,
@@ -48,7 +48,7 @@ class Workspace:
         quiet: Callable[[], bool],
         clock: Clock,
     ) -> None:
-        self._care, self._db, self._state, self._events = care, db, state, Emitter(events.emit)
+        self._repository, self._db, self._state, self._events = repository, db, state, Emitter(events.emit)
         self._keep_days, self._quiet, self._clock = keep_days, quiet, clock
 
     async def run(self) -> None:
@@ -57,15 +57,15 @@ class Workspace:
         Raises:
             GitError: git failed; nothing is lost.
         """
-        before = await asyncio.to_thread(self._care.stored)
+        before = await asyncio.to_thread(self._repository.stored)
         if await self._is_due() and self._quiet():
-            branches = await asyncio.to_thread(self._care.delete_of, self._long_ended)
-            await asyncio.to_thread(self._care.pack)
-            await asyncio.to_thread(self._care.drop)
+            branches = await asyncio.to_thread(self._repository.delete_of, self._long_ended)
+            await asyncio.to_thread(self._repository.pack)
+            await asyncio.to_thread(self._repository.drop)
             await asyncio.wrap_future(self._state.set(_CLEANED, to_text(self._clock())))
             await self._tell("cleaned", before, len(branches))
         elif before.loose >= LOOSE or before.packs >= PACKS:
-            await asyncio.to_thread(self._care.pack)
+            await asyncio.to_thread(self._repository.pack)
             await self._tell("packed", before, 0)
 
     async def _is_due(self) -> bool:
@@ -81,7 +81,7 @@ class Workspace:
         return pruning.ended_among(self._db.reader(), task_ids, before)
 
     async def _tell(self, what: str, before: Stored, branches: int) -> None:
-        after = await asyncio.to_thread(self._care.stored)
+        after = await asyncio.to_thread(self._repository.stored)
         gone = f", {branches} integrated branches deleted" if branches else ""
         text = (
             f"the workspace was {what}: {before.loose} loose objects and {before.packs} packs became "

@@ -194,7 +194,7 @@ def dependencies(conn: Connection, task_id: int) -> dict[int, Status]:
     return {row["id"]: Status(row["status"]) for row in conn.execute(query, (task_id,))}
 
 
-def parts(conn: Connection, whole: int, attempt: int | None = None) -> list[Entry]:
+def subtasks(conn: Connection, whole: int, attempt: int | None = None) -> list[Entry]:
     """The parts that a task was split into, in one attempt or in all; `core.subtasks` has what makes a part."""
     query = _SELECT + "WHERE key >= ? AND key < ? ORDER BY id"
     return [_entry(row) for row in conn.execute(query, key_range(whole, attempt))]

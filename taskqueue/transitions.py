@@ -20,7 +20,7 @@ from core.faults import listed
 from core.forking import Fork
 from core.queueing import RetryPolicy, Submitted
 from core.states import ENDED, OPEN, Ending, Status, may_move
-from core.subtasks import Part, part_key, whole_of
+from core.subtasks import SubtaskSpec, part_key, whole_of
 from core.tasks import Spent, Task, TaskSpec
 from db import spending
 from db.codec import decode, encode
@@ -317,7 +317,7 @@ def _end_parts(tx: Transaction, whole: Task) -> list[Task]:
     """Cancel the parts of a task that has ended otherwise than well; those that run are asked to end."""
     ended = list[Task]()
     reason = f"task {whole.id}, of which it is a part, has ended"
-    for part in (entry.task for entry in store.parts(tx.conn, whole.id, whole.attempt)):
+    for part in (entry.task for entry in store.subtasks(tx.conn, whole.id, whole.attempt)):
         if part.status is Status.RUNNING:
             _request_cancel(tx, part)
         elif part.status in OPEN:
@@ -339,7 +339,7 @@ def _resume_whole(tx: Transaction, part: Task) -> list[Task]:
 # Splitting a task
 
 
-def split(tx: Transaction, owned: tuple[int, int], reason: str, parts: Sequence[Part]) -> Task:
+def split(tx: Transaction, owned: tuple[int, int], reason: str, subtasks: Sequence[SubtaskSpec]) -> Task:
     """Submit the parts of a running task (`owned` is its id and fence), and let it wait for those that are open.
 
     One whose owner has cancelled it meanwhile ends, and has no parts. A daemon that dies before this transaction finds
@@ -352,7 +352,7 @@ def split(tx: Transaction, owned: tuple[int, int], reason: str, parts: Sequence[
     if blocked.status is not Status.BLOCKED:
         return blocked
     ids = list[int]()
-    for number, part in enumerate(parts, 1):
+    for number, part in enumerate(subtasks, 1):
         key, needs = part_key(blocked.id, blocked.attempt, number), tuple(ids[at] for at in part.after)
         ids.append(submit(tx, replace(part.spec, key=key, depends_on=needs)).task_id)
     resumed = _with_parts(tx, blocked)
@@ -363,23 +363,23 @@ def split(tx: Transaction, owned: tuple[int, int], reason: str, parts: Sequence[
 
 def _with_parts(tx: Transaction, whole: Task) -> Task:
     """A blocked task that was split: queued if all of its parts have ended, or ended if one of them was cancelled."""
-    parts = [entry.task for entry in store.parts(tx.conn, whole.id, whole.attempt)]
-    if gone := next((part for part in parts if part.status is Status.CANCELLED), None):
+    subtasks = [entry.task for entry in store.subtasks(tx.conn, whole.id, whole.attempt)]
+    if gone := next((part for part in subtasks if part.status is Status.CANCELLED), None):
         reason = f"task {gone.id}, a part of it, was cancelled ({title(gone.spec)})"
         return _fail_by_dependency(tx, whole, reason)
-    if any(part.status in OPEN for part in parts):
+    if any(part.status in OPEN for part in subtasks):
         return whole
-    failed = sum(part.status is Status.FAILED for part in parts)
-    reason = f"{failed} of its {len(parts)} parts failed" if failed else "all of its parts are done"
+    failed = sum(part.status is Status.FAILED for part in subtasks)
+    reason = f"{failed} of its {len(subtasks)} parts failed" if failed else "all of its parts are done"
     return move(tx, whole, Status.QUEUED, reason=reason)
 
 
-def spent_on_parts(conn: Connection, task_id: int) -> Spent:
+def spent_on_subtasks(conn: Connection, task_id: int) -> Spent:
     """What models were used for on the parts of a task since its owner last asked for it."""
     entry = store.read(conn, task_id)
     before = entry.task.attempt - entry.tries
-    parts = (part.task for part in store.parts(conn, task_id))
-    counted = [part.id for part in parts if (whole_of(part.spec.key) or (0, 0))[1] > before]
+    subtasks = (part.task for part in store.subtasks(conn, task_id))
+    counted = [part.id for part in subtasks if (whole_of(part.spec.key) or (0, 0))[1] > before]
     return sum((spending.of_task(conn, part) for part in counted), Spent())
 
 
