@@ -70,9 +70,9 @@ class QueueManager:
     def _write(self, change: Callable[[Transaction], T]) -> Future[T]:
         return self._db.write(lambda conn: change(self.transaction(conn)))
 
-    def _write_patiently(self, change: Callable[[Transaction], T]) -> Future[T]:
+    def _write_retrying(self, change: Callable[[Transaction], T]) -> Future[T]:
         """As `_write`, for what a worker did: it waits where the database takes no writes for now."""
-        return self._db.write_patiently(lambda conn: change(self.transaction(conn)))
+        return self._db.write_retrying(lambda conn: change(self.transaction(conn)))
 
     # Submitting
 
@@ -107,7 +107,7 @@ class QueueManager:
                 return None
             return transitions.claim(tx, worker, self._lease, only)
 
-        return self._write_patiently(change)
+        return self._write_retrying(change)
 
     def heartbeat(self, owned: Sequence[tuple[int, int]]) -> Future[Heartbeat]:
         """Renew the leases of (task id, fence) pairs."""
@@ -116,7 +116,7 @@ class QueueManager:
     def progress(self, task_id: int, fence: int, *, iterations: int, spent: Spent) -> Future[None]:
         """Note how far a running task is; `spent` is the task's total. Earlier crashes are forgiven: it gets ahead."""
         facts = _facts(iterations=iterations, spent=spent)
-        return self._write_patiently(lambda tx: transitions.progress(tx, task_id, fence, facts))
+        return self._write_retrying(lambda tx: transitions.progress(tx, task_id, fence, facts))
 
     def finish(
         self,
@@ -135,18 +135,18 @@ class QueueManager:
         The future fails with `StaleFence` when the task is no longer this worker's. None leaves a value as it is.
         """
         facts = _facts(commit_id=commit, branch=branch, iterations=iterations, spent=spent)
-        return self._write_patiently(
+        return self._write_retrying(
             lambda tx: transitions.finish(tx, (task_id, fence), ending, reason, facts, self.policy)
         )
 
     def requeue(self, task_id: int, fence: int, reason: str) -> Future[Task]:
         """Give a running task back, for instance at shutdown; its attempt goes on with the next claim."""
-        return self._write_patiently(lambda tx: transitions.put_back(tx, (task_id, fence), Status.QUEUED, reason, {}))
+        return self._write_retrying(lambda tx: transitions.put_back(tx, (task_id, fence), Status.QUEUED, reason, {}))
 
     def park(self, task_id: int, fence: int, reason: str, until: datetime | None) -> Future[Task]:
         """Put a running task off until a time (None: until `models_back`); its attempt goes on then."""
         due: dict[str, Value] = {"not_before": to_text(until) if until else None}
-        return self._write_patiently(
+        return self._write_retrying(
             lambda tx: transitions.put_back(tx, (task_id, fence), Status.SCHEDULED, reason, due)
         )
 
@@ -155,14 +155,14 @@ class QueueManager:
 
         Its attempt goes on when all of them have ended; it ends with `dependency` when one is cancelled.
         """
-        return self._write_patiently(lambda tx: transitions.split(tx, (task_id, fence), reason, subtasks))
+        return self._write_retrying(lambda tx: transitions.split(tx, (task_id, fence), reason, subtasks))
 
     def wait_for_owner(self, task_id: int, fence: int, message: str, asks: Sequence[Ask] = ()) -> Future[Task]:
         """Let a running task wait for its owner's decisions; without `asks` the message is a question.
 
         What the owner has decided on is not asked again; a task that has nothing else to ask goes back to the queue.
         """
-        return self._write_patiently(lambda tx: approvals.wait(tx, (task_id, fence), message, asks))
+        return self._write_retrying(lambda tx: approvals.wait(tx, (task_id, fence), message, asks))
 
     # What the owner does
 
@@ -230,15 +230,15 @@ class QueueManager:
             nothing: Future[int] = Future()
             nothing.set_result(0)
             return nothing
-        return self._write_patiently(leases.promote)
+        return self._write_retrying(leases.promote)
 
     def unpark(self) -> Future[int]:
         """Queue all tasks that were parked, also those with a time: after new settings it may not hold any more."""
-        return self._write_patiently(leases.unpark)
+        return self._write_retrying(leases.unpark)
 
     def models_back(self) -> Future[int]:
         """Queue the tasks that were parked until a backend comes up; returns how many."""
-        return self._write_patiently(leases.models_back)
+        return self._write_retrying(leases.models_back)
 
     # Pauses
 

@@ -57,9 +57,9 @@ class Daemon:
         *,
         clocks: Clocks | None = None,
         sleep: Sleep = asyncio.sleep,
-        say: Callable[[str], None] = print,
+        show: Callable[[str], None] = print,
     ) -> None:
-        self._live, self._say = LiveSettings(settings, lambda: read_again(settings)), say
+        self._live, self._show = LiveSettings(settings, lambda: read_again(settings)), show
         self._clocks, self._sleep = clocks or Clocks(), sleep
         self._clock = self._clocks.wall
         self._began = self._clocks.monotonic()
@@ -174,7 +174,7 @@ class Daemon:
         self._events.emit(
             Kind.DAEMON_STARTED, f"version {VERSION}, process {os.getpid()}, {host.url}. {before}".rstrip(". ")
         )
-        self._say(startup_message(self.status(), host.url, before, entrance(self._settings)))
+        self._show(startup_message(self.status(), host.url, before, entrance(self._settings)))
         async with asyncio.TaskGroup() as group:
             side = [
                 group.create_task(self._maintenance.scheduler.run()),
@@ -264,7 +264,7 @@ class Daemon:
         self._vitals.remove_pause()
         if executor is not None:
             if self._busy():
-                self._say(f"finishing what runs, {self._settings.drain_s:g} s at most; a second signal stops at once")
+                self._show(f"finishing what runs, {self._settings.drain_s:g} s at most; a second signal stops at once")
             context = asyncio.ensure_future(executor.stop(self._settings.drain_s))
             hurried = asyncio.ensure_future(self._at_once.wait())
             await asyncio.wait({context, hurried}, return_when=asyncio.FIRST_COMPLETED)

@@ -144,7 +144,7 @@ class _Cleanup:
         return DiskGuard(
             _places(self._settings()),
             reserve_mb=lambda: self._settings().disk_reserve_mb,
-            make_room=self._make_room,
+            free_space=self._free_space,
             queue=self._store.queue,
             emit=self._store.events.emit,
         )
@@ -156,7 +156,7 @@ class _Cleanup:
         if self._services.layers is not None:
             await asyncio.to_thread(self._services.layers.sweep)
 
-    async def _make_room(self) -> None:
+    async def _free_space(self) -> None:
         await asyncio.to_thread(_drop_caches, self._settings(), self._services.layers)
         await self._pruner.run()
 
@@ -269,9 +269,9 @@ class Maintenance:
             lambda: (settings().backups_keep, settings().backups_daily),
             store.events.emit,
         )
-        self.scheduler = Scheduler(self._chores(), store.events.emit, monotonic=clocks.monotonic, sleep=sleep)
+        self.scheduler = Scheduler(self._jobs(), store.events.emit, monotonic=clocks.monotonic, sleep=sleep)
 
-    def _chores(self) -> list[PeriodicJob]:
+    def _jobs(self) -> list[PeriodicJob]:
         """All jobs; a new one gets its line here."""
         hourly_s = self._settings().state_interval_s
         return [

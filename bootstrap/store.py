@@ -104,7 +104,7 @@ def _file_log(settings: Settings, events: EventLog, clock: Clock) -> FileLog:
         settings.log_file,
         **_limits(settings),
         clock=clock,
-        tell=report,
+        report=report,
     )
 
 

@@ -70,8 +70,8 @@ class InvalidTask(TaskError):
     def __init__(self, fields: Mapping[str, str], more: int = 0) -> None:
         self.fields = faults.bounded(fields)
         self.more = more + len(fields) - len(self.fields)
-        told = [f"{name}: {why}" for name, why in self.fields.items()]
-        super().__init__("; ".join(filter(None, [*told, faults.and_more(self.more)])))
+        lines = [f"{name}: {why}" for name, why in self.fields.items()]
+        super().__init__("; ".join(filter(None, [*lines, faults.and_more(self.more)])))
 
 
 class UnknownTask(TaskError):

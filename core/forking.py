@@ -41,12 +41,12 @@ def forked_spec(spec: TaskSpec, fork: Fork, note: str) -> TaskSpec:
     Raises:
         InvalidTask: words and remark are too long together.
     """
-    said = f"{spec.description}\n\nA remark of the owner's, which holds where it differs: {note}" if note else ""
-    if len(said) > MAX_DESCRIPTION_CHARS:
-        raise InvalidTask({"note": f"too long: with the task's words it has {len(said):,} characters; shorten it"})
+    remark = f"\n\nA remark of the owner's, which holds where it differs: {note}" if note else ""
+    description = spec.description + remark
+    if note and (chars := len(description)) > MAX_DESCRIPTION_CHARS:
+        raise InvalidTask({"note": f"too long: with the task's words it has {chars:,} characters; shorten it"})
     origin = {"task_id": fork.source, "attempt": fork.attempt, "step_no": fork.step_no, "model": fork.model}
     metadata = {**shallow(spec.metadata), "forked_from": origin}
-    description = said or spec.description
     return replace(spec, description=description, key=None, depends_on=(), not_before=None, metadata=metadata)
 
 

@@ -78,14 +78,14 @@ class Limits:
 
     def of_run(self) -> RunLimits:
         """The limits of each run of tests; where nothing is said, the defaults of `RunLimits`."""
-        said: dict[str, Any] = {
+        given: dict[str, Any] = {
             "wall_s": self.suite_s,
             "memory_mb": self.memory_mb,
             "cpus": self.cpus,
             "pids": self.pids,
             "work_mb": self.work_mb,
         }
-        return replace(RUN_LIMITS, **{name: value for name, value in said.items() if value is not None})
+        return replace(RUN_LIMITS, **{name: value for name, value in given.items() if value is not None})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -148,9 +148,9 @@ class FileLog:
         backups: int = 5,
         days: float = 30,
         clock: Clock = utc_now,
-        tell: Callable[[str], None] = log.error,
+        report: Callable[[str], None] = log.error,
     ) -> None:
-        self._path, self._rank, self._clock, self._tell = path, RANK[level], clock, tell
+        self._path, self._rank, self._clock, self._report = path, RANK[level], clock, report
         self._file = RotatingFile(path, max_bytes=max_bytes, keep=backups, days=days)
         self._missing = 0
 
@@ -177,7 +177,7 @@ class FileLog:
 
     def _failed(self, error: OSError, lines: int) -> None:
         if not self._missing:
-            self._tell(f"{self._path} cannot be written ({error.strerror}); the database goes on keeping every event")
+            self._report(f"{self._path} cannot be written ({error.strerror}); the database goes on keeping every event")
         self._missing += lines
         self._file.close()
 

@@ -48,10 +48,10 @@ log = logging.getLogger(__name__)
 class _Entry(Generic[T]):
     """A job on its way, with the future of whoever waits for it."""
 
-    __slots__ = ("error", "future", "job", "patient", "result")
+    __slots__ = ("error", "future", "job", "result", "retrying")
 
-    def __init__(self, job: Job[T], *, patient: bool) -> None:
-        self.job, self.patient = job, patient
+    def __init__(self, job: Job[T], *, retrying: bool) -> None:
+        self.job, self.retrying = job, retrying
         self.future: Future[T] = Future()
         self.future.set_running_or_notify_cancel()
         self.result: T | None = None
@@ -80,8 +80,8 @@ class Writer:
         patience_s: how long a group waits for another process's lock before its futures fail.
     """
 
-    def __init__(self, path: Path, busy_s: float, patience_s: float) -> None:
-        self._path, self._busy_s, self._patience_s = path, busy_s, patience_s
+    def __init__(self, path: Path, busy_s: float, retry_for_s: float) -> None:
+        self._path, self._busy_s, self._retry_for_s = path, busy_s, retry_for_s
         self._waiting: queue.SimpleQueue[_Entry[object] | None] = queue.SimpleQueue()
         self._listeners: list[Listener] = []
         self._lock = threading.Lock()
@@ -93,9 +93,9 @@ class Writer:
         self._parked: list[_Entry[object]] = []
         self._waits, self._rest_s, self._retry_at = True, FIRST_REST_S, 0.0
 
-    def submit(self, job: Job[T], *, patient: bool = False) -> Future[T]:
+    def submit(self, job: Job[T], *, retrying: bool = False) -> Future[T]:
         """Hand in a job; it may be run more than once (all but the last undone), so it changes only the database."""
-        entry = _Entry(job, patient=patient)
+        entry = _Entry(job, retrying=retrying)
         with self._lock:
             if self._closed:
                 entry.future.set_exception(StoreError(f"{self._path}: the database is closed"))
@@ -200,7 +200,7 @@ class Writer:
         """Take the write lock, trying again while another process holds it."""
         if self._conn is None:
             self._conn = connect(self._path, busy_s=self._busy_s)
-        deadline = time.monotonic() + self._patience_s
+        deadline = time.monotonic() + self._retry_for_s
         while True:
             try:
                 self._conn.execute("BEGIN IMMEDIATE")
@@ -243,13 +243,13 @@ class Writer:
         if isinstance(error, DatabaseError) and not isinstance(error, IntegrityError):
             error = store_error(error, self._path)
         self.failures.record(error)
-        patient = isinstance(error, StoreUnready) and self._waits
-        if patient and not self._parked:
+        retrying = isinstance(error, StoreUnready) and self._waits
+        if retrying and not self._parked:
             self._retry_at = time.monotonic() + self._rest_s
         if isinstance(error, StoreUnready) and not isinstance(error, StoreFull | StoreLocked):
             self._reopen()
         for entry in group:
-            if patient and entry.patient:
+            if retrying and entry.retrying:
                 self._parked.append(entry)
             else:
                 entry.future.set_exception(error)

@@ -78,11 +78,11 @@ class DependencyCheck:
         for package in wanted:
             if _top(package.need) in here and _subject(package.requirement) not in job.denied:
                 continue
-            said = await self._judged(job, package)
-            if isinstance(said, Ask):
-                asks.setdefault(said.subject, said)
-            elif said:
-                findings.append(said)
+            judged = await self._judged(job, package)
+            if isinstance(judged, Ask):
+                asks.setdefault(judged.subject, judged)
+            elif judged:
+                findings.append(judged)
         packages = layer.packages if layer and not asks else {}
         return ChangeCheckReport(findings=tuple(findings), asks=tuple(asks.values()), packages=packages)
 
@@ -178,12 +178,12 @@ def modules_in(folder: Path) -> frozenset[str]:
 
 def _question(package: WantedPackage, wanted: Requirement, found: Wheel | None) -> str:
     need = package.need
-    says = f" The index says of {found.name} {found.version}: “{found.summary}”." if found else ""
+    summary = f" The index says of {found.name} {found.version}: “{found.summary}”." if found else ""
     slip = "" if package.known else " It is not among the packages known here: look whether it is a typing slip."
     return (
         f"May the task use the package {wanted.name}? {need.path}:{need.line} imports {need.module}. A yes installs "
         f"the wheel of {wanted} and of what it depends on from the package index; its code will run in the sandbox."
-        f"{says}{slip}"
+        f"{summary}{slip}"
     )
 
 

@@ -76,8 +76,8 @@ class Git:
                 if isinstance(failure, subprocess.TimeoutExpired):
                     raise GitError(f"git {args[0]} did not end within {timeout_s:g} s and was stopped") from None
                 raise
-        said = protocol.without_password(printable(error[-2000:]).strip())
-        return Answer(process.returncode, out, said + _age_of_lock(said))
+        message = protocol.without_password(printable(error[-2000:]).strip())
+        return Answer(process.returncode, out, message + _age_of_lock(message))
 
     def start(self, *args: str, quiet: bool = False) -> subprocess.Popen[bytes]:
         """Start git in a session of its own: it has no terminal to ask on, and its children can be ended with it."""

@@ -117,7 +117,7 @@ class ClockWatch:
             now = self._clock()
             checkpoints.shift(conn, jump.was_set, now)
             clock_seen.was_set(conn, jump.was_set, now)
-            self._events.append(conn, _told(jump, now, sooner))
+            self._events.append(conn, _event(jump, now, sooner))
 
         await asyncio.wrap_future(self._queue.clock_jumped(jump.was_set, also))
 
@@ -136,7 +136,7 @@ def _between(before: Reading, now: Reading) -> Jump:
     return Jump(was_set=now.wall - before.wall - passed, slept=passed - awake, expected=expected)
 
 
-def _told(jump: Jump, now: datetime, sooner: int) -> Event:
+def _event(jump: Jump, now: datetime, sooner: int) -> Event:
     was_set = abs(jump.was_set) >= JUMP
     ways = []
     if jump.slept >= JUMP:

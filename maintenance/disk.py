@@ -25,7 +25,7 @@ MB = 1 << 20
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Room:
+class DiskSpace:
     """What one file system has free."""
 
     what: str
@@ -52,11 +52,11 @@ class DiskGuard:
         places: Mapping[str, Path],
         *,
         reserve_mb: Callable[[], float],
-        make_room: Callable[[], Awaitable[None]],
+        free_space: Callable[[], Awaitable[None]],
         queue: QueueManager,
         emit: Sink,
     ) -> None:
-        self._places, self._reserve_mb, self._make_room = places, reserve_mb, make_room
+        self._places, self._reserve_mb, self._free_space = places, reserve_mb, free_space
         self._queue, self._events = queue, Emitter(emit)
 
     async def look(self) -> None:
@@ -72,19 +72,21 @@ class DiskGuard:
         elif holds and not await self._lowest(ENOUGH * self._reserve_mb()):
             await asyncio.wrap_future(self._queue.remove_pause(PauseSource.DISK))
 
-    async def _lowest(self, wanted_mb: float) -> Room | None:
+    async def _lowest(self, wanted_mb: float) -> DiskSpace | None:
         """The place with the least room of those that have less than is wanted."""
-        rooms = await asyncio.to_thread(lambda: [_room(what, path) for what, path in self._places.items()])
-        return min((room for room in rooms if room.free_mb < wanted_mb), key=lambda room: room.free_mb, default=None)
+        found = await asyncio.to_thread(lambda: [_space_at(what, path) for what, path in self._places.items()])
+        return min(
+            (place for place in found if place.free_mb < wanted_mb), key=lambda place: place.free_mb, default=None
+        )
 
-    async def _stop(self, low: Room) -> None:
+    async def _stop(self, low: DiskSpace) -> None:
         """Hold claims back and make room; where not even that can be written, make room first."""
         reserve_mb = self._reserve_mb()
         reason = f"{low}, less than disk_reserve_mb ({reserve_mb:.0f}); work goes on by itself at {ENOUGH:g} times that"
         try:
             await asyncio.wrap_future(self._queue.add_pause(PauseSource.DISK, reason))
         except StoreError:
-            await self._make_room()
+            await self._free_space()
             await asyncio.wrap_future(self._queue.add_pause(PauseSource.DISK, reason))
         self._events.emit(
             Kind.DISK_LOW,
@@ -95,10 +97,10 @@ class DiskGuard:
             free_mb=round(low.free_mb),
             reserve_mb=reserve_mb,
         )
-        await self._make_room()
+        await self._free_space()
 
 
-def _room(what: str, path: Path) -> Room:
+def _space_at(what: str, path: Path) -> DiskSpace:
     """The room at a place, or above it where it does not exist yet."""
     there = next(folder for folder in (path, *path.parents) if folder.exists())
-    return Room(what=what, path=path, free_mb=shutil.disk_usage(there).free / MB)
+    return DiskSpace(what=what, path=path, free_mb=shutil.disk_usage(there).free / MB)

@@ -96,12 +96,12 @@ class Pruner:
         await self._unnamed(tally)
         shrunk = await self._fit(now, tally)
         await self._shrink()
-        await self._tell(tally, before, too_large=shrunk)
+        await self._report(tally, before, too_large=shrunk)
 
     async def _believed(self, now: datetime) -> bool:
         """Whether the clock goes on from where it was seen last; kept over restarts."""
-        said = await asyncio.to_thread(self._state.get, _SEEN) or {}
-        seen, doubted = (from_text(said[name]) if said.get(name) else None for name in ("seen", "doubted"))
+        kept = await asyncio.to_thread(self._state.get, _SEEN) or {}
+        seen, doubted = (from_text(kept[name]) if kept.get(name) else None for name in ("seen", "doubted"))
         if seen and now < seen:
             doubted = None
         elif seen and now - seen > LEAP:
@@ -157,8 +157,8 @@ class Pruner:
         if stopped_at is not None:
             went_on_with = await self._read(lambda conn: pruning.time_of(conn, stopped_at))
             before = min(before, went_on_with or before)
-        said = Pruned(at=self._clock(), setting=setting, before=before)
-        await self._write(lambda conn: pruning.note_events(conn, said))
+        noted = Pruned(at=self._clock(), setting=setting, before=before)
+        await self._write(lambda conn: pruning.note_events(conn, noted))
 
     async def _unnamed(self, tally: Tally) -> None:
         """Drop texts that nothing names; one round sees them all."""
@@ -191,14 +191,14 @@ class Pruner:
             await asyncio.to_thread(shrinking.rewrite, self._db.path)
             await asyncio.to_thread(shrinking.fold_log, self._db.path)
 
-    async def _tell(self, tally: Tally, before: shrinking.Size, *, too_large: bool) -> None:
+    async def _report(self, tally: Tally, before: shrinking.Size, *, too_large: bool) -> None:
         after = await self._size()
         still = too_large and after.used > self._keep().database_mb << 20
         if not (tally.tasks or tally.events or tally.texts or (still and not self._too_large)):
             return
         self._too_large = still
         level = Level.WARNING if too_large else Level.INFO
-        text = _told(tally, before, after)
+        text = _summary(tally, before, after)
         if too_large:
             text += f"; it had passed database_max_mb ({self._keep().database_mb})"
         if still:
@@ -230,7 +230,7 @@ def _never() -> bool:
     return False
 
 
-def _told(tally: Tally, before: shrinking.Size, after: shrinking.Size) -> str:
+def _summary(tally: Tally, before: shrinking.Size, after: shrinking.Size) -> str:
     return (
         f"pruned the steps and replies of {len(tally.tasks)} tasks, {tally.events} events and {tally.texts} texts; "
         f"the database went from {before.file / 2**20:.1f} to {after.file / 2**20:.1f} MB"

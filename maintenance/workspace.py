@@ -63,10 +63,10 @@ class Workspace:
             await asyncio.to_thread(self._repository.pack)
             await asyncio.to_thread(self._repository.drop)
             await asyncio.wrap_future(self._state.set(_CLEANED, to_text(self._clock())))
-            await self._tell("cleaned", before, len(branches))
+            await self._report("cleaned", before, len(branches))
         elif before.loose >= LOOSE or before.packs >= PACKS:
             await asyncio.to_thread(self._repository.pack)
-            await self._tell("packed", before, 0)
+            await self._report("packed", before, 0)
 
     async def _is_due(self) -> bool:
         """The first cleaning is due a week after the first look."""
@@ -80,7 +80,7 @@ class Workspace:
         before: datetime = self._clock() - timedelta(days=self._keep_days())
         return pruning.ended_among(self._db.reader(), task_ids, before)
 
-    async def _tell(self, what: str, before: Stored, branches: int) -> None:
+    async def _report(self, what: str, before: Stored, branches: int) -> None:
         after = await asyncio.to_thread(self._repository.stored)
         gone = f", {branches} integrated branches deleted" if branches else ""
         text = (

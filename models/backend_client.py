@@ -232,9 +232,9 @@ class HealthProbe:
     """
 
     def __init__(
-        self, backend: BaseModelHandler, emit: Sink, masker: Callable[[str], str], patience_s: float = 10.0
+        self, backend: BaseModelHandler, emit: Sink, masker: Callable[[str], str], wait_s: float = 10.0
     ) -> None:
-        self._backend, self._emit, self._masker, self._patience_s = backend, emit, masker, patience_s
+        self._backend, self._emit, self._masker, self._wait_s = backend, emit, masker, wait_s
         self._known: bool | None = None
         self._broken = ""
         self._checked_at_s = -math.inf
@@ -277,7 +277,7 @@ class HealthProbe:
     async def _found(self) -> bool:
         """The backend's answer; one that does not come is a no, and is not asked for again before it came."""
         self._asked = self._asked or asyncio.create_task(asyncio.to_thread(self._is_available))
-        await asyncio.wait({self._asked}, timeout=self._patience_s)
+        await asyncio.wait({self._asked}, timeout=self._wait_s)
         if not self._asked.done():
             self._broken = f"{self._backend.name} does not say whether it is available"
             return False

@@ -43,7 +43,7 @@ class Store(Protocol):
         """Run a job in a transaction; the future resolves when it is on the disk, or with what the job raised."""
         ...
 
-    def write_patiently(self, job: Callable[[Connection], T]) -> Future[T]:
+    def write_retrying(self, job: Callable[[Connection], T]) -> Future[T]:
         """As `write`, but wait where the database takes no writes for now."""
         ...
 

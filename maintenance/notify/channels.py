@@ -83,7 +83,7 @@ async def run_command(
         return f"{argv[0]} cannot be started: {error}"
     try:
         async with asyncio.timeout(wall_s):
-            said = await _fed(process, notice.as_json())
+            output = await _fed(process, notice.as_json())
             code = await process.wait()
     except TimeoutError:
         return f"{argv[0]} did not end within {wall_s:g} s"
@@ -91,7 +91,7 @@ async def run_command(
         with contextlib.suppress(ProcessLookupError, PermissionError):
             os.killpg(process.pid, signal.SIGKILL)
         await process.wait()
-    return f"{argv[0]} ended with {code}: {printable(said).strip()[:300]}".rstrip(": ") if code else ""
+    return f"{argv[0]} ended with {code}: {printable(output).strip()[:300]}".rstrip(": ") if code else ""
 
 
 async def _fed(process: asyncio.subprocess.Process, text: bytes) -> bytes:

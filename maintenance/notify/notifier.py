@@ -62,9 +62,9 @@ class Notifier:
         self._box: Outbox | None = None
         self._fresh, self._kept_at = True, monotonic()
         self._sent: dict[str, deque[float]] = {name: deque() for name in WAYS}
-        events.subscribe(self._heard)
+        events.subscribe(self._on_events)
 
-    def _heard(self, _events: Sequence[Event]) -> None:
+    def _on_events(self, _events: Sequence[Event]) -> None:
         self._fresh = True  # on the writer's thread; the next turn reads them from the table
 
     async def turn(self) -> None:
@@ -74,7 +74,7 @@ class Notifier:
             await self._forget()
             return
         box = await self._collected(channels)
-        await asyncio.gather(*(self._serve(name, channels) for name in box.lanes))
+        await asyncio.gather(*(self._serve(name, channels) for name in box.queues))
 
     async def _forget(self) -> None:
         """Nobody is to be told: who is later begins with what happens then."""
@@ -84,17 +84,17 @@ class Notifier:
 
     async def _collected(self, channels: Channels) -> Outbox:
         box: Outbox = self._box if self._box is not None else await asyncio.to_thread(self._stored)
-        lanes = {name: box.lanes.get(name, ChannelQueue()) for name in channels.names}
+        queues = {name: box.queues.get(name, ChannelQueue()) for name in channels.names}
         # Lanes that are not there yet are kept at once: who was set up hears what happens from now on.
-        cursor, found = box.cursor, lanes.keys() != box.lanes.keys()
+        cursor, found = box.cursor, queues.keys() != box.queues.keys()
         while self._fresh:
             self._fresh = False
             events = await asyncio.to_thread(self._events.after, cursor, limit=BATCH)
             for notice in await asyncio.to_thread(self._notices, events, channels.on):
-                lanes, found = {name: lane.with_notice(notice) for name, lane in lanes.items()}, True
+                queues, found = {name: queue.with_notice(notice) for name, queue in queues.items()}, True
             cursor = events[-1].id if events else cursor
             self._fresh |= len(events) == BATCH
-        self._box = Outbox(cursor=cursor, lanes=lanes)
+        self._box = Outbox(cursor=cursor, queues=queues)
         if found or (cursor != box.cursor and self._monotonic() - self._kept_at > KEEP_S):
             await self._keep()
         return self._box
@@ -109,27 +109,27 @@ class Notifier:
 
     async def _serve(self, name: str, channels: Channels) -> None:
         """Deliver what a lane has, up to the first failure and within the rate."""
-        while (lane := self._lane(name)).waiting and not lane.rests(self._clock()):
-            room = self._room(name)
-            if not room:
+        while (queue := self._queue(name)).waiting and not queue.rests(self._clock()):
+            free = self._free_slots(name)
+            if not free:
                 return
-            if (merged := lane.merged(room)) is not lane:
-                lane = self._put(name, merged)
+            if (merged := queue.merged(free)) is not queue:
+                queue = self._put(name, merged)
                 await self._keep()
-            head = lane.waiting[0]
+            head = queue.waiting[0]
             fault = await channels.send(name, head.notice, self._clock)
-            self._put(name, lane.failed(self._clock()) if fault else lane.told())
-            self._tell(name, head.notice, fault, first=not lane.failures, last=head.tries + 1 >= MAX_TRIES)
+            self._put(name, queue.failed(self._clock()) if fault else queue.delivered())
+            self._report(name, head.notice, fault, first=not queue.failures, last=head.tries + 1 >= MAX_TRIES)
             await self._keep()
 
-    def _room(self, name: str) -> int:
+    def _free_slots(self, name: str) -> int:
         """How many may go out now."""
         now, sent = self._monotonic(), self._sent[name]
         while sent and now - sent[0] >= WINDOW_S:
             sent.popleft()
         return BURST - len(sent)
 
-    def _tell(self, name: str, notice: Notice, fault: str, *, first: bool, last: bool) -> None:
+    def _report(self, name: str, notice: Notice, fault: str, *, first: bool, last: bool) -> None:
         emitter = Emitter(self._events.emit)
         data: dict[str, Any] = {"way": name, "notice": notice.id, "kind": notice.kind}
         if not fault:
@@ -140,14 +140,14 @@ class Notifier:
             text = f"{name}: {fault} ({notice.title}){given_up}"
             emitter.emit(Kind.NOTIFY_FAILED, text, level=Level.WARNING, **data)
 
-    def _lane(self, name: str) -> ChannelQueue:
+    def _queue(self, name: str) -> ChannelQueue:
         assert self._box is not None
-        return self._box.lanes[name]
+        return self._box.queues[name]
 
-    def _put(self, name: str, lane: ChannelQueue) -> ChannelQueue:
+    def _put(self, name: str, queue: ChannelQueue) -> ChannelQueue:
         assert self._box is not None
-        self._box = replace(self._box, lanes={**self._box.lanes, name: lane})
-        return lane
+        self._box = replace(self._box, queues={**self._box.queues, name: queue})
+        return queue
 
     async def _keep(self) -> None:
         """Store what is still to be told; where the database takes nothing, the owner is told all the same."""

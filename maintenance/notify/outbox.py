@@ -56,7 +56,7 @@ class ChannelQueue:
         tried = tuple(each for each in self.waiting if each.tries)
         return replace(self, waiting=(*tried[-most:], Waiting(notice=digest(untried))))
 
-    def told(self) -> ChannelQueue:
+    def delivered(self) -> ChannelQueue:
         """The next one arrived."""
         return ChannelQueue(waiting=self.waiting[1:])
 
@@ -77,27 +77,27 @@ class Outbox:
     """All lanes by name, and the id of the last event that was looked at."""
 
     cursor: int
-    lanes: Mapping[str, ChannelQueue] = field(default_factory=dict)
+    queues: Mapping[str, ChannelQueue] = field(default_factory=dict)
 
     def as_row(self) -> dict[str, Any]:
         """What is stored."""
-        return {"cursor": self.cursor, "lanes": {name: _queue_row(lane) for name, lane in self.lanes.items()}}
+        return {"cursor": self.cursor, "lanes": {name: _queue_row(queue) for name, queue in self.queues.items()}}
 
 
 def read_outbox(row: Mapping[str, Any]) -> Outbox:
     """What `as_row` made."""
-    return Outbox(cursor=row["cursor"], lanes={name: _queue(lane) for name, lane in row["lanes"].items()})
+    return Outbox(cursor=row["cursor"], queues={name: _read_queue(queue) for name, queue in row["lanes"].items()})
 
 
-def _queue_row(lane: ChannelQueue) -> dict[str, Any]:
+def _queue_row(queue: ChannelQueue) -> dict[str, Any]:
     return {
-        "waiting": [asdict(each) for each in lane.waiting],
-        "failures": lane.failures,
-        "rests_until": to_text(lane.rests_until) if lane.rests_until else None,
+        "waiting": [asdict(each) for each in queue.waiting],
+        "failures": queue.failures,
+        "rests_until": to_text(queue.rests_until) if queue.rests_until else None,
     }
 
 
-def _queue(row: Mapping[str, Any]) -> ChannelQueue:
+def _read_queue(row: Mapping[str, Any]) -> ChannelQueue:
     until = row["rests_until"]
     return ChannelQueue(
         waiting=tuple(Waiting(notice=from_row(each["notice"]), tries=each["tries"]) for each in row["waiting"]),

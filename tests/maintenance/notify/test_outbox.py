@@ -53,7 +53,7 @@ def test_a_lane_that_fails_rests_longer_and_longer_up_to_an_hour() -> None:
         assert lane.rests(NOW)
     assert rests == [60, 120, 240, 480, 960, 1920, 3600, 3600, 3600]
     assert not lane.rests(NOW + timedelta(seconds=3600))
-    assert lane.told() == ChannelQueue(), "one that arrives ends the rest"
+    assert lane.delivered() == ChannelQueue(), "one that arrives ends the rest"
 
 
 def test_a_clock_that_was_set_back_does_not_make_a_rest_of_years() -> None:
@@ -64,7 +64,7 @@ def test_a_clock_that_was_set_back_does_not_make_a_rest_of_years() -> None:
 def test_one_that_is_refused_for_ever_keeps_no_other_back_and_is_given_up_in_the_end() -> None:
     lane = ChannelQueue().with_notice(notice(1)).with_notice(notice(2)).failed(NOW)
     assert [each.notice.id for each in lane.waiting] == ["event-2", "event-1"]
-    lane = lane.told()
+    lane = lane.delivered()
     for _ in range(MAX_TRIES - 1):
         assert lane.waiting
         lane = lane.failed(NOW)
