@@ -55,7 +55,7 @@ def history_tokens(state: AttemptState, gauge: Gauge) -> int:
 
 
 def handed_over(state: AttemptState) -> HandOver:
-    """What a fresh context is told of everything up to now; an earlier hand-over is part of it."""
+    """What a fresh context gets of everything up to now; an earlier hand-over is part of it."""
     before = state.handed.tried if state.handed else ()
     tried = (*before, *lines_of(state))
     verdict = state.verdict

@@ -138,7 +138,7 @@ def _seal(sealed: Sealed) -> Check:
         Sealed.ANOTHER: unchecked(
             "seal", "another home sealed the note; only that one can tell whether it was altered"
         ),
-        Sealed.NONE: unchecked("seal", "the note bears no seal; whether it was altered cannot be told"),
+        Sealed.NONE: unchecked("seal", "the note bears no seal; whether it was altered is not known"),
     }
     return found[sealed]
 

@@ -1,4 +1,4 @@
-"""What stands between a change and its execution: gates, their findings, and what they ask the owner."""
+"""What stands between a change and its execution: change checks, their findings, and what they ask the owner."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 class Severity(StrEnum):
-    """What a finding does: BLOCK sends the change back, ASK lets the owner decide, NOTE is told and kept."""
+    """What a finding does: BLOCK sends the change back, ASK lets the owner decide, NOTE is reported and kept."""
 
     BLOCK = "block"
     ASK = "ask"

@@ -54,7 +54,7 @@ def begun(state: AttemptState, fork: Fork) -> AttemptState:
     """The state at which the fork begins; `work` is the one after the step.
 
     Tries are counted anew, and the code it brings along is the first. The last failure comes along, and its diagnosis
-    where there is one. It never begins behind the gates: what passed them is judged again, and what had ended, waited
+    where there is one. It never begins behind the checks: what passed them is judged again, and what had ended, waited
     or been split goes on with code.
     """
     iteration = min(1, state.iteration)

@@ -44,7 +44,7 @@ class OurCommits:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RepositoryState:
-    """One repository; `glance` is None where it cannot be looked at, and `error` says why."""
+    """One repository; `status` is None where it cannot be read, and `error` says why."""
 
     repo: str
     is_own: bool

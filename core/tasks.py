@@ -90,7 +90,7 @@ class Limits:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TaskSpec:
-    """What the owner asked for. Made by `core.submission.parse_spec` only, whichever door it came through.
+    """What the owner asked for. Made by `core.submission.parse_spec` only, whichever way it came in.
 
     `allow` are rules of the static checker that this task may break, `packages` distributions that it may use. `cases`
     are calls with the results they must have, which no prompt shows, `oracle` files that know these results.

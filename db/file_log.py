@@ -127,7 +127,7 @@ log = logging.getLogger(__name__)
 
 
 class FileLog:
-    """A subscriber of the event log. Trouble with the file is told once and stops nothing: the database has all events.
+    """A subscriber of the event log. A file that cannot be written is reported once; the database has all events.
 
     Args:
         path: the file; its folder is made.

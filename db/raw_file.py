@@ -24,7 +24,7 @@ from pathlib import Path
 Value = None | int | float | str | bytes
 
 PAGE = 4096
-"""The size that SQLite gives a page unless it is told otherwise, and ours is never told."""
+"""The size that SQLite gives a page by default, and ours never has another."""
 _TABLE_LEAF, _TABLE_INNER, _INDEX_LEAF, _INDEX_INNER = 0x0D, 0x05, 0x0A, 0x02
 _MAX_RECORD = 1 << 30
 _INTS = {1: 1, 2: 2, 3: 3, 4: 4, 5: 6, 6: 8}

@@ -2,7 +2,7 @@
 
 Spans are half open: since ≤ t < until. Everything is read as it stood at the end of the span, so that a report which is
 made again later says the same: a commit that was read since then is still unread in it, a fix that was found later is
-not known yet. That a task ended, and was tried again after the span, is told by the log alone (`report_log`).
+not known yet. That a task ended, and was tried again after the span, is in the log alone (`report_log`).
 
 Old events are pruned. What `ReportLog` reads begins where the log is whole, and `whole_since` says where that is, so
 that a report which is made again after that says what is no longer known instead of counting zero.

@@ -1,9 +1,9 @@
 """The one thread that writes: every job that waits goes into one transaction (group commit).
 
-Several writers on one SQLite file starve each other, because its busy handler sleeps and is not fair; one writer
-that shares the cost of a disk flush among all who wait is several times faster and its worst case far shorter.
-Each job has a savepoint of its own, so one that raises undoes only its own changes. A future is resolved after the
-COMMIT that holds its job, never before, and a job that was accepted cannot be withdrawn. A patient job waits where the
+Several writers on one SQLite file starve each other, because its busy handler sleeps and is not fair; one writer that
+shares the cost of a disk flush among all who wait is several times faster and its worst case far shorter. Each job has
+a savepoint of its own, so one that raises undoes only its own changes. A future is resolved after the COMMIT that holds
+its job, never before, and a job that was accepted cannot be withdrawn. A job that is `retrying` waits where the
 database takes no writes for now, and is tried again with growing rests; any other fails at once.
 """
 
@@ -116,7 +116,7 @@ class Writer:
         self._listeners.append(listener)
 
     def hurry(self) -> None:
-        """Let patient jobs fail like any other from now on."""
+        """Let jobs that retry fail like any other from now on."""
         self._waits = False
         self.submit(lambda _: None)
 
@@ -239,7 +239,7 @@ class Writer:
             self._write([entry])
 
     def _fail(self, group: list[_Entry[object]], error: BaseException) -> None:
-        """Tell who waits that nothing was written, or let them wait longer."""
+        """Fail those who wait because nothing was written, or let them wait longer."""
         if isinstance(error, DatabaseError) and not isinstance(error, IntegrityError):
             error = store_error(error, self._path)
         self.failures.record(error)

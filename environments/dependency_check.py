@@ -125,7 +125,7 @@ class DependencyCheck:
         """What follows from a module that neither the run nor the layer has."""
         need, wanted = package.need, package.requirement
         if wanted is None:
-            text = f"it cannot be told which package brings {need.module}; name the package in requirements.txt"
+            text = f"it is not known which package brings {need.module}; name the package in requirements.txt"
             return _finding(UNCLEAR, need, text) if package.written else None
         if _subject(wanted) in job.denied:
             text = f"the owner denied the package {wanted.name}: do without it"

@@ -18,7 +18,7 @@ SHOWN = 3
 def rebased(found: Repository, commit: Commit, tip: str, committer: bytes) -> Commit:
     """The same change on top of `tip`, as a new commit on no branch.
 
-    The merge base is told by a stand-in commit (the tip's tree on the change's parent), so it is exact, and found at
+    The merge base is given by a stand-in commit (the tip's tree on the change's parent), so it is exact, and found at
     once even where the target's history was rewritten; git learned to take it as an argument only in 2.40.
 
     Raises:

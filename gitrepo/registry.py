@@ -92,7 +92,7 @@ class Repositories:
         with self._lock:
             self._author = author
             for folder, known in self._known.items():
-                with contextlib.suppress(GitError):  # one that is gone is told when a task needs it
+                with contextlib.suppress(GitError):  # one that is gone is reported when a task needs it
                     theirs = discovered(known.root, self._user_config).author
                     self._known[folder] = replace(known, author=author.over(theirs))
 

@@ -23,7 +23,7 @@ def taken_back(found: Repository, commit: str, tip: str, message: bytes, committ
     so that git finds it as their merge base at once.
 
     Raises:
-        MergeConflict: later commits changed the same lines; nothing but its paths is told.
+        MergeConflict: later commits changed the same lines; nothing but its paths is known.
         GitError: the commit is a merge or the first of its history, or git would take what
             is left for a repository.
     """

@@ -2,7 +2,7 @@
 
 A broken file is refused whole, so its last good reading stays. A good one is submitted entry by entry under its keys;
 what was submitted before stays as it is. An entry that the queue itself refuses (it depends on a task that is not
-there) is told with its line, and is tried again at the next change of the file.
+there) is reported with its line, and is tried again at the next change of the file.
 """
 
 from __future__ import annotations

@@ -6,7 +6,7 @@ Time that was slept has passed; time that was set has not. So what is counted of
 next checkpoint) follows a clock that is set, and only leases follow both. While no daemon runs there is nothing to
 compare with but the last time seen: a clock that is behind it was set back by at least the difference.
 
-The reference is kept until a jump is told, so that many small steps cannot add up unseen.
+The reference is kept until a jump is reported, so that many small steps cannot add up unseen.
 """
 
 from __future__ import annotations
@@ -55,12 +55,12 @@ class Jump:
 
 
 class ClockWatch:
-    """Compares the clocks, tells of jumps and makes them good.
+    """Compares the clocks, reports jumps and makes them good.
 
     Args:
         db: keeps the last time seen.
         queue: keeps what is counted off on the clock.
-        events: is told of jumps.
+        events: gets an event for each jump.
         clocks: all clocks of the machine.
     """
 

@@ -1,7 +1,7 @@
-"""Low disk: no task is begun while little room is left, what can go at once goes, and the owner is told once.
+"""Low disk: no task is begun while little space is left, what can go at once goes, and the owner is notified once.
 
 A full disk ends writes in their middle, everywhere at once, and the database cannot even say so. So work stops while
-there still is room for what runs and for the log. It goes on by itself when there is clearly more room than that, and
+there still is space for what runs and for the log. It goes on by itself when there is clearly more than that, and
 not at the first free byte, or it would stop and go with every task.
 """
 
@@ -37,14 +37,14 @@ class DiskSpace:
 
 
 class DiskGuard:
-    """Looks at the room that is left.
+    """Looks at the space that is left.
 
     Args:
-        places: what needs room, and where it lies.
+        places: what needs space, and where it lies.
         reserve_mb: how much must be free, in MB; 0 switches this off.
         make_room: removes what can be made again and what is old.
         queue: claims are held back here.
-        emit: is told.
+        emit: takes the event.
     """
 
     def __init__(
@@ -73,14 +73,14 @@ class DiskGuard:
             await asyncio.wrap_future(self._queue.remove_pause(PauseSource.DISK))
 
     async def _lowest(self, wanted_mb: float) -> DiskSpace | None:
-        """The place with the least room of those that have less than is wanted."""
+        """The place with the least space of those that have less than is wanted."""
         found = await asyncio.to_thread(lambda: [_space_at(what, path) for what, path in self._places.items()])
         return min(
             (place for place in found if place.free_mb < wanted_mb), key=lambda place: place.free_mb, default=None
         )
 
     async def _stop(self, low: DiskSpace) -> None:
-        """Hold claims back and make room; where not even that can be written, make room first."""
+        """Hold claims back and free space; where not even that can be written, free space first."""
         reserve_mb = self._reserve_mb()
         reason = f"{low}, less than disk_reserve_mb ({reserve_mb:.0f}); work goes on by itself at {ENOUGH:g} times that"
         try:
@@ -101,6 +101,6 @@ class DiskGuard:
 
 
 def _space_at(what: str, path: Path) -> DiskSpace:
-    """The room at a place, or above it where it does not exist yet."""
+    """The space at a place, or above it where it does not exist yet."""
     there = next(folder for folder in (path, *path.parents) if folder.exists())
     return DiskSpace(what=what, path=path, free_mb=shutil.disk_usage(there).free / MB)

@@ -58,7 +58,7 @@ class Swept:
 
     @property
     def event(self) -> Event | None:
-        """How it is told; None when nothing was found."""
+        """Its event; None when nothing was found."""
         found = {kind: names for kind, names in self.removed.items() if names}
         if not found and not self.left:
             return None

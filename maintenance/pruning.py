@@ -1,4 +1,4 @@
-"""The chore that keeps the database bounded: old events and old work go, then the oldest when it is too large.
+"""The periodic job that keeps the database bounded: old events and old work go, then the oldest when it is too large.
 
 Each write is small and another may come in between, so a task that ends waits for some milliseconds at most. Nothing
 is pruned by age while the clock is in doubt: a clock that is a year ahead for an hour would cost a year of history.
@@ -59,7 +59,7 @@ class Pruner:
 
     Args:
         db: what is pruned.
-        events: is told, and is pruned too.
+        events: gets an event for each round, and is pruned too.
         state: keeps when the clock was seen last.
         keep: gives what the settings say now.
         clock: the time.

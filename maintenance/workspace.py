@@ -1,4 +1,4 @@
-"""The chore that keeps the daemon's own repository small: packed often, and cleaned once a week while all is quiet.
+"""Keeps the daemon's own repository small, as a periodic job: packed often, cleaned once a week while all is quiet.
 
 Integrated branches of tasks that ended long ago are deleted; main holds their commits. A branch that was never
 integrated stays whatever its age: it is the only name of work that was paid for.
@@ -25,13 +25,13 @@ _CLEANED = "workspace_cleaned_at"
 
 
 class Workspace:
-    """Cares for the workspace of one home.
+    """Keeps the workspace of one home small.
 
     Args:
-        care: packs, drops and deletes.
+        repository: packs, drops and deletes.
         db: knows when tasks ended.
         state: keeps when it was cleaned last.
-        events: is told.
+        events: gets an event for each time.
         keep_days: how long the integrated branch of an ended task stays.
         quiet: tells whether no task runs.
         clock: the time.

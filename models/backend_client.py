@@ -331,7 +331,7 @@ class BackendClient:
 
     Args:
         backend: who answers.
-        policy: how patient to be.
+        policy: its time-outs and retries.
         clock: the time, for pauses that may last hours; short waits are measured by the event loop.
         emit: takes the events.
         masker: takes secrets out of what vendors say.

@@ -1,8 +1,8 @@
-"""Reads the event log behind a cursor and tells the owner what he must know: persist, then notify.
+"""Reads the event log behind a cursor and notifies the owner: persist, then notify.
 
-A turn is short and is a chore like any other, so no worker ever waits for it. What is to be told is stored before the
-first try and taken away after it arrived; a daemon that dies in between tells it again, under the same id. Many notices
-at once become a digest. That telling fails is told in the log alone, and never makes a notice.
+A turn is short and a periodic job like any other, so no worker ever waits for it. A notice is stored before the
+first try and taken away after it arrived; a daemon that dies in between sends it again, under the same id. Many notices
+at once become a digest. A failed delivery is in the log alone, and never makes a notice.
 """
 
 from __future__ import annotations
@@ -40,8 +40,8 @@ class Notifier:
 
     Args:
         events: the log; gets an event for each notice that arrived and for each way that begins to fail.
-        state: keeps what is still to be told.
-        channels: who is told now; asked at each turn.
+        state: keeps what is still to be delivered.
+        channels: where notices go now; asked at each turn.
         name_of: a task's title in a line.
         clock: the time.
         monotonic: seconds, for the rate.
@@ -77,7 +77,7 @@ class Notifier:
         await asyncio.gather(*(self._serve(name, channels) for name in box.queues))
 
     async def _forget(self) -> None:
-        """Nobody is to be told: who is later begins with what happens then."""
+        """No channel is set: one that is set later begins with what happens then."""
         if self._box is not None or self._state.get(KEY) is not None:
             self._box = None
             await asyncio.wrap_future(self._state.set(KEY, None))
@@ -85,7 +85,7 @@ class Notifier:
     async def _collected(self, channels: Channels) -> Outbox:
         box: Outbox = self._box if self._box is not None else await asyncio.to_thread(self._stored)
         queues = {name: box.queues.get(name, ChannelQueue()) for name in channels.names}
-        # Lanes that are not there yet are kept at once: who was set up hears what happens from now on.
+        # Queues that are not there yet are kept at once: a new channel gets what happens from now on.
         cursor, found = box.cursor, queues.keys() != box.queues.keys()
         while self._fresh:
             self._fresh = False
@@ -108,7 +108,7 @@ class Notifier:
         return [notice for notice in made if notice and notice.kind in wanted]
 
     async def _serve(self, name: str, channels: Channels) -> None:
-        """Deliver what a lane has, up to the first failure and within the rate."""
+        """Deliver what a queue has, up to the first failure and within the rate."""
         while (queue := self._queue(name)).waiting and not queue.rests(self._clock()):
             free = self._free_slots(name)
             if not free:
@@ -150,7 +150,7 @@ class Notifier:
         return queue
 
     async def _keep(self) -> None:
-        """Store what is still to be told; where the database takes nothing, the owner is told all the same."""
+        """Store what is still to be delivered; where the database takes nothing, notices go out all the same."""
         assert self._box is not None
         self._kept_at = self._monotonic()
         try:

@@ -1,4 +1,4 @@
-"""The fourth layer around the other three: what decides, in which order, and how little of it a model is told.
+"""The fourth layer around the other three: what decides, in which order, and how little of it a model gets.
 
 The tests as shown come first, since what fails there may be told, and no tested code has met anything by then that a
 model does not know. The held-out calls come next, of which the sandbox learns inputs alone, and the whole tests last:
