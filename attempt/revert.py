@@ -27,10 +27,10 @@ from core.errors import GitError, MergeConflict, NotReverted, SandboxError
 from core.events import Emitter, Event, Kind, Level, RevertedData
 from core.isolation import RunLimits
 from core.ports import Suite
+from core.revert import Reverted, revert_message
 from core.revisions import Commit, LogLine, Workspace
 from core.tasks import Language, Limits
 from core.tree import Tree, read_text
-from core.undo import Reverted, revert_message
 from core.verdicts import Result, SuiteJob, Verdict
 from db.commit_ledger import CommitLedger, Pending
 from db.event_log import EventLog

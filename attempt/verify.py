@@ -20,10 +20,10 @@ from core.dependencies import ImportCache
 from core.errors import CommandBlocked, NoEvidence, SandboxError, UnknownCommit
 from core.isolation import RUN_LIMITS, RunLimits
 from core.ports import Suite
+from core.revert import undoes
 from core.revisions import CommitFacts
 from core.tasks import Files
 from core.tree import Tree, read_text
-from core.undo import undoes
 from core.verdicts import Evidence, Label, Result, SuiteJob, Verdict
 from git_manager import GitManager
 from verdict.held.layer import KIND as HELD_OUT

@@ -21,7 +21,7 @@ from attempt.sweep import Sweep
 from bootstrap.maintenance import Maintenance, cleanup_jobs, sweep_orphans
 from bootstrap.notices import notification_jobs
 from bootstrap.reload import LiveSettings, ReloadHook, read_again
-from bootstrap.revert import Reverts, make_undo
+from bootstrap.revert import Reverts, make_reverter
 from bootstrap.services import Services
 from bootstrap.settings_service import settings_port
 from bootstrap.store import StoreServices, notices, open_store, watch_database
@@ -73,7 +73,7 @@ class Daemon:
         self._events: Emitter
         self._vitals: Vitals
         self._services: Services
-        self._undo: Reverter
+        self._reverter: Reverter
         self._executor: TaskExecutor | None = None
         self._sweep: Sweep
         self._inbox: Watcher
@@ -118,7 +118,7 @@ class Daemon:
             await sweep_orphans(self._settings, self._store.events)
             self._services = Services(self._settings, self._store, stack, self._clock)
             self._add_jobs()
-            self._undo = make_undo(self._settings, self._store, self._services)
+            self._reverter = make_reverter(self._settings, self._store, self._services)
             host = self._open_web(stack, loop)
             attempt_services = await self._services.prepare()
             if attempt_services is not None:
@@ -138,7 +138,7 @@ class Daemon:
         scheduler.add(notification_jobs(lambda: self._settings, store, services.models.status, self._clock))
 
     def _open_web(self, stack: ExitStack, loop: asyncio.AbstractEventLoop) -> Host:
-        reverts = Reverts(self._undo, loop)
+        reverts = Reverts(self._reverter, loop)
         host = open_web(
             lambda: self._settings,
             self._store,
@@ -163,7 +163,7 @@ class Daemon:
         return lambda name: asyncio.run_coroutine_threadsafe(restart(name), loop)
 
     async def _work(self, host: Host, stack: ExitStack) -> None:
-        await self._undo.recover()
+        await self._reverter.recover()
         self._open_inbox(stack)
         self._life = DaemonState.RUNNING
         self._live.serve(self._reload_hooks(), self._events)
@@ -185,14 +185,14 @@ class Daemon:
                 self._sweep = Sweep(self._executor.services, self._settings.workspace, lambda: not self._busy())
                 side.append(group.create_task(self._sweep.run()))
             pool = group.create_task(self._serve_tasks(stack))
-            signs = [group.create_task(self._vitals.beat()), group.create_task(self._watchdog(pool).run())]
+            heartbeats = [group.create_task(self._vitals.beat()), group.create_task(self._watchdog(pool).run())]
             self._link.ready()
             await self._until_asked(pool)
             for task in side:
                 task.cancel()
             await self._drain(pool)
             await self._maintenance.close()
-            for task in signs:
+            for task in heartbeats:
                 task.cancel()
         self._events.emit(Kind.DAEMON_STOPPED, "stopped")
         if (failure := self._store.db.write_failure) and failure.damage:

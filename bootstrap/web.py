@@ -17,8 +17,8 @@ from config import Settings
 from core.clock import Clock, utc_now
 from core.errors import GitError
 from core.repositories import OurCommits, RepositoryState, RepositoryStates
+from core.revert import Reverted
 from core.status import DaemonStatus, Restart
-from core.undo import Reverted
 from db import repositories
 from db.database import Database
 from files.whole import write_whole

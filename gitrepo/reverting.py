@@ -6,8 +6,8 @@ from collections.abc import Collection
 from dataclasses import replace
 
 from core.errors import GitError, MergeConflict
+from core.revert import undoes
 from core.revisions import Commit, LogLine
-from core.undo import undoes
 from gitrepo import protocol
 from gitrepo.merging import three_way
 from gitrepo.objects import flatten, planted
