@@ -51,9 +51,8 @@ class Reverts:
 
     def __call__(self, task_id: int, force: bool, reapply: bool) -> Future[Reverted]:
         """Take back what a task integrated, or bring it back; the future fails like `Reverter.revert`."""
-        asked = asyncio.run_coroutine_threadsafe(
-            self._reverter.revert(task_id, force=force, reapply=reapply), self._loop
-        )
+        revert = self._reverter.revert(task_id, force=force, reapply=reapply)
+        asked = asyncio.run_coroutine_threadsafe(revert, self._loop)
         self._asked.add(asked)
         asked.add_done_callback(self._asked.discard)
         return asked

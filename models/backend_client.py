@@ -31,7 +31,7 @@ from typing import Any, Protocol
 from core.clock import Clock
 from core.dialogue import BUILT_IN, Completion, ModelRequest
 from core.errors import ModelError, ModelRefused, ModelUnavailable
-from core.events import Event, Kind, Level
+from core.events import BackendData, CallFailureData, Emitter, Kind, Level
 from core.ports import Sink
 from core.status import ModelStatus
 from models.base import BaseModelHandler, request_event
@@ -234,7 +234,7 @@ class HealthProbe:
     def __init__(
         self, backend: BaseModelHandler, emit: Sink, masker: Callable[[str], str], wait_s: float = 10.0
     ) -> None:
-        self._backend, self._emit, self._masker, self._wait_s = backend, emit, masker, wait_s
+        self._backend, self._events, self._masker, self._wait_s = backend, Emitter(emit), masker, wait_s
         self._known: bool | None = None
         self._broken = ""
         self._checked_at_s = -math.inf
@@ -295,8 +295,8 @@ class HealthProbe:
     def _report(self, found: bool) -> None:
         kind, level = (Kind.MODEL_UP, Level.INFO) if found else (Kind.MODEL_DOWN, Level.WARNING)
         text = f"{self.label} is available" if found else f"{self.label} is not available: {self.why}"
-        data = {"backend": self._backend.name, "model": self._backend.model}
-        self._emit(Event(kind=kind, level=level, message=self._masker(text), data=data))
+        data = BackendData(backend=self._backend.name, model=self._backend.model)
+        self._events.emit(kind, self._masker(text), level=level, **data)
 
 
 @dataclass(slots=True)
@@ -565,12 +565,14 @@ class BackendClient:
         return random.uniform(0, longest_s)  # noqa: S311 - no secret
 
     def _report(self, request: ModelRequest, error: ModelError, tries: int, retry_in_s: float | None) -> None:
-        data = {
-            "backend": self.backend.name,
-            "model": self.backend.model,
-            "error": type(error).__name__,
-            "try": tries,
-            "retry_in_s": None if retry_in_s is None else round(retry_in_s, 6),
-            "circuit": self.circuit.state.value,
-        }
+        data = CallFailureData(
+            {
+                "backend": self.backend.name,
+                "model": self.backend.model,
+                "error": type(error).__name__,
+                "try": tries,
+                "retry_in_s": None if retry_in_s is None else round(retry_in_s, 6),
+                "circuit": self.circuit.state.value,
+            }
+        )
         self._emit(request_event(request, Kind.MODEL_FAILED, self._masker(str(error)), data, Level.WARNING))

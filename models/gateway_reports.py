@@ -8,7 +8,7 @@ from typing import Any
 
 from core.dialogue import BUILT_IN, Completion, ModelRequest
 from core.errors import ModelError, ModelRefused
-from core.events import Kind, Level
+from core.events import BudgetData, CallData, Kind, Level
 from core.ports import Sink
 from core.states import Phase
 from models.backend_client import BackendClient
@@ -37,18 +37,18 @@ class GatewayEvents:
 
     def answered(self, request: ModelRequest, completion: Completion, route: Mapping[str, Any] | None = None) -> None:
         """A reply came; `route` tells why this model was asked first, where that was measured."""
-        data = {
-            "backend": completion.backend,
-            "model": completion.model,
-            "tokens_in": completion.tokens_in,
-            "tokens_out": completion.tokens_out,
-            "estimated": bool(completion.extra.get("estimated")),
-            "cost_usd": completion.cost_usd,
-            "latency_s": round(completion.latency_s, 4),
-            "finish": completion.finish.value,
-            "temperature": request.temperature,
-            "escalation": request.escalation,
-        }
+        data = CallData(
+            backend=completion.backend,
+            model=completion.model,
+            tokens_in=completion.tokens_in,
+            tokens_out=completion.tokens_out,
+            estimated=bool(completion.extra.get("estimated")),
+            cost_usd=completion.cost_usd,
+            latency_s=round(completion.latency_s, 4),
+            finish=completion.finish.value,
+            temperature=request.temperature,
+            escalation=request.escalation,
+        )
         if saved := completion.extra.get("saved"):
             data["saved"] = saved
         if route:
@@ -63,7 +63,7 @@ class GatewayEvents:
 
     def budget(self, request: ModelRequest, what: str, text: str) -> None:
         """A budget has no room for the call."""
-        self._emit(request_event(request, Kind.BUDGET_REACHED, text, {"budget": what}, Level.WARNING))
+        self._emit(request_event(request, Kind.BUDGET_REACHED, text, BudgetData(budget=what), Level.WARNING))
 
     def fallback(
         self,
