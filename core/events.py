@@ -190,7 +190,7 @@ class ApprovalData(TypedDict):
 
 
 class BackendData(TypedDict):
-    """MODEL_UP and MODEL_DOWN of one backend."""
+    """MODEL_UP and MODEL_DOWN of one backend, and MODEL_REPLAYED."""
 
     backend: str
     model: str
@@ -218,6 +218,10 @@ CallFailureData = TypedDict(
     {"backend": str, "model": str, "error": str, "try": int, "retry_in_s": float | None, "circuit": str},
 )
 """MODEL_FAILED: which try failed and how; `retry_in_s` is None where there is no other."""
+
+
+FallbackData = TypedDict("FallbackData", {"from": str, "to": str})
+"""MODEL_FALLBACK: the label of the backend that was to answer, and of the one that did."""
 
 
 class BudgetData(TypedDict):

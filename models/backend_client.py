@@ -34,7 +34,7 @@ from core.errors import ModelError, ModelRefused, ModelUnavailable
 from core.events import BackendData, CallFailureData, Emitter, Kind, Level
 from core.ports import Sink
 from core.status import ModelStatus
-from models.base import BaseModelHandler, request_event
+from models.base import BaseModelHandler, events_about
 from models.budgets import Price, price_of
 from models.call import CallPolicy, Charge, call_once
 from models.errors import BackendMisconfigured, BackendUnfit, CircuitOpen, TimedOut
@@ -575,4 +575,5 @@ class BackendClient:
                 "circuit": self.circuit.state.value,
             }
         )
-        self._emit(request_event(request, Kind.MODEL_FAILED, self._masker(str(error)), data, Level.WARNING))
+        text, about = self._masker(str(error)), events_about(request, self._emit)
+        about.emit(Kind.MODEL_FAILED, text, level=Level.WARNING, **data)

@@ -24,7 +24,7 @@ from core.events import Kind, Level
 from core.paths import is_test_path
 from core.states import Phase
 from core.tasks import Change, Files, Language, digest
-from models.base import BackendSettings, BaseModelHandler, OnText, request_event
+from models.base import BackendSettings, BaseModelHandler, OnText, events_about
 from models.errors import BackendUnfit
 from repair.evaluation import EvaluationJob
 from repair.evaluator import SandboxEvaluator
@@ -318,7 +318,8 @@ class Reporter:
     def _tell(self, text: str, data: dict[str, Any], level: Level = Level.INFO) -> None:
         material = self._request.material
         if material and material.emit:
-            material.emit(request_event(self._request, Kind.REPAIR_PROGRESS, text[:500], data, level))
+            about = events_about(self._request, material.emit)
+            about.emit(Kind.REPAIR_PROGRESS, text[:500], level=level, **data)
 
 
 # The text of its replies.
