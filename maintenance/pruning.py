@@ -15,7 +15,7 @@ from typing import TypeVar
 
 from core.clock import Clock, from_text, to_text
 from core.events import Emitter, Kind, Level
-from db import pruning, shrinking
+from db import pruning
 from db.database import Database
 from db.event_log import EventLog
 from db.pruning import Gone, Pruned
@@ -177,7 +177,7 @@ class Pruner:
             return False
 
         def fits() -> bool:
-            return shrinking.size(self._db.reader()).used <= FIT * limit
+            return pruning.size(self._db.reader()).used <= FIT * limit
 
         await self._prune_work(now - RECENT, SIZE, tally, fits)
         await self._prune_events(self._week_of_report(now), SIZE, tally, fits)
@@ -185,13 +185,13 @@ class Pruner:
 
     async def _shrink(self) -> None:
         """Give room back to the disk, in steps; a file that cannot do that, and the log, at a quiet moment."""
-        while await self._write(shrinking.give_back):
+        while await self._write(pruning.give_back):
             pass
         if self._quiet():
-            await asyncio.to_thread(shrinking.rewrite, self._db.path)
-            await asyncio.to_thread(shrinking.fold_log, self._db.path)
+            await asyncio.to_thread(pruning.rewrite, self._db.path)
+            await asyncio.to_thread(pruning.fold_log, self._db.path)
 
-    async def _report(self, tally: Tally, before: shrinking.Size, *, too_large: bool) -> None:
+    async def _report(self, tally: Tally, before: pruning.Size, *, too_large: bool) -> None:
         after = await self._size()
         still = too_large and after.used > self._keep().database_mb << 20
         if not (tally.tasks or tally.events or tally.texts or (still and not self._too_large)):
@@ -216,8 +216,8 @@ class Pruner:
             used_after=after.used,
         )
 
-    async def _size(self) -> shrinking.Size:
-        return await self._read(shrinking.size)
+    async def _size(self) -> pruning.Size:
+        return await self._read(pruning.size)
 
     async def _read(self, read: Callable[[Connection], _T]) -> _T:
         return await asyncio.to_thread(lambda: read(self._db.reader()))
@@ -230,7 +230,7 @@ def _never() -> bool:
     return False
 
 
-def _summary(tally: Tally, before: shrinking.Size, after: shrinking.Size) -> str:
+def _summary(tally: Tally, before: pruning.Size, after: pruning.Size) -> str:
     return (
         f"pruned the steps and replies of {len(tally.tasks)} tasks, {tally.events} events and {tally.texts} texts; "
         f"the database went from {before.file / 2**20:.1f} to {after.file / 2**20:.1f} MB"
