@@ -27,7 +27,7 @@ notices = st.builds(
     title=st.text(max_size=20),
     lines=st.lists(st.text(max_size=5), max_size=3).map(tuple),
 )
-lanes = st.builds(
+queues = st.builds(
     ChannelQueue,
     waiting=st.lists(st.builds(Waiting, notice=notices, tries=st.integers(0, 80)), max_size=6).map(tuple),
     failures=st.integers(0, 99),
@@ -39,7 +39,7 @@ def notice(number: int) -> Notice:
     return Notice(id=f"event-{number}", kind=NoticeKind.FAILED, title=f"title {number}")
 
 
-@given(st.builds(Outbox, cursor=st.integers(0), lanes=st.dictionaries(st.text(max_size=5), lanes, max_size=2)))
+@given(st.builds(Outbox, cursor=st.integers(0), queues=st.dictionaries(st.text(max_size=5), queues, max_size=2)))
 def test_an_outbox_comes_back_from_its_row_as_it_was(box: Outbox) -> None:
     assert read_outbox(json.loads(json.dumps(box.as_row()))) == box
 
