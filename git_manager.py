@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import os
 import threading
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping
 from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
@@ -20,28 +20,27 @@ from types import MappingProxyType
 from core.clock import Clock, utc_now
 from core.commit_message import CommitMessage, slug
 from core.errors import GitError, UnknownCommit
-from core.events import Event, Kind, Level
+from core.events import Emitter, Kind, Level
 from core.ports import Sink
 from core.revisions import Author, Commit, CommitFacts, LogLine, PushResult, Workspace
 from core.tasks import Change
 from core.tree import Tree
-from gitrepo import history, protocol
+from gitrepo import history, protocol, reverting
 from gitrepo.branches import TRIES, attach, may_move
-from gitrepo.care import Care
 from gitrepo.checkout import show_tip
 from gitrepo.discovery import MAIN, base_of, refuse_submodule_folder
-from gitrepo.glance import Looking
+from gitrepo.maintenance import RepositoryMaintenance
 from gitrepo.merging import rebased
-from gitrepo.objects import edits_for
+from gitrepo.objects import edits_for, person
 from gitrepo.pushing import push
 from gitrepo.registry import Repositories, Where
 from gitrepo.repository import Repository, checked_out
-from gitrepo.undoing import Undoing
+from gitrepo.status import StatusReader
 
 NO_ENVIRONMENT: Mapping[str, str] = MappingProxyType({"PATH": os.defpath})
 
 
-class GitManager(Undoing):
+class GitManager:
     """Repositories, by the few verbs that an attempt needs.
 
     Args:
@@ -63,10 +62,10 @@ class GitManager(Undoing):
         clock: Clock = utc_now,
         environ: Mapping[str, str] = NO_ENVIRONMENT,
     ) -> None:
-        self._auto_push, self._emit, self._clock = auto_push, emit, clock
+        self._auto_push, self._events, self._clock = auto_push, Emitter(emit), clock
         self._push_env = protocol.push_environment(environ)
         self._repositories = Repositories(workspace, author, self._signature, environ)
-        self.care, self.looking = Care(self._repositories), Looking(self._repositories)
+        self.maintenance, self.statuses = RepositoryMaintenance(self._repositories), StatusReader(self._repositories)
         self._following, self._behind = threading.Lock(), threading.Event()
         self._left: str | None = None
 
@@ -248,7 +247,7 @@ class GitManager(Undoing):
             result = PushResult(pushed=False, tried=True, detail=str(error))
         if result.tried:
             kind, level = (Kind.PUSHED, Level.INFO) if result.pushed else (Kind.PUSH_FAILED, Level.WARNING)
-            self._emit(Event(kind=kind, level=level, task_id=workspace.task_id, message=result.detail))
+            self._events.bind(task_id=workspace.task_id).emit(kind, result.detail, level=level)
         return result
 
     # --- what was committed
@@ -266,14 +265,45 @@ class GitManager(Undoing):
         """What `note` stored beside a commit (full id)."""
         return history.read_note(self._repositories.find(where), commit)
 
-    def diff_text(self, where: Where, old: str, new: str, paths: Sequence[str] = ()) -> str:
-        """The unified diff between two commits, of some paths or all; no attribute can hide a file from it."""
-        found = self._repositories.find(where)
-        return history.difference(found, self.resolve(where, old), self.resolve(where, new), paths)
-
     def recent_commits(self, where: Where, limit: int, name: str = "HEAD") -> tuple[LogLine, ...]:
         """The newest commits that a branch or commit reaches, newest first."""
         return history.newest(self._repositories.find(where), self.resolve(where, name), limit)
+
+    # --- taking back what was integrated
+
+    def revert(self, workspace: Workspace, commit: str, tip: str, message: CommitMessage) -> Commit:
+        """What `commit` (full id) changed, taken back on top of `tip`, as a new commit on no branch yet.
+
+        Raises:
+            MergeConflict: later commits changed the same lines; `paths` names the files.
+            GitError: the commit is a merge, or the first of its history.
+        """
+        found = self._repositories.find(workspace)
+        return reverting.taken_back(found, commit, tip, message.text().encode(), self._signature(found.author))
+
+    def reworded(self, workspace: Workspace, commit: Commit, message: CommitMessage) -> Commit:
+        """The same commit, which is on no branch yet, with another message."""
+        return reverting.with_message(self._repositories.find(workspace), commit, message.text().encode())
+
+    def holds(self, workspace: Workspace, commit: str, tip: str) -> bool:
+        """Tell whether the history of `tip` holds a commit (full ids), which need not exist."""
+        found = self._repositories.find(workspace)
+        return found.resolve(commit)[0] is not None and history.contains(found, tip, commit)
+
+    def reverted_by(self, workspace: Workspace, commit: str, tip: str) -> str | None:
+        """The commit in the history of `tip` that takes `commit` back (full ids), and still does; None: it stands."""
+        return reverting.reverted_by(self._repositories.find(workspace), commit, tip)
+
+    def changed(self, workspace: Workspace, old: str, new: str) -> frozenset[str]:
+        """The paths at which two commits (full ids) differ."""
+        return reverting.changed_paths(self._repositories.find(workspace), old, new)
+
+    def later(self, workspace: Workspace, commit: str, tip: str, paths: Collection[str]) -> tuple[LogLine, ...]:
+        """The commits after `commit` up to `tip` (full ids) that touched one of the paths, newest first."""
+        return reverting.later_commits(self._repositories.find(workspace), commit, tip, paths)
+
+    def _signature(self, author: Author) -> bytes:
+        return person(author.name or "", author.email or "", self._clock())
 
     def _follow(self, found: Repository, target: str, before: str) -> None:
         """Bring the files of the daemon's own repository to the tip, for whoever looks there.
@@ -293,5 +323,5 @@ class GitManager(Undoing):
                 self._following.release()
             if why and why != self._left:
                 text = f"the files in {found.root} stay as they are: {why}"
-                self._emit(Event(kind=Kind.CHECKOUT_LEFT, level=Level.WARNING, message=text))
+                self._events.emit(Kind.CHECKOUT_LEFT, text, level=Level.WARNING)
             self._left = why

@@ -62,9 +62,9 @@ def main() -> int:
 async def serve(settings: Settings) -> None:
     """Serve until a signal says stop."""
     from bootstrap.daemon import Daemon  # noqa: PLC0415 - settings are checked before the heavy parts are loaded
-    from bootstrap.terminal import say  # noqa: PLC0415 - as above
+    from bootstrap.terminal import show  # noqa: PLC0415 - as above
 
-    daemon = Daemon(settings, say=say)
+    daemon = Daemon(settings, show=show)
     loop = asyncio.get_running_loop()
     for number in (signal.SIGTERM, signal.SIGINT):
         loop.add_signal_handler(number, daemon.stop)

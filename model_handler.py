@@ -237,14 +237,14 @@ class ModelHandler:
             return await client.ask(request, lambda completion: task.charge(completion.spent))
         reply = request.max_tokens or pool.config.policy.reply_tokens
         need = CallEstimate(prompt=client.token_estimator.tokens(request.messages), reply=reply, price=client.price)
-        async with self._ledger.reserve(task, need) as room:
+        async with self._ledger.reserve(task, need) as reserved:
 
             def charge(completion: Completion) -> None:
-                room.charge(completion)
+                reserved.charge(completion)
                 if completion.extra.get("lost"):
                     self._steps.save_lost(request, completion)
 
-            return await client.ask(replace(request, max_tokens=room.reply), charge)
+            return await client.ask(replace(request, max_tokens=reserved.reply), charge)
 
     async def _deliver(
         self, request: ModelRequest, completion: Completion, order: ClientOrder | None = None

@@ -22,7 +22,7 @@ from core.forking import Fork
 from core.masking import Masker
 from core.queueing import BY_OWNER, Heartbeat, PauseSource, PauseState, RetryPolicy, Submitted
 from core.states import Ending, Status
-from core.subtasks import Family, Part, whole_of
+from core.subtasks import Family, SubtaskSpec, whole_of
 from core.tasks import Spent, Task, TaskSpec
 from db.sqlite import Connection
 from taskqueue import approvals, leases, listing, pauses, store, transitions
@@ -70,9 +70,9 @@ class QueueManager:
     def _write(self, change: Callable[[Transaction], T]) -> Future[T]:
         return self._db.write(lambda conn: change(self.transaction(conn)))
 
-    def _write_patiently(self, change: Callable[[Transaction], T]) -> Future[T]:
+    def _write_retrying(self, change: Callable[[Transaction], T]) -> Future[T]:
         """As `_write`, for what a worker did: it waits where the database takes no writes for now."""
-        return self._db.write_patiently(lambda conn: change(self.transaction(conn)))
+        return self._db.write_retrying(lambda conn: change(self.transaction(conn)))
 
     # Submitting
 
@@ -107,7 +107,7 @@ class QueueManager:
                 return None
             return transitions.claim(tx, worker, self._lease, only)
 
-        return self._write_patiently(change)
+        return self._write_retrying(change)
 
     def heartbeat(self, owned: Sequence[tuple[int, int]]) -> Future[Heartbeat]:
         """Renew the leases of (task id, fence) pairs."""
@@ -116,7 +116,7 @@ class QueueManager:
     def progress(self, task_id: int, fence: int, *, iterations: int, spent: Spent) -> Future[None]:
         """Note how far a running task is; `spent` is the task's total. Earlier crashes are forgiven: it gets ahead."""
         facts = _facts(iterations=iterations, spent=spent)
-        return self._write_patiently(lambda tx: transitions.progress(tx, task_id, fence, facts))
+        return self._write_retrying(lambda tx: transitions.progress(tx, task_id, fence, facts))
 
     def finish(
         self,
@@ -135,34 +135,34 @@ class QueueManager:
         The future fails with `StaleFence` when the task is no longer this worker's. None leaves a value as it is.
         """
         facts = _facts(commit_id=commit, branch=branch, iterations=iterations, spent=spent)
-        return self._write_patiently(
+        return self._write_retrying(
             lambda tx: transitions.finish(tx, (task_id, fence), ending, reason, facts, self.policy)
         )
 
     def requeue(self, task_id: int, fence: int, reason: str) -> Future[Task]:
         """Give a running task back, for instance at shutdown; its attempt goes on with the next claim."""
-        return self._write_patiently(lambda tx: transitions.put_back(tx, (task_id, fence), Status.QUEUED, reason, {}))
+        return self._write_retrying(lambda tx: transitions.put_back(tx, (task_id, fence), Status.QUEUED, reason, {}))
 
     def park(self, task_id: int, fence: int, reason: str, until: datetime | None) -> Future[Task]:
         """Put a running task off until a time (None: until `models_back`); its attempt goes on then."""
         due: dict[str, Value] = {"not_before": to_text(until) if until else None}
-        return self._write_patiently(
+        return self._write_retrying(
             lambda tx: transitions.put_back(tx, (task_id, fence), Status.SCHEDULED, reason, due)
         )
 
-    def split(self, task_id: int, fence: int, reason: str, parts: Sequence[Part]) -> Future[Task]:
-        """Submit the parts of a running task, those that are not there yet, and let it wait for them.
+    def split(self, task_id: int, fence: int, reason: str, subtasks: Sequence[SubtaskSpec]) -> Future[Task]:
+        """Submit the subtasks of a running task, those that are not there yet, and let it wait for them.
 
         Its attempt goes on when all of them have ended; it ends with `dependency` when one is cancelled.
         """
-        return self._write_patiently(lambda tx: transitions.split(tx, (task_id, fence), reason, parts))
+        return self._write_retrying(lambda tx: transitions.split(tx, (task_id, fence), reason, subtasks))
 
     def wait_for_owner(self, task_id: int, fence: int, message: str, asks: Sequence[Ask] = ()) -> Future[Task]:
         """Let a running task wait for its owner's decisions; without `asks` the message is a question.
 
         What the owner has decided on is not asked again; a task that has nothing else to ask goes back to the queue.
         """
-        return self._write_patiently(lambda tx: approvals.wait(tx, (task_id, fence), message, asks))
+        return self._write_retrying(lambda tx: approvals.wait(tx, (task_id, fence), message, asks))
 
     # What the owner does
 
@@ -230,15 +230,15 @@ class QueueManager:
             nothing: Future[int] = Future()
             nothing.set_result(0)
             return nothing
-        return self._write_patiently(leases.promote)
+        return self._write_retrying(leases.promote)
 
     def unpark(self) -> Future[int]:
         """Queue all tasks that were parked, also those with a time: after new settings it may not hold any more."""
-        return self._write_patiently(leases.unpark)
+        return self._write_retrying(leases.unpark)
 
     def models_back(self) -> Future[int]:
         """Queue the tasks that were parked until a backend comes up; returns how many."""
-        return self._write_patiently(leases.models_back)
+        return self._write_retrying(leases.models_back)
 
     # Pauses
 
@@ -271,11 +271,6 @@ class QueueManager:
             UnknownTask: there is none with that id.
         """
         return store.read(self._db.reader(), task_id).task
-
-    def by_key(self, key: str) -> Task | None:
-        """The task that was submitted under an idempotency key."""
-        known = store.id_of_key(self._db.reader(), key)
-        return None if known is None else self.get(known)
 
     def find(
         self, status: Status | None = None, limit: int = 50, after: int | None = None, text: str | None = None
@@ -325,18 +320,18 @@ class QueueManager:
         """How many decisions wait for the owner."""
         return approvals.open_count(self._db.reader())
 
-    def parts(self, task_id: int, attempt: int) -> list[Task]:
+    def subtasks(self, task_id: int, attempt: int) -> list[Task]:
         """What an attempt of a task was split into, oldest first."""
-        return [entry.task for entry in store.parts(self._db.reader(), task_id, attempt)]
+        return [entry.task for entry in store.subtasks(self._db.reader(), task_id, attempt)]
 
     def family(self, task: Task) -> Family:
-        """What a task is a part of, and its own parts."""
+        """What a task is a subtask of, and its own subtasks."""
         conn, known = self._db.reader(), whole_of(task.spec.key)
-        return Family(whole=known and known[0], parts=tuple(entry.task for entry in store.parts(conn, task.id)))
+        return Family(whole=known and known[0], subtasks=tuple(entry.task for entry in store.subtasks(conn, task.id)))
 
-    def spent_on_parts(self, task_id: int) -> Spent:
-        """What models were used for on the parts of a task since its owner last asked for it."""
-        return transitions.spent_on_parts(self._db.reader(), task_id)
+    def spent_on_subtasks(self, task_id: int) -> Spent:
+        """What models were used for on the subtasks of a task since its owner last asked for it."""
+        return transitions.spent_on_subtasks(self._db.reader(), task_id)
 
     def next_due(self) -> datetime | None:
         """When the next scheduled task falls due; those that wait for a model have no such time."""

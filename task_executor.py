@@ -244,7 +244,7 @@ class TaskExecutor:
             case NeedsApproval():
                 await done(queue.wait_for_owner(*why, later.asks))
             case Split():
-                await done(queue.split(*why, later.parts))
+                await done(queue.split(*why, later.subtasks))
             case Parked():
                 await done(queue.park(*why, later.until))
             case StoreUnready():

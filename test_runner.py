@@ -19,7 +19,7 @@ from pathlib import Path
 from checks.hooks.hooks import CommandHooks
 from core.dependencies import ImportCache
 from core.errors import CommandBlocked
-from core.events import Event, Kind, Level
+from core.events import Emitter, Kind, Level
 from core.isolation import SandboxLimits
 from core.masking import Masker
 from core.ports import Sandbox, Sink
@@ -66,7 +66,7 @@ class SuiteRunner:
         layers: LayerStore | None = None,
         hooks: CommandHooks | None = None,
     ) -> None:
-        self._emit, self._mask, self._hooks = emit, mask or Masker(), hooks or CommandHooks()
+        self._events, self._mask, self._hooks = Emitter(emit), mask or Masker(), hooks or CommandHooks()
         self._runs = SuiteRuns(
             sandbox, runtime, staging_dir, mask=self._mask, limits=limits, imports=imports, layers=layers
         )
@@ -135,22 +135,18 @@ class SuiteRunner:
         if evidence.dropped:
             text = f"not used: {', '.join(sorted(evidence.dropped)[:5])}"
             shown = dict(list(evidence.dropped.items())[:20])
-            self._emit(Event(kind=Kind.FILES_DROPPED, level=Level.WARNING, message=text, data={"dropped": shown}))
+            self._events.emit(Kind.FILES_DROPPED, text, level=Level.WARNING, dropped=shown)
         counts = {result.value: count for result in Result if (count := verdict.count(result))}
-        self._emit(
-            Event(
-                kind=Kind.SUITE_JUDGED,
-                message=f"{'passed' if verdict.passed else 'failed'}: {verdict.reason}"[:500],
-                data={
-                    "passed": verdict.passed,
-                    "counts": counts,
-                    "twins": evidence.twins,
-                    "label": evidence.label.value,
-                    "sandbox": evidence.sandbox,
-                    "tree": evidence.tree,
-                    "duration_s": round(verdict.duration_s, 3),
-                },
-            )
+        self._events.emit(
+            Kind.SUITE_JUDGED,
+            f"{'passed' if verdict.passed else 'failed'}: {verdict.reason}"[:500],
+            passed=verdict.passed,
+            counts=counts,
+            twins=evidence.twins,
+            label=evidence.label.value,
+            sandbox=evidence.sandbox,
+            tree=evidence.tree,
+            duration_s=round(verdict.duration_s, 3),
         )
 
 

@@ -146,12 +146,12 @@ def _mentioned(tree: ast.Module) -> frozenset[str]:
 
 def _asserts(node: ast.AST) -> bool:
     if isinstance(node, ast.Assert):
-        return not isinstance(node.test, ast.Constant) and not _says_nothing(node.test)
+        return not isinstance(node.test, ast.Constant) and not _is_vacuous(node.test)
     name = _called(node)
     return name in _CHECKS or name.startswith("assert") if name else False
 
 
-def _says_nothing(test: ast.expr) -> bool:
+def _is_vacuous(test: ast.expr) -> bool:
     """Tell whether a comparison holds a thing against itself."""
     return isinstance(test, ast.Compare) and ast.dump(test.left) == ast.dump(test.comparators[0])
 

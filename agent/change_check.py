@@ -73,7 +73,7 @@ async def findings_of(context: AttemptContext, state: AttemptState, services: Ag
 
 async def _reports(context: AttemptContext, state: AttemptState, services: AgentServices) -> list[ChangeCheckReport]:
     job = _job(context, state, services)
-    return await asyncio.gather(*(gate.examine(job) for gate in services.change_checks))
+    return await asyncio.gather(*(check.examine(job) for check in services.change_checks))
 
 
 def _job(context: AttemptContext, state: AttemptState, services: AgentServices) -> ChangeCheckJob:

@@ -123,27 +123,27 @@ async def _read(
     prompt = first = await asyncio.to_thread(_request, context, state, services)
     for _ in range(services.settings.reasks + 1):
         reply = await dialogue.ask(prompt, json_reply=True)
-        said = _brief(reply.text)
-        if isinstance(said, Brief):
-            return said
-        again = f"{said} Send the one JSON object that was asked for, and nothing else."
+        answer = _brief(reply.text)
+        if isinstance(answer, Brief):
+            return answer
+        again = f"{answer} Send the one JSON object that was asked for, and nothing else."
         prompt = dialogue.again(first, reply.text, again)
     return None
 
 
 def _brief(text: str) -> Brief | str:
     try:
-        said = BriefIn.model_validate(find_json(spoken(text)) or {})
+        answer = BriefIn.model_validate(find_json(spoken(text)) or {})
     except ValidationError as error:
         first = error.errors(include_url=False)[0]
         return f"{'.'.join(map(str, first['loc']))}: {first['msg']}."
-    asked = tuple(Question(text=one.question, default=one.default) for one in said.questions[:MOST_QUESTIONS])
+    asked = tuple(Question(text=one.question, default=one.default) for one in answer.questions[:MOST_QUESTIONS])
     return Brief(
-        goal=said.goal,
-        inputs=said.inputs,
-        outputs=said.outputs,
-        constraints=tuple(said.constraints),
-        acceptance=tuple(said.acceptance_tests),
+        goal=answer.goal,
+        inputs=answer.inputs,
+        outputs=answer.outputs,
+        constraints=tuple(answer.constraints),
+        acceptance=tuple(answer.acceptance_tests),
         questions=asked,
     )
 

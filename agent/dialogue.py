@@ -47,17 +47,19 @@ class Dialogue:
         self._spent += reply.spent
         return reply
 
-    def again(self, first: Prompt, said: str, complaint: str) -> Prompt:
-        """The question once more, below it what was said and what is wrong with it.
+    def again(self, first: Prompt, reply: str, complaint: str) -> Prompt:
+        """The question once more, below it the reply and what is wrong with it.
 
         Args:
-            first: the question as it was asked at first; what was said in between is left out.
-            said: the last reply.
+            first: the question as it was asked at first; what came in between is left out.
+            reply: the last one.
             complaint: what is wrong with it; shortened where it alone is too long, and says so.
         """
-        room = max(REPLY_TOKENS // 4, first.limit - first.tokens - 16)
-        wrong, _ = clipped(complaint, room * 2 // 3, first.gauge)
-        shown, _ = clipped(said or "(an empty reply)", min(REPLY_TOKENS, room - first.gauge.tokens(wrong)), first.gauge)
+        space = max(REPLY_TOKENS // 4, first.limit - first.tokens - 16)
+        wrong, _ = clipped(complaint, space * 2 // 3, first.gauge)
+        shown, _ = clipped(
+            reply or "(an empty reply)", min(REPLY_TOKENS, space - first.gauge.tokens(wrong)), first.gauge
+        )
         mine, theirs = Message(role="assistant", text=shown), Message(role="user", text=wrong)
         return first.with_messages((*first.messages, mine, theirs))
 

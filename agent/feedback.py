@@ -88,20 +88,20 @@ def _failure(number: int, failure: Failure, tokens: int) -> str:
     where = f"\n   at {failure.frame}" if failure.frame else ""
     text = f"{number}. {failure.id}: {failure.kind}{where}\n{_indented(_cut(failure.message, tokens // 2))}"
     for title, part in (("code", failure.excerpt), ("output", failure.output)):
-        room = tokens - estimate_tokens(text)
-        if part.strip() and room > 30:
-            text += f"\n   {title}:\n{_indented(_cut(part, room))}"
+        space = tokens - estimate_tokens(text)
+        if part.strip() and space > 30:
+            text += f"\n   {title}:\n{_indented(_cut(part, space))}"
     return text
 
 
 def _cut(text: str, tokens: int) -> str:
     """The text's first lines, as many as fit; a single long line is cut."""
-    room, kept = max(160, int(tokens * 3.6)), list[str]()
+    space, kept = max(160, int(tokens * 3.6)), list[str]()
     for line in text.strip("\n").split("\n"):
-        if room <= 0:
+        if space <= 0:
             return "\n".join([*kept, "…"])
-        kept.append(line if len(line) <= room else line[:room] + " …")
-        room -= len(line) + 6
+        kept.append(line if len(line) <= space else line[:space] + " …")
+        space -= len(line) + 6
     return "\n".join(kept)
 
 

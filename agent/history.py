@@ -29,8 +29,8 @@ _SHOWN_FAILING = 3
 
 def lines_of(state: AttemptState) -> list[str]:
     """The tries of this context, oldest first, each in a line; those that a hand-over tells of are not among them."""
-    told = state.handed.through if state.handed else 0
-    return [line_of(one) for one in state.tries if one.iteration > told]
+    handed_through = state.handed.through if state.handed else 0
+    return [line_of(one) for one in state.tries if one.iteration > handed_through]
 
 
 def line_of(one: Try) -> str:
@@ -38,9 +38,9 @@ def line_of(one: Try) -> str:
     failing = [name[:_NAME_CHARS] for name in one.failing[:_SHOWN_FAILING]]
     more = f" and {len(one.failing) - len(failing)} more" if len(one.failing) > len(failing) else ""
     thought = one.reflection.root_cause or one.reflection.pattern
-    said = f" The diagnosis was: {_cut(thought)}" if thought else ""
+    diagnosis = f" The diagnosis was: {_cut(thought)}" if thought else ""
     did = f" What was suggested: {_cut(one.reflection.suggested_fix)}" if one.reflection.suggested_fix else ""
-    return f"Try {one.iteration} failed: {', '.join(failing)}{more}.{said}{did}"
+    return f"Try {one.iteration} failed: {', '.join(failing)}{more}.{diagnosis}{did}"
 
 
 def _cut(text: str) -> str:
@@ -55,7 +55,7 @@ def history_tokens(state: AttemptState, gauge: Gauge) -> int:
 
 
 def handed_over(state: AttemptState) -> HandOver:
-    """What a fresh context is told of everything up to now; an earlier hand-over is part of it."""
+    """What a fresh context gets of everything up to now; an earlier hand-over is part of it."""
     before = state.handed.tried if state.handed else ()
     tried = (*before, *lines_of(state))
     verdict = state.verdict
@@ -91,14 +91,14 @@ def hand_over(one: HandOver) -> str:
     return quoted("hand-over", text)
 
 
-def fitted(state: AttemptState, room: int, gauge: Gauge) -> tuple[str, bool]:
+def fitted(state: AttemptState, space: int, gauge: Gauge) -> tuple[str, bool]:
     """The hand-over of a fresh start without the oldest tries that do not fit, and whether any were left out."""
     one = state.handed
     if one is None:
         return "", False
     for gone in range(len(one.tried) + 1):
         text = hand_over(replace(one, tried=one.tried[gone:], forgotten=one.forgotten + gone))
-        if gauge.tokens(text) <= room:
+        if gauge.tokens(text) <= space:
             break
     return text, gone > 0
 

@@ -6,7 +6,7 @@ import posixpath
 from collections.abc import Container, Iterator
 from typing import TYPE_CHECKING
 
-from core.javascript import SOURCES, arguments, literal, parse, said, specifiers, walk
+from core.javascript import SOURCES, arguments, literal, node_text, parse, specifiers, walk
 
 if TYPE_CHECKING:
     from tree_sitter import Node
@@ -31,7 +31,7 @@ def _face(node: Node) -> Iterator[str]:
     if node.type == "export_statement":
         inner = node.child_by_field_name("declaration")
         if inner is None:
-            yield said(node)
+            yield node_text(node)
             return
         word = "export default " if "default" in {child.type for child in node.children} else "export "
         node = inner
@@ -41,11 +41,17 @@ def _face(node: Node) -> Iterator[str]:
         yield word + _head(node)
         yield from (f". {_head(method)}" for method in _methods(node))
     elif node.type in _DECLARED:
-        yield from (word + said(node.child_by_field_name("kind")) + " " + _value(one) for one in _declarators(node))
+        yield from (
+            word + node_text(node.child_by_field_name("kind")) + " " + _value(one) for one in _declarators(node)
+        )
     elif node.type in {"interface_declaration", "type_alias_declaration", "enum_declaration"}:
-        yield word + said(node)
-    elif node.type == "expression_statement" and "exports" in said(node)[:40]:
-        yield said(node).split("{")[0] if "=>" in said(node) or "function" in said(node) else said(node)
+        yield word + node_text(node)
+    elif node.type == "expression_statement" and "exports" in node_text(node)[:40]:
+        yield (
+            node_text(node).split("{")[0]
+            if "=>" in node_text(node) or "function" in node_text(node)
+            else node_text(node)
+        )
 
 
 def _head(node: Node) -> str:
@@ -65,7 +71,7 @@ def _declarators(node: Node) -> Iterator[Node]:
 
 def _value(node: Node) -> str:
     value = node.child_by_field_name("value")
-    name = said(node.child_by_field_name("name"))
+    name = node_text(node.child_by_field_name("name"))
     return f"{name} = {_head(value)}" if value and value.type in _FUNCTIONS else f"{name} = …"
 
 
@@ -99,16 +105,16 @@ def _places(path: str, name: str) -> Iterator[str]:
 def idle_tests(path: str, text: str) -> list[str]:
     """Titles of the tests that neither assert anything themselves nor call a function of the file that does."""
     root = parse(path, text)
-    helpers = {said(node.child_by_field_name("name")) for node in root.named_children if _asserts(node)} - {""}
+    helpers = {node_text(node.child_by_field_name("name")) for node in root.named_children if _asserts(node)} - {""}
     return [title for title, body in _tests(root) if not (_asserts(body) or _called(body) & helpers)]
 
 
 def _tests(root: Node) -> Iterator[tuple[str, Node]]:
     for node in walk(root):
-        if node.type == "call_expression" and said(node.child_by_field_name("function")) in _TESTS:
+        if node.type == "call_expression" and node_text(node.child_by_field_name("function")) in _TESTS:
             given = arguments(node)
             if len(given) > 1 and given[-1].type in _FUNCTIONS:
-                yield literal(given[0]) or said(given[0]), given[-1]
+                yield literal(given[0]) or node_text(given[0]), given[-1]
 
 
 def _asserts(node: Node) -> bool:
@@ -117,4 +123,4 @@ def _asserts(node: Node) -> bool:
 
 def _called(node: Node) -> set[str]:
     calls = (inner for inner in walk(node) if inner.type == "call_expression")
-    return {said(call.child_by_field_name("function")) for call in calls}
+    return {node_text(call.child_by_field_name("function")) for call in calls}

@@ -148,10 +148,10 @@ class _Functions:
         state = self.state
         assert state is not None
         # A second call within a step means that the first answer could not be used; the last message says why.
-        said = request.messages[-1].text if request.call_no else state.feedback
-        if said:
+        message = request.messages[-1].text if request.call_no else state.feedback
+        if message:
             files = {path: text for path, text in state.change.items() if text is not None}
-            answer = self._fix(self._spec, files, said)
+            answer = self._fix(self._spec, files, message)
         else:
             answer = self._generate(self._spec)
         return await answer if inspect.isawaitable(answer) else answer

@@ -30,13 +30,13 @@ def pieces(tree: Tree, spec: TaskSpec, change: Change, budget_tokens: int, gauge
     Lines are compared with what stood there before the agent began: the base and the files given with the task.
     """
     limit, groups = max(400, int(budget_tokens * gauge.bytes_per_token)), list[list[tuple[str, str]]]()
-    room = 0
+    space = 0
     for path, text in _blocks(tree, spec.files, change, limit):
-        if not groups or utf8_size(text) > room:
+        if not groups or utf8_size(text) > space:
             groups.append([])
-            room = limit
+            space = limit
         groups[-1].append((path, text))
-        room -= utf8_size(text)
+        space -= utf8_size(text)
     return [_piece(group) for group in groups]
 
 

@@ -50,17 +50,17 @@ async def run(context: AttemptContext, state: AttemptState, services: AgentServi
         most = services.settings.recall_limit
         state = await with_lessons(context, state, services, context.task.spec.description, most=most)
     dialogue = Dialogue(Phase.PLANNING, context, state, services)
-    said = await _said(context, state, services, dialogue)
+    answer = await _ask(context, state, services, dialogue)
     state = dialogue.charge(state)
-    if not isinstance(said, str):
-        return _split(state, said)
-    plan, state = said, replace(state, plan=said or _FALLBACK)
+    if not isinstance(answer, str):
+        return _split(state, answer)
+    plan, state = answer, replace(state, plan=answer or _FALLBACK)
     lines = sum(1 for line in plan.split("\n") if line.strip())
     note = f"a plan of {lines} line{'s' if lines != 1 else ''}" if plan else "no plan came; going on with the plain one"
     return Step(phase=Phase.PLANNING, outcome=Outcome.OK, state=state, note=note)
 
 
-async def _said(
+async def _ask(
     context: AttemptContext, state: AttemptState, services: AgentServices, dialogue: Dialogue
 ) -> str | tuple[Subtask, ...]:
     """A plan in words, empty where none came, or the parts that the task is split into."""
@@ -151,14 +151,14 @@ def read_split(text: str, context: AttemptContext, clear_enough: float) -> tuple
         return None
     if not FEWEST <= len(raw) <= MOST:
         return f"A task is split into {FEWEST} to {MOST} subtasks, not into {len(raw)}."
-    said = list[SubtaskIn]()
+    subtasks = list[SubtaskIn]()
     for number, item in enumerate(raw, 1):
         one = _part(number, item)
         if isinstance(one, str):
             return one
-        said.append(one)
-    faults = (_fault(number, one, len(said), context, clear_enough) for number, one in enumerate(said, 1))
-    return next(filter(None, faults), "") or _together(said) or _ordered(said)
+        subtasks.append(one)
+    faults = (_fault(number, one, len(subtasks), context, clear_enough) for number, one in enumerate(subtasks, 1))
+    return next(filter(None, faults), "") or _together(subtasks) or _ordered(subtasks)
 
 
 def _listed(text: str) -> list[Any] | None:
@@ -215,30 +215,30 @@ def _fault(number: int, one: SubtaskIn, count: int, context: AttemptContext, cle
     return ""
 
 
-def _together(said: Sequence[SubtaskIn]) -> str:
+def _together(subtasks: Sequence[SubtaskIn]) -> str:
     """What is wrong with the parts side by side, or nothing."""
-    needs = _needs(said)
+    needs = _needs(subtasks)
     try:
         TopologicalSorter(needs).prepare()
     except CycleError as error:
         circle = " → ".join(str(at + 1) for at in error.args[1])
         return f"The subtasks wait for each other in a circle ({circle})."
-    for one, other in combinations(range(len(said)), 2):
-        both = sorted(set(said[one].files) & set(said[other].files))
+    for one, other in combinations(range(len(subtasks)), 2):
+        both = sorted(set(subtasks[one].files) & set(subtasks[other].files))
         if both and other not in _before(one, needs) and one not in _before(other, needs):
             return (
                 f"Subtasks {one + 1} and {other + 1} both change {both[0]!r}: give the file to one of them, "
                 "or let one depend on the other."
             )
-    if clash := clash_among(dict.fromkeys(path for one in said for path in one.files)):
+    if clash := clash_among(dict.fromkeys(path for one in subtasks for path in one.files)):
         return f"The files {clash[0]!r} and {clash[1]!r} cannot stand beside each other; rename one of them."
-    if twice := [text for text, times in Counter(one.description for one in said).items() if times > 1]:
+    if twice := [text for text, times in Counter(one.description for one in subtasks).items() if times > 1]:
         return f"Two subtasks say the same: {twice[0][:80]!r}."
     return ""
 
 
-def _needs(said: Sequence[SubtaskIn]) -> dict[int, set[int]]:
-    return {at: {number - 1 for number in one.depends_on} for at, one in enumerate(said)}
+def _needs(subtasks: Sequence[SubtaskIn]) -> dict[int, set[int]]:
+    return {at: {number - 1 for number in one.depends_on} for at, one in enumerate(subtasks)}
 
 
 def _before(at: int, needs: Mapping[int, Iterable[int]]) -> set[int]:
@@ -252,16 +252,16 @@ def _before(at: int, needs: Mapping[int, Iterable[int]]) -> set[int]:
     return found
 
 
-def _ordered(said: Sequence[SubtaskIn]) -> tuple[Subtask, ...]:
-    needs = _needs(said)
+def _ordered(subtasks: Sequence[SubtaskIn]) -> tuple[Subtask, ...]:
+    needs = _needs(subtasks)
     order = list(TopologicalSorter(needs).static_order())
     place = {at: number for number, at in enumerate(order)}
     return tuple(
         Subtask(
-            description=said[at].description,
-            files=tuple(dict.fromkeys(said[at].files)),
-            tests=tuple(dict.fromkeys(said[at].tests)),
-            acceptance=tuple(said[at].acceptance),
+            description=subtasks[at].description,
+            files=tuple(dict.fromkeys(subtasks[at].files)),
+            tests=tuple(dict.fromkeys(subtasks[at].tests)),
+            acceptance=tuple(subtasks[at].acceptance),
             after=tuple(sorted(place[before] for before in needs[at])),
         )
         for at in order

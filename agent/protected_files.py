@@ -172,9 +172,9 @@ def more_asked(asked: str, part: str) -> str | None:
         if words is not None and not _is_named(asked, words, parts):
             return str(path)
     for _, words in (*_FILES, *_FOLDERS):
-        said = re.search(_alone(words), part.casefold()) if words not in {"", _ITS_NAME} else None
-        if said and not _is_named(asked, words, []):
-            return said[0]
+        found = re.search(_alone(words), part.casefold()) if words not in {"", _ITS_NAME} else None
+        if found and not _is_named(asked, words, []):
+            return found[0]
     return None
 
 
@@ -221,9 +221,9 @@ def _is_usual(build: Any) -> bool:
     """Tell whether a build system is one of those in use, with no program of the repository's own in it."""
     if not isinstance(build, dict) or build.keys() - {"requires", "build-backend"}:
         return False
-    said = [*(needs if isinstance(needs := build.get("requires", []), list) else [None])]
+    listed = [*(needs if isinstance(needs := build.get("requires", []), list) else [None])]
     backend = build.get("build-backend", "setuptools.build_meta")
-    names = all(isinstance(one, str) and _BACKENDS.fullmatch(one.strip()) for one in said)
+    names = all(isinstance(one, str) and _BACKENDS.fullmatch(one.strip()) for one in listed)
     return names and isinstance(backend, str) and bool(_BACKENDS.match(backend.replace(".", " ")))
 
 

@@ -30,17 +30,17 @@ def _face(body: Sequence[ast.stmt], indent: str) -> Iterator[str]:
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
             word = "async def" if isinstance(node, ast.AsyncFunctionDef) else "def"
             returns = f" -> {ast.unparse(node.returns)}" if node.returns else ""
-            yield f"{indent}{word} {node.name}({ast.unparse(node.args)}){returns}{_says(node)}"
+            yield f"{indent}{word} {node.name}({ast.unparse(node.args)}){returns}{_summary(node)}"
         elif isinstance(node, ast.ClassDef):
             bases = ", ".join(ast.unparse(base) for base in node.bases)
-            yield f"{indent}class {node.name}{f'({bases})' if bases else ''}{_says(node)}"
+            yield f"{indent}class {node.name}{f'({bases})' if bases else ''}{_summary(node)}"
             yield from _face(node.body, indent + "    ")
         elif isinstance(node, ast.Assign | ast.AnnAssign):
             targets = node.targets if isinstance(node, ast.Assign) else [node.target]
             yield from (f"{indent}{t.id} = …" for t in targets if isinstance(t, ast.Name) and not t.id.startswith("_"))
 
 
-def _says(node: ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef) -> str:
+def _summary(node: ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef) -> str:
     first = (ast.get_docstring(node) or "").strip().split("\n", 1)[0]
     return f"  # {first[:100]}" if first else ""
 

@@ -19,13 +19,13 @@ async def with_lessons(
     Lessons stay in the state: a step that is resumed sees the same ones, and at the end each is scored by whether
     it helped.
     """
-    room = min(most, services.settings.recall_limit - len(state.lessons))
-    if room <= 0:
+    space = min(most, services.settings.recall_limit - len(state.lessons))
+    if space <= 0:
         return state
     known = {lesson.id for lesson in state.lessons}
-    asked = room + len(known)
+    asked = space + len(known)
     found = await services.memory.recall(query[:_QUERY_CHARS], asked, task_id=context.task.id, attempt=state.attempt)
-    new = tuple(lesson for lesson in found if lesson.id not in known)[:room]
+    new = tuple(lesson for lesson in found if lesson.id not in known)[:space]
     if new:
         text = f"recalled {len(new)} lesson{'s' if len(new) != 1 else ''}"
         data = RecalledData(lessons=[_plain(lesson) for lesson in new])

@@ -99,8 +99,8 @@ async def _reflect(
     if reflection is None:
         if state.verdict is not None:
             state = await with_lessons(context, state, services, state.feedback, most=1)
-        said = await ask_model(context, state, services, dialogue)
-        reflection = replace(said, tests_at_fault=said.tests_at_fault and _may_blame(state))
+        answer = await ask_model(context, state, services, dialogue)
+        reflection = replace(answer, tests_at_fault=answer.tests_at_fault and _may_blame(state))
     last = replace(state.tries[-1], reflection=reflection)
     return replace(dialogue.charge(state), tries=(*state.tries[:-1], last)), reflection
 
@@ -189,7 +189,7 @@ class ReflectionIn(BaseModel):
     tests_at_fault: bool = False
 
     @property
-    def says_something(self) -> bool:
+    def has_content(self) -> bool:
         """It holds a thought and not only flags."""
         return bool(self.root_cause or self.suggested_fix)
 
@@ -198,10 +198,10 @@ def read_reflection(text: str) -> Reflection | None:
     """The reflection in a reply, or None when there is no usable one."""
     data = find_json(spoken(text))
     try:
-        said = ReflectionIn.model_validate(data or {})
+        answer = ReflectionIn.model_validate(data or {})
     except ValidationError:
         return None
-    return Reflection(**said.model_dump()) if said.says_something else None
+    return Reflection(**answer.model_dump()) if answer.has_content else None
 
 
 def by_rule(state: AttemptState) -> Reflection:

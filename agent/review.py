@@ -160,12 +160,14 @@ async def _read_all(
 ) -> Reading:
     gauge = services.gauge(reviewer.phase, state.escalation)
     found = list[Remark]()
-    parts = pieces(services.tree, context.task.spec, state.change, _room(context, services, reviewer, gauge), gauge)
+    parts = pieces(
+        services.tree, context.task.spec, state.change, _budget_tokens(context, services, reviewer, gauge), gauge
+    )
     for number, piece in enumerate(parts, 1):
-        said = await _read(context, state, services, reviewer, dialogue, piece, f"{number} of {len(parts)}")
-        if isinstance(said, str):
-            return Reading(unread=said)
-        found += said
+        answer = await _read(context, state, services, reviewer, dialogue, piece, f"{number} of {len(parts)}")
+        if isinstance(answer, str):
+            return Reading(unread=answer)
+        found += answer
     return Reading(found=worst_first(found), parts=len(parts))
 
 
@@ -180,15 +182,15 @@ async def _read(
 ) -> tuple[Remark, ...] | str:
     """The findings in one piece, or why the last reply could not be used; asks again a few times."""
     prompt = first = await asyncio.to_thread(_request, context, state, services, reviewer, piece, part)
-    said: tuple[Remark, ...] | str = ""
+    answer: tuple[Remark, ...] | str = ""
     for _ in range(services.settings.reasks + 1):
         reply = await dialogue.ask(prompt, json_reply=True)
-        said = read_remarks(reply.text, piece.paths)
-        if not isinstance(said, str):
-            return said
-        again = f"{said} Send the one JSON object that was asked for, and nothing else."
+        answer = read_remarks(reply.text, piece.paths)
+        if not isinstance(answer, str):
+            return answer
+        again = f"{answer} Send the one JSON object that was asked for, and nothing else."
         prompt = dialogue.again(first, reply.text, again)
-    return said
+    return answer
 
 
 def _request(
@@ -207,7 +209,7 @@ def _request(
     return sections.composed(about, _head(context, reviewer), parts)
 
 
-def _room(context: AttemptContext, services: AgentServices, reviewer: Reviewer, gauge: Gauge) -> int:
+def _budget_tokens(context: AttemptContext, services: AgentServices, reviewer: Reviewer, gauge: Gauge) -> int:
     """How many tokens of the change one question may hold."""
     limit = services.settings.limit(reviewer.phase, gauge)
     return min(int(limit * _SHARE), int(limit * (1 - _REST)) - gauge.tokens(_head(context, reviewer).text))
@@ -251,8 +253,8 @@ _ALSO = {
 
 
 def _gravity(value: Any) -> Any:
-    said = str(value).strip().lower()
-    return _ALSO.get(said, said)
+    answer = str(value).strip().lower()
+    return _ALSO.get(answer, answer)
 
 
 def _text(value: Any) -> str:
@@ -291,15 +293,19 @@ def read_remarks(text: str, paths: Collection[str]) -> tuple[Remark, ...] | str:
     found = list[Remark]()
     for number, item in enumerate(data["findings"][:MOST_REMARKS], 1):
         try:
-            said = RemarkIn.model_validate(item)
+            answer = RemarkIn.model_validate(item)
         except ValidationError as error:
             first = error.errors(include_url=False)[0]
             return f"Finding {number}: {'.'.join(map(str, first['loc'])) or 'it'}: {first['msg']}."
         path = (
-            said.file.removeprefix("./").removeprefix("a/").removeprefix("b/") if said.file not in paths else said.file
+            answer.file.removeprefix("./").removeprefix("a/").removeprefix("b/")
+            if answer.file not in paths
+            else answer.file
         )
         if path in paths:
-            found.append(Remark(path=path, line=said.line, gravity=said.severity, reason=said.reason, fix=said.fix))
+            found.append(
+                Remark(path=path, line=answer.line, gravity=answer.severity, reason=answer.reason, fix=answer.fix)
+            )
     return worst_first(found)
 
 

@@ -89,12 +89,12 @@ def _assigned(statement: ast.stmt) -> list[str]:
 def _javascript(path: str, text: str) -> Iterator[tuple[str, bool]]:
     for node in javascript.walk(javascript.parse(path, text)):
         if node.type in _JS_DEFINE:
-            yield javascript.said(node.child_by_field_name("name")), True
+            yield javascript.node_text(node.child_by_field_name("name")), True
         elif node.type == "variable_declarator" and node.parent and node.parent.parent:
             outer = node.parent.parent.type
-            yield javascript.said(node.child_by_field_name("name")), outer in {"program", "export_statement"}
+            yield javascript.node_text(node.child_by_field_name("name")), outer in {"program", "export_statement"}
         elif node.type in _JS_NAMES:
-            yield javascript.said(node), False
+            yield javascript.node_text(node), False
 
 
 class SymbolCache:

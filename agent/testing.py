@@ -236,23 +236,23 @@ def _request(context: AttemptContext, state: AttemptState, services: AgentServic
     parts = [
         sections.the_task(about),
         sections.the_repository(about),
-        Section(title="The code to be tested", fill=lambda room: _faces(state, services, room, about.gauge), rank=9),
+        Section(title="The code to be tested", fill=lambda space: _faces(state, services, space, about.gauge), rank=9),
         *(earlier if state.own_tests else ()),
         sections.closing(f"{again} A good path for a single test file is {suggested_path(context)}"),
     ]
     return sections.composed(about, head, parts)
 
 
-def _faces(state: AttemptState, services: AgentServices, room: int, gauge: Gauge) -> Shown:
+def _faces(state: AttemptState, services: AgentServices, space: int, gauge: Gauge) -> Shown:
     """The signatures of the changed files, as many as fit; the others by name."""
     view, faces, names = View(services.tree, state.change), dict[str, str](), list[str]()
-    room -= 60
+    space -= 60
     for path in (path for path, text in state.change.items() if text is not None and path in view):
         lines = face(path, state.change[path] or "")
         shown = f"{path}\n" + "\n".join("    " + line for line in lines[:200])
-        if gauge.tokens(shown + "\n\n") <= room:
+        if gauge.tokens(shown + "\n\n") <= space:
             faces[path] = shown
-            room -= gauge.tokens(shown + "\n\n")
+            space -= gauge.tokens(shown + "\n\n")
         else:
             names.append(path)
     text = quoted("signatures", "\n\n".join(faces.values())) if faces else "(no file was changed)"

@@ -14,12 +14,11 @@ from functools import partial
 from agent.machine import FIRST, Machine
 from agent.services import AgentServices
 from attempt import subtasks
-from attempt.budget import TaskBudget
 from attempt.commit_record import landed_before
 from attempt.integration import Integration, Landed
+from attempt.limits import PausableTimeLimit, TaskBudget, TimedModel
 from attempt.regression import WithRegression
 from attempt.services import AttemptServices
-from attempt.time_limit import PausableTimeLimit, TimedModel
 from core.attempt_state import AttemptContext, AttemptState, Step
 from core.errors import BudgetSpent, CommandBlocked, GitError, NeedsApproval, NightshiftError, TimeUp
 from core.events import BlockedCommandData, Emitter, Event, Kind, Level
@@ -208,7 +207,7 @@ class Attempt:
         """
         if stored is None or stored.phase is not Phase.SPLIT:
             return workspace, stored
-        found = await asyncio.to_thread(self.services.queue.parts, self.task.id, self.task.attempt)
+        found = await asyncio.to_thread(self.services.queue.subtasks, self.task.id, self.task.attempt)
         if not subtasks.have_ended(found):
             raise subtasks.split(self.task, stored, self._budget.left)
         workspace = await asyncio.to_thread(self._open, None)

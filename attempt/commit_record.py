@@ -135,8 +135,8 @@ async def landed_before(task: Task, services: AttemptServices, workspace: Worksp
 
 async def _enter(task: Task, services: AttemptServices, workspace: Workspace, found: Commit, *, moving: bool) -> None:
     facts = await to_thread(services.git.describe, workspace, found.id)
-    said: Mapping[str, Any] = trailers(facts.message)
-    iterations = said.get("Iterations", "")
+    trailer: Mapping[str, Any] = trailers(facts.message)
+    iterations = trailer.get("Iterations", "")
     entry = LedgerEntry(
         task_id=task.id,
         attempt=task.attempt,
@@ -145,8 +145,8 @@ async def _enter(task: Task, services: AttemptServices, workspace: Workspace, fo
         commit=found.id,
         base=found.parent,
         subject=facts.message.partition("\n")[0],
-        label=said.get("Verdict", ""),
-        model=said.get("Model", ""),
+        label=trailer.get("Verdict", ""),
+        model=trailer.get("Model", ""),
         iterations=int(iterations) if iterations.isdigit() else 0,
         integrated=moving,
         target=workspace.target or "" if moving else "",

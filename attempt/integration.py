@@ -91,7 +91,7 @@ class Integration:
             return end
         commit, verdict = end
         await self._record(workspace, state, commit, verdict, integrated=moving)
-        reason = verdict.told if verdict else "tests passed"
+        reason = verdict.labelled_reason if verdict else "tests passed"
         return Landed(reason=f"{reason}; {blocked}" if blocked else reason, commit=commit.id, branch=commit.branch)
 
     async def _committed(self, workspace: Workspace, state: AttemptState, *, moving: bool) -> Commit | None:

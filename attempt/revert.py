@@ -27,10 +27,10 @@ from core.errors import GitError, MergeConflict, NotReverted, SandboxError
 from core.events import Emitter, Event, Kind, Level, RevertedData
 from core.isolation import RunLimits
 from core.ports import Suite
+from core.revert import Reverted, revert_message
 from core.revisions import Commit, LogLine, Workspace
 from core.tasks import Language, Limits
 from core.tree import Tree, read_text
-from core.undo import Reverted, revert_message
 from core.verdicts import Result, SuiteJob, Verdict
 from db.commit_ledger import CommitLedger, Pending
 from db.event_log import EventLog
@@ -111,7 +111,7 @@ class Reverter:
         try:
             made = entry is not None and await asyncio.to_thread(self._was_made, entry, pending.by)
         except GitError as error:
-            text = f"whether {pending.by[:10]} was made before a crash cannot be told: {error}"
+            text = f"whether {pending.by[:10]} was made before a crash is not known: {error}"
             Emitter(self._services.events.emit).emit(Kind.WORKER_ERROR, text, level=Level.WARNING)
             return
         if made and entry:
@@ -332,7 +332,7 @@ def _faults(verdict: Verdict) -> frozenset[str]:
     return frozenset() if verdict.passed else verdict.failing or frozenset({verdict.reason})
 
 
-# --- what the owner is told
+# --- messages for the owner
 
 
 SHOWN = 10

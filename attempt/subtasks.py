@@ -14,7 +14,7 @@ from dataclasses import replace
 from core.attempt_state import AttemptState
 from core.errors import Split
 from core.states import Phase, Status
-from core.subtasks import Part, Subtask
+from core.subtasks import Subtask, SubtaskSpec
 from core.tasks import Limits, Task, TaskSpec
 
 MAX_PRIORITY = 1_000_000
@@ -40,7 +40,7 @@ def split(task: Task, state: AttemptState, left: Limits) -> Split:
         left: what the whole may still use of models; None is unlimited.
     """
     limits = _share(task.spec.limits, left, len(state.parts) + 1)
-    parts = [Part(spec=_spec(task.spec, one, limits), after=one.after) for one in state.parts]
+    parts = [SubtaskSpec(spec=_spec(task.spec, one, limits), after=one.after) for one in state.parts]
     return Split(f"waits for the {len(parts)} parts that its plan split it into", parts)
 
 

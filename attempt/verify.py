@@ -20,10 +20,10 @@ from core.dependencies import ImportCache
 from core.errors import CommandBlocked, NoEvidence, SandboxError, UnknownCommit
 from core.isolation import RUN_LIMITS, RunLimits
 from core.ports import Suite
+from core.revert import undoes
 from core.revisions import CommitFacts
 from core.tasks import Files
 from core.tree import Tree, read_text
-from core.undo import undoes
 from core.verdicts import Evidence, Label, Result, SuiteJob, Verdict
 from git_manager import GitManager
 from verdict.held.layer import KIND as HELD_OUT
@@ -138,7 +138,7 @@ def _seal(sealed: Sealed) -> Check:
         Sealed.ANOTHER: unchecked(
             "seal", "another home sealed the note; only that one can tell whether it was altered"
         ),
-        Sealed.NONE: unchecked("seal", "the note bears no seal; whether it was altered cannot be told"),
+        Sealed.NONE: unchecked("seal", "the note bears no seal; whether it was altered is not known"),
     }
     return found[sealed]
 
@@ -181,12 +181,12 @@ def _same_id(what: str, then: str, now: str, good: str) -> Check:
 
 
 def _trailers(note: Note, facts: CommitFacts) -> Check:
-    said = trailers(facts.message)
+    found = trailers(facts.message)
     wanted = {"Task": str(note.task), "Verdict": str(note.evidence.label)}
     if note.format == FORMAT:
         wanted |= {"Model": note.model, "Iterations": str(note.iterations)}
-    wrong = [f"{name}: {said.get(name, 'none')}, the note has {value}"
-             for name, value in wanted.items() if said.get(name, "") != value]  # fmt: skip
+    wrong = [f"{name}: {found.get(name, 'none')}, the note has {value}"
+             for name, value in wanted.items() if found.get(name, "") != value]  # fmt: skip
     return failed("trailers", "; ".join(wrong)) if wrong else ok("trailers", f"{', '.join(wanted)} agree with the note")
 
 
@@ -273,8 +273,8 @@ def _tests(note: Note, verdict: Verdict) -> Check:
     bad = sorted(verdict.failing)
     if bad or (not verdict.passed and not verdict.results):
         first = verdict.failures[0] if verdict.failures else None
-        told = f"{first.id}: {first.message}".partition("\n")[0] if first else listed(bad)
-        return failed("tests", f"{verdict.reason}: {told}" if told else verdict.reason)
+        detail = f"{first.id}: {first.message}".partition("\n")[0] if first else listed(bad)
+        return failed("tests", f"{verdict.reason}: {detail}" if detail else verdict.reason)
     if gone := sorted(then - now):
         return failed("tests", f"{listed(gone)} ran then and not now")
     if new := sorted(now - then):
@@ -329,8 +329,8 @@ def _label(then: Evidence, now: Evidence) -> Check:
 
 def _dropped(then: Evidence, now: Evidence) -> Check:
     if now.dropped:
-        told = [f"{path} ({why})" for path, why in sorted(now.dropped.items())]
-        return failed("dropped", f"not used in the run: {listed(told)}")
+        shown = [f"{path} ({why})" for path, why in sorted(now.dropped.items())]
+        return failed("dropped", f"not used in the run: {listed(shown)}")
     count = len(then.dropped)
     if count:
         files = f"{count} file{'' if count == 1 else 's'}"
@@ -346,8 +346,8 @@ def _start(note: Note, tree: Tree) -> Files:
 
 def _bounded(noted: NotedLimits) -> RunLimits | None:
     """The limits that the note names, none of them above `MOST`; None where it names none."""
-    said = {each.name: getattr(noted, each.name) for each in fields(noted)}
-    kept = {name: min(value, getattr(MOST, name)) for name, value in said.items() if value is not None and value > 0}
+    given = {each.name: getattr(noted, each.name) for each in fields(noted)}
+    kept = {name: min(value, getattr(MOST, name)) for name, value in given.items() if value is not None and value > 0}
     return replace(RUN_LIMITS, **kept) if kept else None
 
 

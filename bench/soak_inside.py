@@ -72,7 +72,7 @@ async def _obey(passing: Time, daemon: Daemon) -> None:
 
 async def _serve() -> None:
     passing = Time()
-    daemon = Daemon(load_settings(), clocks=passing.clocks(), sleep=passing.sleep, say=lambda _: None)
+    daemon = Daemon(load_settings(), clocks=passing.clocks(), sleep=passing.sleep, show=lambda _: None)
     orders = asyncio.create_task(_obey(passing, daemon))
     await daemon.serve()
     orders.cancel()

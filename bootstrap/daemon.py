@@ -21,7 +21,7 @@ from attempt.sweep import Sweep
 from bootstrap.maintenance import Maintenance, cleanup_jobs, sweep_orphans
 from bootstrap.notices import notification_jobs
 from bootstrap.reload import LiveSettings, ReloadHook, read_again
-from bootstrap.revert import Reverts, make_undo
+from bootstrap.revert import Reverts, make_reverter
 from bootstrap.services import Services
 from bootstrap.settings_service import settings_port
 from bootstrap.store import StoreServices, notices, open_store, watch_database
@@ -30,7 +30,7 @@ from bootstrap.web import Actions, entrance, open_web
 from config import Settings, service_manager
 from core.clock import Clocks
 from core.errors import ConfigError, UnknownWorker
-from core.events import Event, Kind, Level
+from core.events import Emitter, Kind, Level
 from core.queueing import PauseState
 from core.states import DaemonState
 from core.status import DaemonStatus, Restart
@@ -40,8 +40,7 @@ from intake.watcher import Watcher
 from maintenance.health import Vitals
 from maintenance.instance_lock import InstanceLock
 from maintenance.scheduler import Sleep
-from maintenance.service_manager import ServiceManagerLink
-from maintenance.watchdog import Watchdog
+from maintenance.service_manager import ServiceManagerLink, Watchdog
 from server.serving.host import Host
 from settings.models import PromptSettings
 from settings.reloaded import Reloaded
@@ -59,9 +58,9 @@ class Daemon:
         *,
         clocks: Clocks | None = None,
         sleep: Sleep = asyncio.sleep,
-        say: Callable[[str], None] = print,
+        show: Callable[[str], None] = print,
     ) -> None:
-        self._live, self._say = LiveSettings(settings, lambda: read_again(settings)), say
+        self._live, self._show = LiveSettings(settings, lambda: read_again(settings)), show
         self._clocks, self._sleep = clocks or Clocks(), sleep
         self._clock = self._clocks.wall
         self._began = self._clocks.monotonic()
@@ -72,9 +71,10 @@ class Daemon:
         self._manager = service_manager()
         self._link = ServiceManagerLink(self._manager.socket)
         self._store: StoreServices
+        self._events: Emitter
         self._vitals: Vitals
         self._services: Services
-        self._undo: Reverter
+        self._reverter: Reverter
         self._executor: TaskExecutor | None = None
         self._sweep: Sweep
         self._inbox: Watcher
@@ -108,6 +108,7 @@ class Daemon:
             self._settings.make_folders()
             stack.enter_context(InstanceLock(self._settings.lock_file, self._settings.db_lock_file))
             self._store = open_store(self._settings, stack, self._clock)
+            self._events = Emitter(self._store.events.emit)
             loop = asyncio.get_running_loop()
             watch_database(self._store, lambda: loop.call_soon_threadsafe(self._give_up))
             self._vitals = Vitals(self._store.db)
@@ -118,12 +119,12 @@ class Daemon:
             await sweep_orphans(self._settings, self._store.events)
             self._services = Services(self._settings, self._store, stack, self._clock)
             self._add_jobs()
-            self._undo = make_undo(self._settings, self._store, self._services)
+            self._reverter = make_reverter(self._settings, self._store, self._services)
             host = self._open_web(stack, loop)
-            parts = await self._services.prepare()
-            if parts is not None:
+            attempt_services = await self._services.prepare()
+            if attempt_services is not None:
                 self._executor = TaskExecutor(
-                    parts, workers=self._settings.worker_count, lease_s=self._settings.lease_s
+                    attempt_services, workers=self._settings.worker_count, lease_s=self._settings.lease_s
                 )
             try:
                 await self._work(host, stack)
@@ -138,7 +139,7 @@ class Daemon:
         scheduler.add(notification_jobs(lambda: self._settings, store, services.models.status, self._clock))
 
     def _open_web(self, stack: ExitStack, loop: asyncio.AbstractEventLoop) -> Host:
-        reverts = Reverts(self._undo, loop)
+        reverts = Reverts(self._reverter, loop)
         host = open_web(
             lambda: self._settings,
             self._store,
@@ -163,16 +164,18 @@ class Daemon:
         return lambda name: asyncio.run_coroutine_threadsafe(restart(name), loop)
 
     async def _work(self, host: Host, stack: ExitStack) -> None:
-        await self._undo.recover()
+        await self._reverter.recover()
         self._open_inbox(stack)
         self._life = DaemonState.RUNNING
-        self._live.serve(self._reload_hooks(), self._store.events.emit)
+        self._live.serve(self._reload_hooks(), self._events)
         self._up.set()
         gc.collect()
         gc.freeze()  # what the libraries made stays anyway; looking through it again and again takes time
         before = self._maintenance.last_run
-        self._emit(Kind.DAEMON_STARTED, f"version {VERSION}, process {os.getpid()}, {host.url}. {before}".rstrip(". "))
-        self._say(startup_message(self.status(), host.url, before, entrance(self._settings)))
+        self._events.emit(
+            Kind.DAEMON_STARTED, f"version {VERSION}, process {os.getpid()}, {host.url}. {before}".rstrip(". ")
+        )
+        self._show(startup_message(self.status(), host.url, before, entrance(self._settings)))
         async with asyncio.TaskGroup() as group:
             side = [
                 group.create_task(self._maintenance.scheduler.run()),
@@ -183,16 +186,16 @@ class Daemon:
                 self._sweep = Sweep(self._executor.services, self._settings.workspace, lambda: not self._busy())
                 side.append(group.create_task(self._sweep.run()))
             pool = group.create_task(self._serve_tasks(stack))
-            signs = [group.create_task(self._vitals.beat()), group.create_task(self._watchdog(pool).run())]
+            heartbeats = [group.create_task(self._vitals.beat()), group.create_task(self._watchdog(pool).run())]
             self._link.ready()
             await self._until_asked(pool)
             for task in side:
                 task.cancel()
             await self._drain(pool)
             await self._maintenance.close()
-            for task in signs:
+            for task in heartbeats:
                 task.cancel()
-        self._emit(Kind.DAEMON_STOPPED, "stopped")
+        self._events.emit(Kind.DAEMON_STOPPED, "stopped")
         if (failure := self._store.db.write_failure) and failure.damage:
             raise failure.error
 
@@ -243,9 +246,9 @@ class Daemon:
 
     def _prepare_workers(self, settings: Settings) -> Callable[[], None]:
         def apply() -> None:
-            if self._executor is not None and self._services.parts is not None:
-                self._executor.services = self._services.parts
-                self._sweep.renew(self._services.parts)
+            if self._executor is not None and self._services.attempt_services is not None:
+                self._executor.services = self._services.attempt_services
+                self._sweep.renew(self._services.attempt_services)
                 self._executor.resize(settings.worker_count)
 
         return apply
@@ -262,7 +265,7 @@ class Daemon:
         self._vitals.remove_pause()
         if executor is not None:
             if self._busy():
-                self._say(f"finishing what runs, {self._settings.drain_s:g} s at most; a second signal stops at once")
+                self._show(f"finishing what runs, {self._settings.drain_s:g} s at most; a second signal stops at once")
             context = asyncio.ensure_future(executor.stop(self._settings.drain_s))
             hurried = asyncio.ensure_future(self._at_once.wait())
             await asyncio.wait({context, hurried}, return_when=asyncio.FIRST_COMPLETED)
@@ -311,7 +314,4 @@ class Daemon:
 
     def _inbox_died(self, error: Exception) -> None:
         log.error("tasks.yaml is no longer watched: %s", error)
-        self._emit(Kind.WORKER_ERROR, f"tasks.yaml is no longer watched: {error}", Level.ERROR)
-
-    def _emit(self, kind: Kind, text: str, level: Level = Level.INFO) -> None:
-        self._store.events.emit(Event(kind=kind, level=level, message=text))
+        self._events.emit(Kind.WORKER_ERROR, f"tasks.yaml is no longer watched: {error}", level=Level.ERROR)

@@ -30,7 +30,7 @@ from maintenance.conditions import Condition, Reason, at_quiet_hours, in_debt, o
 from maintenance.disk import DiskGuard
 from maintenance.pruning import Keep, Pruner
 from maintenance.scheduler import PeriodicJob, Scheduler, Sleep
-from maintenance.state_keeper import StateKeeper, told
+from maintenance.state_file import StateKeeper, how_it_ended
 from maintenance.workspace import Workspace
 from server.context import Busy
 from taskqueue import checkpoints
@@ -131,7 +131,7 @@ class _Cleanup:
     def _make_workspace(self) -> Workspace:
         store = self._store
         return Workspace(
-            self._services.git.care,
+            self._services.git.maintenance,
             store.db,
             store.state,
             store.events,
@@ -144,7 +144,7 @@ class _Cleanup:
         return DiskGuard(
             _places(self._settings()),
             reserve_mb=lambda: self._settings().disk_reserve_mb,
-            make_room=self._make_room,
+            free_space=self._free_space,
             queue=self._store.queue,
             emit=self._store.events.emit,
         )
@@ -156,7 +156,7 @@ class _Cleanup:
         if self._services.layers is not None:
             await asyncio.to_thread(self._services.layers.sweep)
 
-    async def _make_room(self) -> None:
+    async def _free_space(self) -> None:
         await asyncio.to_thread(_drop_caches, self._settings(), self._services.layers)
         await self._pruner.run()
 
@@ -269,9 +269,9 @@ class Maintenance:
             lambda: (settings().backups_keep, settings().backups_daily),
             store.events.emit,
         )
-        self.scheduler = Scheduler(self._chores(), store.events.emit, monotonic=clocks.monotonic, sleep=sleep)
+        self.scheduler = Scheduler(self._jobs(), store.events.emit, monotonic=clocks.monotonic, sleep=sleep)
 
-    def _chores(self) -> list[PeriodicJob]:
+    def _jobs(self) -> list[PeriodicJob]:
         """All jobs; a new one gets its line here."""
         hourly_s = self._settings().state_interval_s
         return [
@@ -302,7 +302,7 @@ class Maintenance:
         seen, before = clock_seen.last_seen(self._store.db.reader()), self._state.last_run()
         await self._watch.begin()
         left = await asyncio.wrap_future(self._store.queue.recover())
-        self.last_run = told(before, seen, [task.id for task in left if task.status not in ENDED])
+        self.last_run = how_it_ended(before, seen, [task.id for task in left if task.status not in ENDED])
         await self.checkpoint.begin_if_due()
         for each in self._conditions:
             await self.scheduler.do(f"hold: {each.source}", each.look)

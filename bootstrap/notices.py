@@ -9,8 +9,9 @@ from config import Settings
 from core.clock import Clock, to_text
 from core.errors import NightshiftError
 from core.status import ModelStatus
+from maintenance.notify.channels import Channels
 from maintenance.notify.notices import Notice, NoticeKind
-from maintenance.notify.notifier import NOTICES_JOB, Channels, Notifier
+from maintenance.notify.notifier import NOTICES_JOB, Notifier
 from maintenance.notify.outage import Outage
 from maintenance.scheduler import PeriodicJob
 from taskqueue.transitions import title

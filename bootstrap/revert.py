@@ -19,39 +19,40 @@ from config import Settings
 from core.clock import utc_now
 from core.dependencies import ImportCache
 from core.errors import UnknownTask
-from core.undo import Reverted
+from core.revert import Reverted
 from db.commit_ledger import CommitLedger
 from git_manager import GitManager
 from maintenance.instance_lock import InstanceLock
 
 
-def make_undo(settings: Settings, store: StoreServices, services: Services) -> Reverter:
+def make_reverter(settings: Settings, store: StoreServices, services: Services) -> Reverter:
     """The daemon's: it shares the locks of its integrations, and judges in its sandbox once there is one."""
 
     async def opened() -> OpenedSuite:
         await services.prepared.wait()
-        if services.parts is None:
+        if services.attempt_services is None:
             return OpenedSuite(suite=None, why_not=services.sandbox_detail)
-        return OpenedSuite(suite=services.parts.suite)
+        return OpenedSuite(suite=services.attempt_services.suite)
 
-    return Reverter(_parts(settings, store, services.git, opened, services.merge_locks))
+    return Reverter(_revert_services(settings, store, services.git, opened, services.merge_locks))
 
 
 class Reverts:
     """What other threads call to take work back.
 
     Args:
-        undo: takes it back.
+        reverter: takes it back.
         loop: the workers', on which that happens.
     """
 
-    def __init__(self, undo: Reverter, loop: asyncio.AbstractEventLoop) -> None:
-        self._undo, self._loop = undo, loop
+    def __init__(self, reverter: Reverter, loop: asyncio.AbstractEventLoop) -> None:
+        self._reverter, self._loop = reverter, loop
         self._asked: set[Future[Reverted]] = set()
 
     def __call__(self, task_id: int, force: bool, reapply: bool) -> Future[Reverted]:
-        """Take back what a task integrated, or bring it back; the future fails like `Undo.revert`."""
-        asked = asyncio.run_coroutine_threadsafe(self._undo.revert(task_id, force=force, reapply=reapply), self._loop)
+        """Take back what a task integrated, or bring it back; the future fails like `Reverter.revert`."""
+        revert = self._reverter.revert(task_id, force=force, reapply=reapply)
+        asked = asyncio.run_coroutine_threadsafe(revert, self._loop)
         self._asked.add(asked)
         asked.add_done_callback(self._asked.discard)
         return asked
@@ -59,7 +60,7 @@ class Reverts:
     def stop(self) -> None:
         """Let go of those who wait, so that no thread of theirs is in the way of the daemon's end.
 
-        What was under way is finished or forgotten at the next start (`Undo.recover`).
+        What was under way is finished or forgotten at the next start (`Reverter.recover`).
         """
         for asked in tuple(self._asked):
             asked.cancel()
@@ -82,11 +83,11 @@ async def revert_alone(task_id: int, settings: Settings, *, force: bool, reapply
         store = open_store(settings, stack)
         git = make_git(settings, store, utc_now)
         stack.callback(git.close)
-        undo = Reverter(_parts(settings, store, git, suites(settings, folder), defaultdict(asyncio.Lock)))
-        return await undo.revert(task_id, force=force, reapply=reapply)
+        reverter = Reverter(_revert_services(settings, store, git, suites(settings, folder), defaultdict(asyncio.Lock)))
+        return await reverter.revert(task_id, force=force, reapply=reapply)
 
 
-def _parts(
+def _revert_services(
     settings: Settings,
     store: StoreServices,
     git: GitManager,

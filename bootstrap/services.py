@@ -30,7 +30,7 @@ from environments.dependency_check import DependencyCheck
 from environments.layers import LayerStore
 from git_manager import GitManager
 from languages.javascript.plan import refusal as javascript_refusal
-from memory.pattern_gate import PatternGate
+from memory.pattern_check import PatternCheck
 from memory.store import LongTermMemory
 from model_handler import ModelHandler
 from sandbox.pool import Warmed, warmed
@@ -139,7 +139,7 @@ class Services:
         self._checker = make_checker(settings)
         self.sandbox_name, self.sandbox_detail = "", "being tested"
         self.notices: tuple[str, ...] = ()
-        self.parts: AttemptServices | None = None
+        self.attempt_services: AttemptServices | None = None
         self.layers: LayerStore | None = None
         self._warmed: Warmed | None = None
         self._sandbox_services: SandboxServices | None = None
@@ -181,9 +181,9 @@ class Services:
         self.sandbox_detail = _with_remark(choice.report, self._warmed.remark)
         symbol_cache = await asyncio.to_thread(load_cache, self._settings.state_dir / NAME)
         self._stack.callback(save_cache, symbol_cache, self._settings.state_dir / NAME)
-        self.parts = self._parts(self._warmed.sandbox, runtime, symbol_cache)
+        self.attempt_services = self._attempt_services(self._warmed.sandbox, runtime, symbol_cache)
         await self.models.probe(models=False)
-        return self.parts
+        return self.attempt_services
 
     def prepare_models(self, settings: Settings) -> Callable[[], None]:
         """See `bootstrap.models.prepare_models` (a `bootstrap.reload.ReloadHook`)."""
@@ -200,14 +200,14 @@ class Services:
         def apply() -> None:
             self._settings, self._checker = settings, checker
             self.git.renew(_author(settings), auto_push=settings.git_auto_push)
-            if self.parts is not None and self._sandbox_services is not None:
-                self.parts = replace(
-                    self.parts,
+            if self.attempt_services is not None and self._sandbox_services is not None:
+                self.attempt_services = replace(
+                    self.attempt_services,
                     defaults=defaults(settings),
                     suite=self._suite(self._sandbox_services),
                     hooks=checker.hooks,
                     widened=checker.policy.widened,
-                    change_checks=self._gates(self._sandbox_services),
+                    change_checks=self._change_checks(self._sandbox_services),
                 )
 
         return apply
@@ -218,7 +218,7 @@ class Services:
         if self._warmed:
             await self._warmed.aclose()
 
-    def _parts(self, sandbox: Sandbox, runtime: Runtime, symbol_cache: SymbolCache) -> AttemptServices:
+    def _attempt_services(self, sandbox: Sandbox, runtime: Runtime, symbol_cache: SymbolCache) -> AttemptServices:
         settings, store, imports = self._settings, self._store, ImportCache()
         layers = LayerStore(settings.packages_dir, runtime, environ=settings.process_environment, clock=self._clock)
         self.layers = layers
@@ -247,7 +247,7 @@ class Services:
             merge_locks=self.merge_locks,
             hooks=self._checker.hooks,
             widened=self._checker.policy.widened,
-            change_checks=self._gates(sandbox_services),
+            change_checks=self._change_checks(sandbox_services),
             symbol_cache=symbol_cache,
         )
 
@@ -263,7 +263,7 @@ class Services:
             imports=sandbox_services.imports,
         )
 
-    def _gates(self, sandbox_services: SandboxServices) -> tuple[ChangeCheck, ...]:
+    def _change_checks(self, sandbox_services: SandboxServices) -> tuple[ChangeCheck, ...]:
         packages = DependencyCheck(
             sandbox_services.layers,
             sandbox_services.runtime,
@@ -271,7 +271,7 @@ class Services:
             emit=self._store.events.emit,
             clock=self._clock,
         )
-        return self._checker.gate, packages, PatternGate(self.memory)
+        return self._checker.change_check, packages, PatternCheck(self.memory)
 
     def _engine_runs(self) -> SuiteRuns | str:
         """What runs the built-in engine's candidates, or why nothing can be run yet."""

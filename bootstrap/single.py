@@ -43,10 +43,10 @@ async def run_single(spec: TaskSpec, settings: Settings, on_event: Callable[[Eve
 
         stack.callback(store.events.subscribe(relay))
         services = Services(settings, store, stack, utc_now)
-        parts = await services.prepare()
-        if parts is None:
+        attempt_services = await services.prepare()
+        if attempt_services is None:
             raise SandboxError(services.notices[0])
-        executor = TaskExecutor(parts, workers=1, lease_s=settings.lease_s, only=task_id)
+        executor = TaskExecutor(attempt_services, workers=1, lease_s=settings.lease_s, only=task_id)
         loop = asyncio.get_running_loop()
         stack.callback(store.queue.on_wake(executor.wake_from(loop)))
         loop.add_signal_handler(signal.SIGINT, lambda: store.queue.cancel(task_id))

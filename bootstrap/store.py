@@ -12,7 +12,7 @@ from typing import TypedDict
 from config import Settings
 from core.clock import Clock, from_text, utc_now
 from core.errors import StoreFull
-from core.events import Event, Kind, Level
+from core.events import Emitter, Kind, Level
 from core.masking import Masker
 from db.database import Database
 from db.event_log import EventLog
@@ -98,13 +98,13 @@ def open_store(settings: Settings, stack: ExitStack, clock: Clock = utc_now) -> 
 
 def _file_log(settings: Settings, events: EventLog, clock: Clock) -> FileLog:
     def report(text: str) -> None:
-        events.emit(Event(kind=Kind.WORKER_ERROR, level=Level.ERROR, message=text))
+        Emitter(events.emit).emit(Kind.WORKER_ERROR, text, level=Level.ERROR)
 
     return FileLog(
         settings.log_file,
         **_limits(settings),
         clock=clock,
-        tell=report,
+        report=report,
     )
 
 
@@ -153,7 +153,7 @@ def watch_database(store: StoreServices, damaged: Callable[[], object]) -> None:
         else:
             kind = Kind.DISK_LOW if isinstance(trouble.error, StoreFull) else Kind.WORKER_ERROR
             text = f"for {trouble.lasted_s:.0f} s nothing could be written, now it goes on: {trouble.error}"
-            store.events.emit(Event(kind=kind, level=Level.WARNING, message=text))
+            Emitter(store.events.emit).emit(kind, text, level=Level.WARNING)
             log.warning("%s", text)
 
     store.db.on_write_failure(report)

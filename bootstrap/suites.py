@@ -91,9 +91,9 @@ def drop_event(_event: Event) -> None:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Checker:
-    """The gate for changes, the hooks for commands that are about to run, and the policy that both follow."""
+    """The check of changes, the hooks for commands that are about to run, and the policy that both follow."""
 
-    gate: StaticChecker
+    change_check: StaticChecker
     hooks: CommandHooks
     policy: Policy
 
@@ -106,7 +106,7 @@ def make_checker(settings: Settings) -> Checker:
     """
     policy = Policy.read(settings.checker_rules, settings.checker_allow, settings.blocked_commands)
     return Checker(
-        gate=StaticChecker(policy, CommandHooks(settings.blocked_commands), BanditReader()),
+        change_check=StaticChecker(policy, CommandHooks(settings.blocked_commands), BanditReader()),
         hooks=CommandHooks(settings.blocked_commands, off=policy.harmless),
         policy=policy,
     )

@@ -29,7 +29,7 @@ def fill_streams() -> None:
             _to_nowhere(descriptor)
 
 
-def say(text: str) -> None:
+def show(text: str) -> None:
     """Print, as long as somebody listens."""
     try:
         print(text, flush=True)

@@ -17,8 +17,8 @@ from config import Settings
 from core.clock import Clock, utc_now
 from core.errors import GitError
 from core.repositories import OurCommits, RepositoryState, RepositoryStates
+from core.revert import Reverted
 from core.status import DaemonStatus, Restart
-from core.undo import Reverted
 from db import repositories
 from db.database import Database
 from files.whole import write_whole
@@ -97,12 +97,12 @@ class RepositoryWatch:
 
     def _state(self, repo: str, where: str | None, ours: dict[str, OurCommits]) -> RepositoryState:
         try:
-            glance = self._git.looking.glance(where)
+            status = self._git.statuses.read(where)
         except (GitError, OSError) as error:
             known = ours.get(repo) or OurCommits(repo=repo)
             return RepositoryState(repo=repo, is_own=where is None, ours=known, error=str(error))
-        known = ours.get(glance.root) or OurCommits(repo=glance.root)
-        return RepositoryState(repo=glance.root, is_own=where is None, ours=known, glance=glance)
+        known = ours.get(status.root) or OurCommits(repo=status.root)
+        return RepositoryState(repo=status.root, is_own=where is None, ours=known, status=status)
 
 
 def _not_begun(own: str) -> RepositoryState:

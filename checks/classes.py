@@ -191,10 +191,10 @@ class Classes:
             return "python.own-equality" if tells_looks_apart(method, self._names) is Opinion.FALSE else None
         if method.name not in COMPARED:
             return None
-        said = opinion_of(method, self._known, self._names, helpers)
-        if said is Opinion.FALSE:
+        opinion = opinion_of(method, self._known, self._names, helpers)
+        if opinion is Opinion.FALSE:
             return "python.false-equality"
-        if said is Opinion.LOOSE:
+        if opinion is Opinion.LOOSE:
             return "python.plain-subclass" if record else "python.own-equality"
         return None
 

@@ -73,12 +73,12 @@ def opinion_of(method: Method, own: set[str], names: Names, helpers: Helpers, de
     if not wanted <= len(parameters) <= wanted + optional or node.args.vararg or node.args.kwarg:
         return Opinion.LOOSE if depth else Opinion.FALSE
     reading = _Reading(method.name, parameters, body, own, names, is_helper=depth > 0)
-    said = reading.opinion()
+    judged = reading.opinion()
     for name in reading.used & helpers.methods.keys():
-        said = max(said, _of_helper(name, method.name, own, names, helpers, None))
-    for name in reading.helpers if said is Opinion.SOUND and depth < _HELPERS else ():
-        said = max(said, _of_helper(name, method.name, own, names, helpers, depth + 1))
-    return said
+        judged = max(judged, _of_helper(name, method.name, own, names, helpers, None))
+    for name in reading.helpers if judged is Opinion.SOUND and depth < _HELPERS else ():
+        judged = max(judged, _of_helper(name, method.name, own, names, helpers, depth + 1))
+    return judged
 
 
 def _of_helper(name: str, wanted: str, own: set[str], names: Names, helpers: Helpers, depth: int | None) -> Opinion:
@@ -129,7 +129,7 @@ class _Reading:
             return Opinion.FALSE
         if self._name in _ABOUT_ONE:
             return Opinion.SOUND if self._uses(self._mine) else Opinion.LOOSE
-        if self._always_says_no():
+        if self._always_returns_false():
             return Opinion.LOOSE
         if self._name == "__contains__":
             return self._of_container()
@@ -146,7 +146,7 @@ class _Reading:
                 return Opinion.SOUND
         return Opinion.LOOSE
 
-    def _always_says_no(self) -> bool:
+    def _always_returns_false(self) -> bool:
         answers = [node.value for node in self._nodes if isinstance(node, ast.Return)]
         no = all(isinstance(one, ast.Constant) and one.value is False for one in answers)
         return bool(answers) and no and self._name != "__ne__"
@@ -174,7 +174,7 @@ class _Reading:
                 case ast.If(test=test, body=then, orelse=other):
                     self._expression(test, sure=sure)
                     yes, no = self._sides.tells(test)
-                    if not (sure or yes) and self._says_yes(then) and self._is_about_other(test):
+                    if not (sure or yes) and self._returns_true(then) and self._is_about_other(test):
                         self._note(Opinion.FALSE)
                     self._block(then, sure=sure or yes)
                     self._block(other, sure=sure or no)
@@ -186,7 +186,7 @@ class _Reading:
                         self._expression(value, sure=sure)
                     self._block(_statements(statement), sure=sure)
 
-    def _says_yes(self, body: list[ast.stmt]) -> bool:
+    def _returns_true(self, body: list[ast.stmt]) -> bool:
         wanted = self._name != "__ne__"
         values = [s.value.value for s in body if isinstance(s, ast.Return) and isinstance(s.value, ast.Constant)]
         return any(bool(value) is wanted for value in values)
@@ -224,22 +224,22 @@ class _Reading:
     def _value(self, node: ast.expr, *, sure: bool) -> None:
         for inner in ast.walk(node):
             if not sure and isinstance(inner, ast.Call):
-                self._hand_over(inner)
+                self._passes_on(inner)
             if not sure and self._sides.is_other(inner) and self._sides.is_direct(inner):
                 self._note(Opinion.FALSE if self._sides.is_rough(inner) else Opinion.LOOSE)
             roughly = isinstance(inner, ast.Call) and last(inner.func) in {"abs", "round", "isclose"}
             if roughly and self._name in {"__eq__", "__ne__"}:
                 self._note(Opinion.LOOSE)
 
-    def _hand_over(self, call: ast.Call) -> None:
+    def _passes_on(self, call: ast.Call) -> None:
         """Remember a method of the same object that gets the other side to look at."""
         match call.func:
             case ast.Attribute(value=ast.Name(id=name), attr=attr) if name == self._mine and attr not in ORDERS:
                 if any(map(self._sides.is_other, call.args)):
                     self.helpers.add(attr)
 
-    def _note(self, said: Opinion) -> None:
-        self._found = max(self._found, said)
+    def _note(self, judged: Opinion) -> None:
+        self._found = max(self._found, judged)
 
 
 def _ends(body: list[ast.stmt]) -> bool:

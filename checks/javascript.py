@@ -17,7 +17,7 @@ from checks.hooks.commands import UNKNOWN, Command, outside, private
 from checks.javascript_names import Names
 from checks.python import MAX_CHARS, Hooks
 from core import javascript
-from core.javascript import said
+from core.javascript import node_text
 from core.paths import is_test_path
 
 if TYPE_CHECKING:
@@ -179,7 +179,7 @@ class _Reader:
             yield "js.child-process"
         elif _makes_function(target, function, arguments):
             yield "js.function-constructor"
-        if target == "process.kill" and arguments and "process.pid" in javascript.said(arguments[0]):
+        if target == "process.kill" and arguments and "process.pid" in javascript.node_text(arguments[0]):
             yield "js.hard-exit"
         yield from self._of_files(target, arguments)
 
@@ -194,7 +194,7 @@ class _Reader:
             yield "js.private-file"
 
     def _asks_for_shell(self, arguments: list[Node]) -> bool:
-        return any("shell" in javascript.said(one) and "shell: false" not in javascript.said(one)
+        return any("shell" in javascript.node_text(one) and "shell: false" not in javascript.node_text(one)
                    for one in arguments if one.type == "object")  # fmt: skip
 
     def _commands(self, target: str, arguments: list[Node]) -> list[Command]:
@@ -242,19 +242,19 @@ def _makes_function(target: str, function: Node | None, arguments: list[Node]) -
 def _is_constructor(function: Node | None) -> bool:
     if function is None or function.type != "member_expression":
         return False
-    return javascript.said(function.child_by_field_name("property")) == "constructor"
+    return javascript.node_text(function.child_by_field_name("property")) == "constructor"
 
 
 def _at(node: Node, rule: str, what: str) -> Finding:
     # Only the beginning: nested calls would be written out again at each level.
-    said = " ".join(javascript.said(node).split()) if node.end_byte - node.start_byte < 400 else "…" * 61
-    shown = said if len(said) <= 60 else (f"{what}(…)" if what else said[:59] + "…")
+    source = " ".join(javascript.node_text(node).split()) if node.end_byte - node.start_byte < 400 else "…" * 61
+    shown = source if len(source) <= 60 else (f"{what}(…)" if what else source[:59] + "…")
     return Finding(rule, node.start_point.row + 1, f"`{shown}`")
 
 
 def reaching(nodes: list[Node], names: Names, *, is_test: bool) -> Iterator[Finding]:
     """What stands out where a module reaches out."""
-    own = {said(node.child_by_field_name("name")) for node in nodes
+    own = {node_text(node.child_by_field_name("name")) for node in nodes
            if node.type in {"class_declaration", "function_declaration", "generator_function_declaration"}}  # fmt: skip
     for node in nodes:
         match node.type:
@@ -266,7 +266,7 @@ def reaching(nodes: list[Node], names: Names, *, is_test: bool) -> Iterator[Find
                 yield from _call(node, names, is_test=is_test)
             case "assignment_expression" | "augmented_assignment_expression":
                 yield from _assignment(node, names, own)
-            case "shorthand_property_identifier_pattern" if said(node) == "stack":
+            case "shorthand_property_identifier_pattern" if node_text(node) == "stack":
                 yield _reaches_at(node, "js.call-site", "{ stack }")
             case "import_statement":
                 yield from _module(node, javascript.literal(node.child_by_field_name("source")), is_test=is_test)
@@ -279,7 +279,7 @@ def _text(node: Node, names: Names) -> Iterator[Finding]:
         if _PROCESS_FILES.match(text := names.text(node)):
             yield _reaches_at(node, "js.process-files", text.replace(UNKNOWN, "…")[:50])
     elif node.parent and node.parent.type == "pair_pattern" and names.text(node.named_children[0]) in _HIDDEN:
-        yield _reaches_at(node, "js.hidden-name", said(node)[:50])
+        yield _reaches_at(node, "js.hidden-name", node_text(node)[:50])
 
 
 def _member(node: Node, names: Names) -> Iterator[Finding]:
@@ -289,10 +289,10 @@ def _member(node: Node, names: Names) -> Iterator[Finding]:
     if node.type == "subscript_expression":
         yield from _computed(node, names)
         return
-    name, inner = said(node.child_by_field_name("property")), node.child_by_field_name("object")
+    name, inner = node_text(node.child_by_field_name("property")), node.child_by_field_name("object")
     if name == "stack" and _is_new_error(inner, names):
         yield _reaches_at(node, "js.frames", "new Error().stack")
-    elif name in {"split", "match", "matchAll", "replace", "slice"} and said(inner).endswith(".stack"):
+    elif name in {"split", "match", "matchAll", "replace", "slice"} and node_text(inner).endswith(".stack"):
         yield _reaches_at(node, "js.frames", f".stack.{name}")
     elif name in {"caller", "_handle", "__defineGetter__", "__lookupGetter__"}:
         yield _reaches_at(node, "js.native" if name == "_handle" else "js.frames", f".{name}")
@@ -316,11 +316,11 @@ def _computed(node: Node, names: Names) -> Iterator[Finding]:
         return
     text = names.text(index)
     loose = UNKNOWN in text
-    turned = loose and _TURNED.search(said(names.value_of(index) or index))
+    turned = loose and _TURNED.search(node_text(names.value_of(index) or index))
     if turned or (not loose and text in _HIDDEN) or (base in _POWERFUL and (loose or index.type != "identifier")):
-        yield _reaches_at(node, "js.hidden-name", said(node)[:50])
+        yield _reaches_at(node, "js.hidden-name", node_text(node)[:50])
     elif loose and base in _LARGE:
-        yield _reaches_at(node, "js.dynamic-name", said(node)[:50])
+        yield _reaches_at(node, "js.dynamic-name", node_text(node)[:50])
 
 
 def _identifier(node: Node, names: Names) -> Iterator[Finding]:
@@ -339,17 +339,17 @@ def _call(node: Node, names: Names, *, is_test: bool) -> Iterator[Finding]:
     if rule := MEMBERS.get(names.resolve(node) or ""):
         yield _reaches_at(node, rule, names.resolve(node) or "")
     if target in _DEFINERS and first is not None and _is_shared(first, names):
-        yield _reaches_at(node, "js.swap", f"{target}({said(first)[:30]}, …)")
+        yield _reaches_at(node, "js.swap", f"{target}({node_text(first)[:30]}, …)")
     elif target in _DESCRIBERS and names.resolve(first) in _LARGE:
-        yield _reaches_at(node, "js.hidden-name", f"{target}({said(first)[:30]})")
-    elif target == "Error.captureStackTrace" and said(first) != "this":
+        yield _reaches_at(node, "js.hidden-name", f"{target}({node_text(first)[:30]})")
+    elif target == "Error.captureStackTrace" and node_text(first) != "this":
         made = names.value_of(first) or first
         rule = "js.frames" if made is not None and made.type == "object" else "js.call-site"
-        yield _reaches_at(node, rule, f"captureStackTrace({said(first)[:30]})")
+        yield _reaches_at(node, rule, f"captureStackTrace({node_text(first)[:30]})")
     elif target in {"setInterval", "setTimeout", "setImmediate"} and _at_import(node):
         yield _reaches_at(node, "js.beside", f"{target}(…)")
     elif target in _LISTENERS and names.text(first) in _ENDS:
-        yield _reaches_at(node, "js.beside", f"process.on({said(first)})")
+        yield _reaches_at(node, "js.beside", f"process.on({node_text(first)})")
     elif (function is not None and function.type == "import") or target in _LOADERS:
         yield from _module(node, names.text(first), is_test=is_test)
     module, _, name = target.rpartition(".")
@@ -370,21 +370,23 @@ def _of_files(node: Node, name: str, arguments: list[Node], names: Names, *, is_
     if first is None:
         return
     number = _number(first, names)
-    options = " ".join(said(one) for one in arguments if one.type == "object")
-    handed = first.type == "identifier" and said(first) not in names.declared and not number
+    options = " ".join(node_text(one) for one in arguments if one.type == "object")
+    handed = first.type == "identifier" and node_text(first) not in names.declared and not number
     if handed and name in _ON_DESCRIPTORS and name.endswith("Sync") and not name.endswith("FileSync"):
-        yield _reaches_at(node, "js.some-descriptor", f"{name}({said(first)[:20]}, …)")
+        yield _reaches_at(node, "js.some-descriptor", f"{name}({node_text(first)[:20]}, …)")
     if (name in _ON_DESCRIPTORS and number) or re.search(r"\bfd\s*:\s*(?:[3-9]|\d\d)", options):
-        yield _reaches_at(node, "js.descriptors", f"{name}({said(first)[:20]}, …)")
+        yield _reaches_at(node, "js.descriptors", f"{name}({node_text(first)[:20]}, …)")
     text = names.text(first).removeprefix("./")
     if is_test or name not in _FILES:
         return
     if is_test_path(text) or _TEST_FOLDER.search(text) or _GLOB_OF_TESTS.search(text):
         yield _reaches_at(node, "js.test-files", text[:50].replace(UNKNOWN, "…"))
-    elif said(first) in {"__filename", "import.meta.url", "import.meta.filename", "new URL(import.meta.url)"}:
-        yield _reaches_at(node, "js.own-sources", f"{name}({said(first)})")
-    elif said(first) == "process.argv[1]" or (name in _LISTS and (text in _HERE or _BESIDE.search(said(first)))):
-        yield _reaches_at(node, "js.own-sources", f"{name}({said(first)[:30]})")
+    elif node_text(first) in {"__filename", "import.meta.url", "import.meta.filename", "new URL(import.meta.url)"}:
+        yield _reaches_at(node, "js.own-sources", f"{name}({node_text(first)})")
+    elif node_text(first) == "process.argv[1]" or (
+        name in _LISTS and (text in _HERE or _BESIDE.search(node_text(first)))
+    ):
+        yield _reaches_at(node, "js.own-sources", f"{name}({node_text(first)[:30]})")
 
 
 def _number(node: Node, names: Names) -> bool:
@@ -392,7 +394,7 @@ def _number(node: Node, names: Names) -> bool:
     value = names.value_of(node)
     counted = (value is not None and value.type == "number") or node.type == "binary_expression"
     counted = counted and UNKNOWN in (names.text(node) or UNKNOWN)
-    return counted or (node.type == "number" and said(node).isdigit() and int(said(node)) > 2)
+    return counted or (node.type == "number" and node_text(node).isdigit() and int(node_text(node)) > 2)
 
 
 def _module(node: Node, name: str | None, *, is_test: bool) -> Iterator[Finding]:
@@ -410,14 +412,14 @@ def _assignment(node: Node, names: Names, own: set[str]) -> Iterator[Finding]:
     if left is None:
         return
     if rule := _replaced(left, names, own):
-        yield _reaches_at(node, rule, f"{said(left)[:40]} = …")
-    elif names.resolve(left) == "process.exitCode" and said(right) in {"0", "undefined", "null"}:
+        yield _reaches_at(node, rule, f"{node_text(left)[:40]} = …")
+    elif names.resolve(left) == "process.exitCode" and node_text(right) in {"0", "undefined", "null"}:
         yield _reaches_at(node, "js.beside", "process.exitCode = 0")
 
 
 def _replaced(left: Node, names: Names, own: set[str]) -> str | None:
     """The rule for what is replaced for everybody: globals, parts of Node.js' modules, what hangs on a prototype."""
-    text, target = said(left), names.resolve(left) or ""
+    text, target = node_text(left), names.resolve(left) or ""
     if not target and left.type == "subscript_expression":
         target = f"{names.resolve(left.child_by_field_name('object')) or ''}.*"
     top, first = target.partition(".")[0], re.split(r"[.\[(]", text)[0]
@@ -442,18 +444,18 @@ def _replaced(left: Node, names: Names, own: set[str]) -> str | None:
 def _is_prototype(left: Node, names: Names, own: set[str]) -> bool:
     """Whether a part is put on what stands for a prototype: `const p = Object.getPrototypeOf([]); p.map = …`."""
     value = names.value_of(left.child_by_field_name("object"))
-    first = re.split(r"[.\[(]", said(value))[0]
+    first = re.split(r"[.\[(]", node_text(value))[0]
     mine = first in own or first in names.declared
-    return bool(_PROTOTYPE.search(said(value))) or (said(value).endswith(".prototype") and not mine)
+    return bool(_PROTOTYPE.search(node_text(value))) or (node_text(value).endswith(".prototype") and not mine)
 
 
 def _is_shared(node: Node, names: Names) -> bool:
     target = names.resolve(node) or ""
     top = target.partition(".")[0]
-    if node.type in {"object", "array"} or said(node) == "this":
+    if node.type in {"object", "array"} or node_text(node) == "this":
         return False
-    imported = names.is_imported(said(node).partition(".")[0])
-    return bool(_PROTOTYPE.search(said(node))) or top in _GLOBALS - {"Buffer"} or (top in _NODE and imported)
+    imported = names.is_imported(node_text(node).partition(".")[0])
+    return bool(_PROTOTYPE.search(node_text(node))) or top in _GLOBALS - {"Buffer"} or (top in _NODE and imported)
 
 
 def _reaches_at(node: Node, rule: str, what: str) -> Finding:

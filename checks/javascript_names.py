@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from checks.hooks.commands import UNKNOWN
 from core import javascript
-from core.javascript import said
+from core.javascript import node_text
 
 if TYPE_CHECKING:
     from tree_sitter import Node
@@ -48,9 +48,9 @@ class Names:
 
     def value_of(self, node: Node | None) -> Node | None:
         """The expression that a variable is declared with, None for anything else or where there are several."""
-        if node is None or node.type != "identifier" or self._bound[said(node)] != 1:
+        if node is None or node.type != "identifier" or self._bound[node_text(node)] != 1:
             return None
-        return self._values.get(said(node))
+        return self._values.get(node_text(node))
 
     def resolve(self, node: Node | None, depth: int = 0) -> str | None:
         """The dotted name that an expression stands for: `child_process.exec`; None when that is unknown."""
@@ -65,9 +65,9 @@ class Names:
     def _resolve(self, node: Node, depth: int) -> str | None:
         match node.type:
             case "identifier":
-                return self._name(said(node), depth)
+                return self._name(node_text(node), depth)
             case "member_expression":
-                return self._part(node, said(node.child_by_field_name("property")), depth)
+                return self._part(node, node_text(node.child_by_field_name("property")), depth)
             case "subscript_expression":
                 name = self.text(node.child_by_field_name("index"), depth + 1)
                 return self._part(node, None if UNKNOWN in name else name, depth)
@@ -93,16 +93,16 @@ class Names:
                 value = javascript.literal(node)
                 return UNKNOWN if value is None else value
             case "template_string":
-                parts = [said(part) if part.type == "string_fragment" else self._filled(part, depth)
+                parts = [node_text(part) if part.type == "string_fragment" else self._filled(part, depth)
                          for part in node.named_children]  # fmt: skip
                 return "".join(parts)
             case "binary_expression":
                 left, right = (self.text(node.child_by_field_name(side), depth + 1) for side in ("left", "right"))
-                return left + right if said(node.child_by_field_name("operator")) == "+" else UNKNOWN
+                return left + right if node_text(node.child_by_field_name("operator")) == "+" else UNKNOWN
             case "call_expression":
                 return self._called(node, depth)
-            case "identifier" if self._bound[said(node)] == 1 and said(node) in self._values:
-                return self.text(self._values[said(node)], depth + 1)
+            case "identifier" if self._bound[node_text(node)] == 1 and node_text(node) in self._values:
+                return self.text(self._values[node_text(node)], depth + 1)
         return "~" if self.resolve(node, depth + 1) in _HOMES else UNKNOWN
 
     def _filled(self, part: Node, depth: int) -> str:
@@ -139,10 +139,10 @@ class Names:
         arguments = node.child_by_field_name("arguments")
         if function is None or arguments is None:
             return None
-        if function.type == "import" or said(function) in {"require", "process.getBuiltinModule"}:
+        if function.type == "import" or node_text(function) in {"require", "process.getBuiltinModule"}:
             module = self.text(arguments.named_children[0], depth + 1) if arguments.named_children else UNKNOWN
             return None if UNKNOWN in module else module.removeprefix("node:")
-        if said(function) == "Reflect.get" and len(arguments.named_children) > 1:
+        if node_text(function) == "Reflect.get" and len(arguments.named_children) > 1:
             base, name = self.resolve(arguments.named_children[0], depth + 1), self.text(arguments.named_children[1])
             return f"{base}.{name}" if base and UNKNOWN not in name else None
         return None
@@ -152,27 +152,27 @@ class Names:
         module = (source or "").removeprefix("node:")
         for inner in javascript.walk(node):
             if inner.type == "import_specifier":
-                name = said(inner.child_by_field_name("name"))
-                self._aliases[said(inner.child_by_field_name("alias")) or name] = f"{module}.{name}"
+                name = node_text(inner.child_by_field_name("name"))
+                self._aliases[node_text(inner.child_by_field_name("alias")) or name] = f"{module}.{name}"
             elif inner.type == "identifier" and inner.parent and inner.parent.type in {"import_clause",
                                                                                       "namespace_import"}:  # fmt: skip
-                self._aliases[said(inner)] = module
+                self._aliases[node_text(inner)] = module
 
     def _declare(self, node: Node) -> None:
         pattern, value = node.child_by_field_name("name"), node.child_by_field_name("value")
         if pattern is None:
             return
         if pattern.type == "identifier":
-            self._bound[said(pattern)] += 1
+            self._bound[node_text(pattern)] += 1
             if value:
-                self._values[said(pattern)] = value
+                self._values[node_text(pattern)] = value
             return
         module = self.resolve(value)
         for inner in pattern.named_children if module and pattern.type == "object_pattern" else ():
             if inner.type == "shorthand_property_identifier_pattern":
-                self._aliases[said(inner)] = f"{module}.{said(inner)}"
+                self._aliases[node_text(inner)] = f"{module}.{node_text(inner)}"
             elif inner.type == "pair_pattern":
                 key = inner.child_by_field_name("key")
                 computed = key is not None and key.type == "computed_property_name" and key.named_children
-                name = self.text(key.named_children[0]) if key and computed else said(key)
-                self._aliases[said(inner.child_by_field_name("value"))] = f"{module}.{name}"
+                name = self.text(key.named_children[0]) if key and computed else node_text(key)
+                self._aliases[node_text(inner.child_by_field_name("value"))] = f"{module}.{name}"

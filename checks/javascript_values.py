@@ -14,7 +14,7 @@ from checks.catalogue import Finding
 from checks.classes import OUTCOMES
 from checks.javascript_names import Names
 from core import javascript
-from core.javascript import said
+from core.javascript import node_text
 
 if TYPE_CHECKING:
     from tree_sitter import Node
@@ -57,14 +57,18 @@ def _defined(node: Node, names: Names) -> Iterator[Finding]:
     """`Object.defineProperty(found, Symbol.iterator, …)`: an object that was made is to be read otherwise."""
     arguments = node.child_by_field_name("arguments")
     given = arguments.named_children if arguments is not None else []
-    if len(given) > 1 and names.resolve(node.child_by_field_name("function")) in _DEFINERS and said(given[1]) in _READ:
-        yield _at(node, "js.false-value", f"defineProperty {said(given[1])}")
+    if (
+        len(given) > 1
+        and names.resolve(node.child_by_field_name("function")) in _DEFINERS
+        and node_text(given[1]) in _READ
+    ):
+        yield _at(node, "js.false-value", f"defineProperty {node_text(given[1])}")
 
 
 def _thrown(node: Node, value: Node) -> Iterator[Finding]:
     if value.type == "object":
         yield _at(node, "js.odd-throw", "throw {…}")
-    made = said(value.child_by_field_name("constructor")) if value.type == "new_expression" else ""
+    made = node_text(value.child_by_field_name("constructor")) if value.type == "new_expression" else ""
     if made.casefold() in OUTCOMES:
         yield _at(node, "js.outcome-name", f"throw new {made}")
 
@@ -76,11 +80,11 @@ def key_of(node: Node, names: Names) -> str:
         return ""
     if key.type == "computed_property_name" and key.named_children:
         inner = key.named_children[0]
-        if inner.type == "call_expression" and said(inner.child_by_field_name("function")) == "Symbol.for":
+        if inner.type == "call_expression" and node_text(inner.child_by_field_name("function")) == "Symbol.for":
             arguments = javascript.arguments(inner)
             return names.text(arguments[0]) if arguments else ""
         return names.resolve(inner) or names.text(inner)
-    return javascript.literal(key) or said(key)
+    return javascript.literal(key) or node_text(key)
 
 
 def _member(node: Node, names: Names) -> Iterator[Finding]:
@@ -103,7 +107,7 @@ def _read(node: Node, name: str, function: Node) -> Iterator[Finding]:
     changed = _changed(function)
     # What is gone through often says by `this` where it is.
     walked = name in {"Symbol.iterator", "Symbol.asyncIterator"} and set(changed) <= {"this"}
-    if (changed and not walked) or _UNSTEADY.search(said(function)):
+    if (changed and not walked) or _UNSTEADY.search(node_text(function)):
         yield _at(node, "js.false-value", name)
     elif changed or name in _CONVERTED:
         yield _at(node, "js.own-value", name)
@@ -114,7 +118,7 @@ def _assigned(node: Node, left: Node | None, right: Node | None, names: Names) -
     if left is None or right is None or left.type not in {"member_expression", "subscript_expression"}:
         return
     index = left.child_by_field_name("index")
-    name = said(left.child_by_field_name("property")) or names.resolve(index) or names.text(index)
+    name = node_text(left.child_by_field_name("property")) or names.resolve(index) or names.text(index)
     if name in _READ and (function := _function_in(right)) is not None:
         yield from _read(node, name, function)
     yield from _outcome(node, name, right, names)
@@ -135,9 +139,9 @@ def _is_error(node: Node) -> bool:
         if around.type == "throw_statement":
             return True
         if around.type in {"class_declaration", "class"}:
-            return "Error" in said(_heritage(around))
+            return "Error" in node_text(_heritage(around))
         if around.type == "variable_declarator":
-            thing = said(around.child_by_field_name("name"))
+            thing = node_text(around.child_by_field_name("name"))
             return bool(re.match(r"e|ex|exc|err\w*|error\w*|fault\w*|thrown$", thing, re.IGNORECASE))
         around = around.parent
     target = node.child_by_field_name("left") if node.type == "assignment_expression" else None
@@ -145,8 +149,10 @@ def _is_error(node: Node) -> bool:
 
 
 def _class(node: Node, names: Names) -> Iterator[Finding]:
-    name, heritage = said(node.child_by_field_name("name")), _heritage(node)
-    base = names.resolve(heritage.named_children[0] if heritage and heritage.named_children else None) or said(heritage)
+    name, heritage = node_text(node.child_by_field_name("name")), _heritage(node)
+    base = names.resolve(heritage.named_children[0] if heritage and heritage.named_children else None) or node_text(
+        heritage
+    )
     if name.casefold() in OUTCOMES and "Error" in base:
         yield _at(node, "js.outcome-name", f"class {name}")
     body = node.child_by_field_name("body")
@@ -181,15 +187,15 @@ def _is_descriptor(node: Node, names: Names) -> bool:
 def _changed(function: Node) -> list[str]:
     """The names of what a function changes and is not its own; what it has found it may keep in its object."""
     inner, found = list(javascript.walk(function)), list[str]()
-    own = {said(name) for node in inner for name in _bound(node)}
-    kept = {said(node.child_by_field_name("left")) for node in inner if _is_kept(node)}
+    own = {node_text(name) for node in inner for name in _bound(node)}
+    kept = {node_text(node.child_by_field_name("left")) for node in inner if _is_kept(node)}
     for node in inner:
         target = None
         if node.type in {"update_expression", "augmented_assignment_expression", "assignment_expression"}:
             target = node.child_by_field_name("argument") or node.child_by_field_name("left")
-        elif node.type == "call_expression" and _MUTATES.search(said(node.child_by_field_name("function"))):
+        elif node.type == "call_expression" and _MUTATES.search(node_text(node.child_by_field_name("function"))):
             target = node.child_by_field_name("function")
-        if target is not None and said(target) not in kept and _root(target) not in own:
+        if target is not None and node_text(target) not in kept and _root(target) not in own:
             found.append(_root(target))
     return found
 
@@ -197,8 +203,8 @@ def _changed(function: Node) -> list[str]:
 def _is_kept(node: Node) -> bool:
     """`this.x = f()`, `this.x ??= f()`: said once, not counted up."""
     if node.type == "augmented_assignment_expression":
-        return said(node.child_by_field_name("operator")) in {"??=", "||=", "&&="}
-    left, right = said(node.child_by_field_name("left")), said(node.child_by_field_name("right"))
+        return node_text(node.child_by_field_name("operator")) in {"??=", "||=", "&&="}
+    left, right = node_text(node.child_by_field_name("left")), node_text(node.child_by_field_name("right"))
     return node.type == "assignment_expression" and left.startswith(("this.", "this[")) and left not in right
 
 
@@ -215,7 +221,7 @@ def _bound(node: Node) -> Iterator[Node]:
 def _root(node: Node | None) -> str:
     while node is not None and node.type in {"member_expression", "subscript_expression", "call_expression"}:
         node = node.child_by_field_name("object") or node.child_by_field_name("function")
-    return said(node)
+    return node_text(node)
 
 
 def _at(node: Node, rule: str, what: str) -> Finding:

@@ -51,7 +51,7 @@ class Policy:
         if faults:
             raise ConfigError(faults)
         return cls(
-            rules={name: None if said == OFF else Severity(said) for name, said in rules.items()},
+            rules={name: None if level == OFF else Severity(level) for name, level in rules.items()},
             repos={Path(repo).expanduser().resolve(): tuple(names) for repo, names in repos.items()},
         )
 

@@ -278,7 +278,7 @@ def on_import(names: Names, tree: ast.Module) -> Iterator[Finding]:
     while waiting:
         for node in waiting.pop():
             if isinstance(node, ast.Call) and _starts(node, names, threads, makers):
-                yield Finding("python.import-thread", node.lineno, f"`{_said(node)}`")
+                yield Finding("python.import-thread", node.lineno, f"`{_shown(node)}`")
             elif isinstance(node, ast.Raise | ast.Call) and _ends(node, names):
                 yield Finding("python.import-exit", node.lineno, "`exit`")
             for name in _called(node):
@@ -327,8 +327,8 @@ def _starts(node: ast.Call, names: Names, threads: set[str], makers: Mapping[str
 def _ends(node: ast.Raise | ast.Call, names: Names) -> bool:
     match node:
         case ast.Raise(exc=ast.expr() as error):
-            said = error.func if isinstance(error, ast.Call) else error
-            return names.resolve(said) in {"builtins.SystemExit", "builtins.KeyboardInterrupt"}
+            raised = error.func if isinstance(error, ast.Call) else error
+            return names.resolve(raised) in {"builtins.SystemExit", "builtins.KeyboardInterrupt"}
         case ast.Call(func=func, args=args):
             fails = bool(args) and isinstance(args[0], ast.Constant) and args[0].value not in {0, None}
             return not fails and names.resolve(func) in {"sys.exit", "builtins.exit", "builtins.quit"}
@@ -346,6 +346,6 @@ def _called(node: ast.AST) -> Iterator[str]:
             yield name
 
 
-def _said(node: ast.Call) -> str:
+def _shown(node: ast.Call) -> str:
     text = ast.unparse(node.func)
     return f"{text[:50]}(…)"

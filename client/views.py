@@ -7,7 +7,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from client.output import Block, Cell, Fields, Lines, Table, Tone, cell, span, stamp
-from core.costs import cost_text
 from core.events import Level
 from core.masking import printable
 from core.states import ENDED, DaemonState, Status
@@ -256,3 +255,15 @@ def _spent(task: TaskSummary) -> str:
     tokens = f"{spent.tokens_in} + {spent.tokens_out} tokens"
     times = f"models {span(spent.model_s)}, tests {span(spent.suite_s)}"
     return f"{spent.model_calls} model calls, {tokens}, USD {cost_text(spent.cost_usd, spent.unpriced)}, {times}"
+
+
+def cost_text(cost_usd: float, unpriced: int) -> str:
+    """A cost in USD.
+
+    Args:
+        cost_usd: what is known of it.
+        unpriced: how many calls, whose price is not set, are not in it.
+    """
+    if not unpriced:
+        return f"{cost_usd:.4f}"
+    return f"{cost_usd:.4f} + unknown" if cost_usd else "unknown"

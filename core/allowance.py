@@ -76,8 +76,8 @@ def ask_for_more(
     unit = _UNITS[measure]
     has = f"task {task_id} has used {_shown(getattr(used, measure))} of {_shown(now)} {unit}"
     next_one = f", and the next call needs {_shown(short)} more than is left" if getattr(used, measure) < now else ""
-    wish = f"grant {_shown(more)} more" if more > step else f"grant as much again ({_shown(more)})"
-    return Ask(kind=AskKind.BUDGET, subject=f"{_PREFIX}:{measure}:{whole:.12g}", question=f"{has}{next_one}; {wish}?")
+    offer = f"grant {_shown(more)} more" if more > step else f"grant as much again ({_shown(more)})"
+    return Ask(kind=AskKind.BUDGET, subject=f"{_PREFIX}:{measure}:{whole:.12g}", question=f"{has}{next_one}; {offer}?")
 
 
 def _ceiling(measure: Measure, limits: Limits, before: Spent, granted: tuple[str, ...]) -> float | int | None:

@@ -138,7 +138,7 @@ class AttemptState:
     sent_back: int = 0
     """How often that happened."""
     parts: tuple[Subtask, ...] = ()
-    """What the plan split the task into, once in an attempt at most."""
+    """The subtasks that the plan split the task into, once in an attempt at most; stored under this name."""
     handed: HandOver | None = None
     """What prompts show in place of the tries before a fresh start."""
 

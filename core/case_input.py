@@ -61,18 +61,18 @@ class CaseIn(Strict):
         return self
 
 
-def room_for_all() -> literals.Room:
+def limit_for_all() -> literals.SizeLimit:
     """What all cases of a task may take up; the context in which they are validated."""
-    return literals.Room(MAX_CASES_CHARS, f"too much: the cases may have {MAX_CASES_CHARS:,} characters together")
+    return literals.SizeLimit(MAX_CASES_CHARS, f"too much: the cases may have {MAX_CASES_CHARS:,} characters together")
 
 
-def _why_unwritable(name: str, value: Any, room: literals.Room | None) -> str:
-    """Said rather than raised: the fault is kept until all are known, and its traceback would keep the values."""
+def _why_unwritable(name: str, value: Any, limit: literals.SizeLimit | None) -> str:
+    """Returned rather than raised: the fault is kept until all are known, and its traceback would keep the values."""
     try:
-        meant = _named(value, room) if name == "kwargs" else _value(value, room)
+        meant = _named(value, limit) if name == "kwargs" else _value(value, limit)
         if plain_data.too_deep(meant):
             return plain_data.TOO_DEEP
-        literals.write(tuple(meant) if name == "args" else meant, room)
+        literals.write(tuple(meant) if name == "args" else meant, limit)
     except ValueError as error:
         return str(error)
     return ""
@@ -99,16 +99,16 @@ def to_case(read: CaseIn) -> ValueCase:
 
 def as_input(case: ValueCase) -> dict[str, Any]:
     """What a person would write to get this case."""
-    said: dict[str, Any] = {"call": case.call}
+    given: dict[str, Any] = {"call": case.call}
     if arguments := literals.read(case.args):
-        said["args"] = [_plain(item) for item in arguments]
+        given["args"] = [_plain(item) for item in arguments]
     if named := literals.read(case.kwargs):
-        said["kwargs"] = {name: _plain(item) for name, item in named.items()}
+        given["kwargs"] = {name: _plain(item) for name, item in named.items()}
     if case.expect is not None:
-        said["expect"] = _plain(literals.read(case.expect))
+        given["expect"] = _plain(literals.read(case.expect))
     if case.raises:
-        said["raises"] = case.raises[0]
-    return said | ({"tolerance": case.rel} if case.rel is not None else {})
+        given["raises"] = case.raises[0]
+    return given | ({"tolerance": case.rel} if case.rel is not None else {})
 
 
 def fault(cases: Sequence[CaseIn], oracle: Mapping[str, str] | str) -> str | None:
@@ -135,20 +135,20 @@ def oracle_files(cases: Sequence[CaseIn], oracle: Mapping[str, str] | str) -> di
     return {f"{to_case(cases[0]).module.replace('.', '/')}.py": oracle} if oracle and cases else {}
 
 
-def _named(said: Mapping[str, Any], room: literals.Room | None = None) -> dict[str, Any]:
+def _named(given: Mapping[str, Any], limit: literals.SizeLimit | None = None) -> dict[str, Any]:
     """The arguments by name; an argument may be called `literal`."""
-    return {name: _value(value, room) for name, value in said.items()}
+    return {name: _value(value, limit) for name, value in given.items()}
 
 
-def _value(said: Any, room: literals.Room | None = None) -> Any:
+def _value(value: Any, limit: literals.SizeLimit | None = None) -> Any:
     """What a person's JSON means: a mapping with `literal` alone is a Python literal."""
-    if isinstance(said, dict) and said.keys() == {_LITERAL}:
-        return literals.read(str(said[_LITERAL]), room)
-    if isinstance(said, list):
-        return [_value(item, room) for item in said]
-    if isinstance(said, dict):
-        return {key: _value(item, room) for key, item in said.items()}
-    return said
+    if isinstance(value, dict) and value.keys() == {_LITERAL}:
+        return literals.read(str(value[_LITERAL]), limit)
+    if isinstance(value, list):
+        return [_value(item, limit) for item in value]
+    if isinstance(value, dict):
+        return {key: _value(item, limit) for key, item in value.items()}
+    return value
 
 
 def _plain(value: Any) -> Any:

@@ -1,4 +1,4 @@
-"""What stands between a change and its execution: gates, their findings, and what they ask the owner."""
+"""What stands between a change and its execution: change checks, their findings, and what they ask the owner."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 class Severity(StrEnum):
-    """What a finding does: BLOCK sends the change back, ASK lets the owner decide, NOTE is told and kept."""
+    """What a finding does: BLOCK sends the change back, ASK lets the owner decide, NOTE is reported and kept."""
 
     BLOCK = "block"
     ASK = "ask"
@@ -91,7 +91,7 @@ class Approval:
 class ChangeCheckJob:
     """A change that is about to run. `granted` and `denied` are the subjects that the owner has decided on.
 
-    `task_id` is for the events of a gate; None where no queue knows the task.
+    `task_id` is for the events of a check; None where no queue knows the task.
     """
 
     spec: TaskSpec
@@ -106,7 +106,7 @@ class ChangeCheckJob:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ChangeCheckReport:
-    """What a gate found. `packages` are distributions that may be shown to the run, name to exact version.
+    """What a check found. `packages` are distributions that may be shown to the run, name to exact version.
 
     `lessons` are what was learned from the like of it, for the phases that follow.
     """

@@ -53,7 +53,7 @@ class ToolCall:
 class Material:
     """What a request is about, for a backend that works on the code itself and not on words about it.
 
-    `emit` takes events about its work, which are told as events of the attempt.
+    `emit` takes events about its work, which become events of the attempt.
     """
 
     context: AttemptContext

@@ -43,7 +43,7 @@ from core.states import Ending
 
 if TYPE_CHECKING:
     from core.change_checks import Ask
-    from core.subtasks import Part
+    from core.subtasks import SubtaskSpec
 
 
 class NightshiftError(Exception):
@@ -71,8 +71,8 @@ class InvalidTask(TaskError):
     def __init__(self, fields: Mapping[str, str], more: int = 0) -> None:
         self.fields = faults.bounded(fields)
         self.more = more + len(fields) - len(self.fields)
-        told = [f"{name}: {why}" for name, why in self.fields.items()]
-        super().__init__("; ".join(filter(None, [*told, faults.and_more(self.more)])))
+        lines = [f"{name}: {why}" for name, why in self.fields.items()]
+        super().__init__("; ".join(filter(None, [*lines, faults.and_more(self.more)])))
 
 
 class UnknownTask(TaskError):
@@ -189,16 +189,16 @@ class Parked(Interruption):
 
 
 class Split(Interruption):
-    """The task waits for the parts that its plan split it into.
+    """The task waits for the subtasks that its plan split it into.
 
     Args:
         message: what it was split into, in a line.
-        parts: the parts, in an order in which each comes after those that it needs.
+        subtasks: in an order in which each comes after those that it needs.
     """
 
-    def __init__(self, message: str, parts: Sequence[Part]) -> None:
+    def __init__(self, message: str, subtasks: Sequence[SubtaskSpec]) -> None:
         super().__init__(message)
-        self.parts = tuple(parts)
+        self.subtasks = tuple(subtasks)
 
 
 class ModelError(NightshiftError):

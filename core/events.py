@@ -8,7 +8,9 @@ from datetime import datetime
 from enum import StrEnum
 from typing import Any, NotRequired, TypedDict
 
-from core.states import Phase
+from core.change_checks import AskKind
+from core.queueing import PauseSource
+from core.states import Ending, Phase, Status
 
 
 class Level(StrEnum):
@@ -169,6 +171,67 @@ class Emitter:
 
 
 # --- what `data` holds, by kind; the names are stored and stay
+
+
+MoveData = TypedDict("MoveData", {"from": Status, "to": Status, "ending": Ending | None, "reason": str})
+"""TASK_MOVED, TASK_CLAIMED and TASK_RECOVERED: the statuses before and after, and why; `from` is a word of Python."""
+
+
+class PauseData(TypedDict):
+    """PAUSED, RESUMED, HELD_BACK and LET_GO: one reason why no task is claimed, and whose it is."""
+
+    source: PauseSource
+    reason: str
+
+
+class ApprovalData(TypedDict):
+    """ASKED and ANSWERED: what the owner decides; `granted` is None while it is open."""
+
+    approval: int
+    kind: AskKind
+    subject: str
+    granted: bool | None
+
+
+class BackendData(TypedDict):
+    """MODEL_UP and MODEL_DOWN of one backend, and MODEL_REPLAYED."""
+
+    backend: str
+    model: str
+
+
+class CallData(TypedDict):
+    """MODEL_CALLED. `saved` names the call that the built-in engine spared, `route` why this model was asked first."""
+
+    backend: str
+    model: str
+    tokens_in: int
+    tokens_out: int
+    estimated: bool
+    cost_usd: float | None
+    latency_s: float
+    finish: str
+    temperature: float | None
+    escalation: int
+    saved: NotRequired[str]
+    route: NotRequired[Mapping[str, Any]]
+
+
+CallFailureData = TypedDict(
+    "CallFailureData",
+    {"backend": str, "model": str, "error": str, "try": int, "retry_in_s": float | None, "circuit": str},
+)
+"""MODEL_FAILED: which try failed and how; `retry_in_s` is None where there is no other."""
+
+
+FallbackData = TypedDict("FallbackData", {"from": str, "to": str})
+"""MODEL_FALLBACK: the label of the backend that was to answer, and of the one that did."""
+
+
+class BudgetData(TypedDict):
+    """BUDGET_REACHED: whose budget, as in `models.budgets`."""
+
+    budget: str
 
 
 class DroppedData(TypedDict):

@@ -1,7 +1,7 @@
-"""How much is told of what is wrong with an input: so many faults, each of so many characters.
+"""How much is reported of what is wrong with an input: so many faults, each of so many characters.
 
 An input may hold a fault in every few of its bytes, and an answer that names them all is many times as large as the
-input. All doors tell by this rule: the API, the command line and tasks.yaml.
+input. All ways in report by this rule: the API, the command line and tasks.yaml.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping
 from itertools import islice
 
 MOST = 50
-"""So many faults are told; of the rest their number is."""
+"""So many faults are reported; of the rest their number is."""
 MOST_NAMED = 10
 NAME_CHARS = 120
 WHY_CHARS = 600
@@ -27,7 +27,7 @@ def cut(text: str, most: int) -> str:
 
 
 def and_more(left_out: int) -> str:
-    """What follows the faults that are told; empty where none was left out."""
+    """What follows the faults that are reported; empty where none was left out."""
     return f"and {left_out:,} more" if left_out else ""
 
 

@@ -41,12 +41,12 @@ def forked_spec(spec: TaskSpec, fork: Fork, note: str) -> TaskSpec:
     Raises:
         InvalidTask: words and remark are too long together.
     """
-    said = f"{spec.description}\n\nA remark of the owner's, which holds where it differs: {note}" if note else ""
-    if len(said) > MAX_DESCRIPTION_CHARS:
-        raise InvalidTask({"note": f"too long: with the task's words it has {len(said):,} characters; shorten it"})
+    remark = f"\n\nA remark of the owner's, which holds where it differs: {note}" if note else ""
+    description = spec.description + remark
+    if note and (chars := len(description)) > MAX_DESCRIPTION_CHARS:
+        raise InvalidTask({"note": f"too long: with the task's words it has {chars:,} characters; shorten it"})
     origin = {"task_id": fork.source, "attempt": fork.attempt, "step_no": fork.step_no, "model": fork.model}
     metadata = {**shallow(spec.metadata), "forked_from": origin}
-    description = said or spec.description
     return replace(spec, description=description, key=None, depends_on=(), not_before=None, metadata=metadata)
 
 
@@ -54,7 +54,7 @@ def begun(state: AttemptState, fork: Fork) -> AttemptState:
     """The state at which the fork begins; `work` is the one after the step.
 
     Tries are counted anew, and the code it brings along is the first. The last failure comes along, and its diagnosis
-    where there is one. It never begins behind the gates: what passed them is judged again, and what had ended, waited
+    where there is one. It never begins behind the checks: what passed them is judged again, and what had ended, waited
     or been split goes on with code.
     """
     iteration = min(1, state.iteration)

@@ -72,7 +72,7 @@ def walk(node: Node) -> Iterator[Node]:
         waiting += reversed(current.children)
 
 
-def said(node: Node | None) -> str:
+def node_text(node: Node | None) -> str:
     """A node as it was written."""
     return (node.text or b"").decode("utf-8", "replace") if node else ""
 
@@ -97,7 +97,7 @@ def specifiers(path: str, text: str) -> list[str]:
     found: dict[str, None] = {}
     for node in walk(parse(path, text)):
         source = node.child_by_field_name("source") if node.type in {"import_statement", "export_statement"} else None
-        if node.type == "call_expression" and said(node.child_by_field_name("function")) in {"require", "import"}:
+        if node.type == "call_expression" and node_text(node.child_by_field_name("function")) in {"require", "import"}:
             source = next(iter(arguments(node)), None)
         if name := literal(source):
             found[name] = None
@@ -105,7 +105,7 @@ def specifiers(path: str, text: str) -> list[str]:
 
 
 def _unescaped(node: Node) -> str:
-    text = said(node)
+    text = node_text(node)
     if node.type == "string_fragment":
         return text
     simple = {"n": "\n", "t": "\t", "r": "\r", "b": "\b", "f": "\f", "v": "\v", "0": "\0", "\n": ""}

@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from core.javascript import SOURCES, STRINGS, arguments, literal, parse, said, walk
+from core.javascript import SOURCES, STRINGS, arguments, literal, node_text, parse, walk
 
 if TYPE_CHECKING:
     from tree_sitter import Node
@@ -55,8 +55,8 @@ def _names(value: str) -> Iterator[str]:
 
 def _is_dynamic(node: Node) -> bool:
     if node.type in {"identifier", "property_identifier", "shorthand_property_identifier_pattern"}:
-        return said(node) in _DYNAMIC_NAMES
-    if node.type == "call_expression" and said(node.child_by_field_name("function")) in _LOADERS:
+        return node_text(node) in _DYNAMIC_NAMES
+    if node.type == "call_expression" and node_text(node.child_by_field_name("function")) in _LOADERS:
         return literal(next(iter(arguments(node)), None)) is None
     # A path that is put together, as in `./data/${name}.json`.
-    return node.type in STRINGS and literal(node) is None and "/" in said(node)
+    return node.type in STRINGS and literal(node) is None and "/" in node_text(node)

@@ -30,13 +30,13 @@ _CALLS: dict[str, Callable[..., Any]] = {"set": set, "frozenset": frozenset, "fl
 _NUMBERS = (int, float, complex)
 
 
-class Room:
+class SizeLimit:
     """How much may still be made, of items and characters; `fault` says what is too much.
 
     What is taken from a room is taken from the one that it lies `within` as well.
     """
 
-    def __init__(self, most: int, fault: str, within: Room | None = None) -> None:
+    def __init__(self, most: int, fault: str, within: SizeLimit | None = None) -> None:
         self._left, self._fault, self._within = most, fault, within
 
     def take(self, count: int) -> None:
@@ -48,7 +48,7 @@ class Room:
             raise ValueError(self._fault)
 
 
-def read(text: str, within: Room | None = None) -> Any:
+def read(text: str, within: SizeLimit | None = None) -> Any:
     """The value that a text writes down; what it takes to read it is taken from `within`.
 
     Raises:
@@ -64,50 +64,50 @@ def read(text: str, within: Room | None = None) -> Any:
         raise ValueError(f"is no Python literal ({type(error).__name__})") from None
 
 
-def write(value: object, within: Room | None = None) -> str:
+def write(value: object, within: SizeLimit | None = None) -> str:
     """The text from which `read` makes the same value again; its length is taken from `within`.
 
     Raises:
         ValueError: the value is not one of those that can be written.
     """
     too_long = f"longer than {MAX_TEXT} characters"
-    text = _text(value, Room(MAX_TEXT, too_long, within))
+    text = _text(value, SizeLimit(MAX_TEXT, too_long, within))
     if len(text) > MAX_TEXT:
         raise ValueError(too_long)
     return text
 
 
-def value_of(node: ast.expr, within: Room | None = None) -> Any:
+def value_of(node: ast.expr, within: SizeLimit | None = None) -> Any:
     """The value of an expression that is made of literals alone.
 
     Raises:
         ValueError: it is not.
     """
     try:
-        return _value(node, Room(MAX_TEXT, "the sequences are too long", within))
+        return _value(node, SizeLimit(MAX_TEXT, "the sequences are too long", within))
     except (TypeError, ArithmeticError, RecursionError, MemoryError) as error:
         raise ValueError(f"has no value ({type(error).__name__})") from None
 
 
-def _value(node: ast.expr, room: Room) -> Any:
+def _value(node: ast.expr, limit: SizeLimit) -> Any:
     match node:
         case ast.Constant(value=value) if value is not ...:
             return value
         case ast.List(elts=items):
-            return [_value(item, room) for item in items]
+            return [_value(item, limit) for item in items]
         case ast.Tuple(elts=items):
-            return tuple(_value(item, room) for item in items)
+            return tuple(_value(item, limit) for item in items)
         case ast.Set(elts=items):
-            return {_value(item, room) for item in items}
+            return {_value(item, limit) for item in items}
         case ast.Dict(keys=keys, values=values) if None not in keys:
             pairs = ((key, item) for key, item in zip(keys, values, strict=True) if key is not None)
-            return {_value(key, room): _value(item, room) for key, item in pairs}
+            return {_value(key, limit): _value(item, limit) for key, item in pairs}
         case ast.UnaryOp(op=ast.USub() | ast.UAdd() | ast.Not(), operand=operand):
-            return _signed(node.op, _value(operand, room))
+            return _signed(node.op, _value(operand, limit))
         case ast.BinOp(left=left, op=operator_, right=right) if type(operator_) in _OPERATORS:
-            return _operated(operator_, _value(left, room), _value(right, room), room)
+            return _operated(operator_, _value(left, limit), _value(right, limit), limit)
         case ast.Call(func=ast.Name(id=name), args=arguments, keywords=[]) if name in _CALLS and len(arguments) < 2:
-            return _called(name, [_value(argument, room) for argument in arguments])
+            return _called(name, [_value(argument, limit) for argument in arguments])
     raise ValueError(f"is no literal: {ast.unparse(node)[:80]}")
 
 
@@ -119,7 +119,7 @@ def _signed(sign: ast.unaryop, value: Any) -> Any:
     return -value if isinstance(sign, ast.USub) else +value
 
 
-def _operated(sign: ast.operator, left: Any, right: Any, room: Room) -> Any:
+def _operated(sign: ast.operator, left: Any, right: Any, limit: SizeLimit) -> Any:
     numbers = isinstance(left, _NUMBERS) and isinstance(right, _NUMBERS)
     if isinstance(sign, ast.Pow):
         small = numbers and abs(right) <= MAX_BITS and _bits(left) * abs(right) <= MAX_BITS
@@ -130,19 +130,19 @@ def _operated(sign: ast.operator, left: Any, right: Any, room: Room) -> Any:
             raise ValueError("the product is too large")
     elif isinstance(sign, ast.Mult):
         times, items = (left, right) if isinstance(left, int) else (right, left)
-        _check_repetition(times, items, room)
+        _check_repetition(times, items, limit)
     elif not numbers and (not isinstance(sign, ast.Add) or type(left) is not type(right)):
         raise ValueError("only numbers can be reckoned with")
     return _OPERATORS[type(sign)](left, right)
 
 
-def _check_repetition(times: Any, items: Any, room: Room) -> None:
+def _check_repetition(times: Any, items: Any, limit: SizeLimit) -> None:
     if not isinstance(times, int) or not isinstance(items, str | bytes | list | tuple):
         raise ValueError("cannot be multiplied")
     if times * len(items) > MAX_ITEMS:
         raise ValueError("the sequence is too long")
     # What an item holds is not copied, but whoever walks through the value meets it each time.
-    room.take(max(1, times) * _weight(items))
+    limit.take(max(1, times) * _weight(items))
 
 
 def _weight(value: Any) -> int:
@@ -164,14 +164,14 @@ def _called(name: str, arguments: list[Any]) -> Any:
     return _CALLS[name](*arguments)
 
 
-def _text(value: object, room: Room) -> str:
+def _text(value: object, limit: SizeLimit) -> str:
     kind = type(value)
     if kind is list or kind is tuple or kind is set or kind is frozenset:
-        return _sequence(value, room)
+        return _sequence(value, limit)
     if kind is dict:
         assert isinstance(value, dict)
-        room.take(2)
-        return "{" + ", ".join(f"{_text(key, room)}: {_text(item, room)}" for key, item in value.items()) + "}"
+        limit.take(2)
+        return "{" + ", ".join(f"{_text(key, limit)}: {_text(item, limit)}" for key, item in value.items()) + "}"
     if kind is int:
         assert isinstance(value, int)
         text = repr(value) if value.bit_length() < 10_000 else hex(value)  # printing in decimal has a limit
@@ -179,7 +179,7 @@ def _text(value: object, room: Room) -> str:
         text = repr(value) if math.isfinite(value) else f"float('{value}')"
     else:
         text = _constant(value)
-    room.take(len(text))
+    limit.take(len(text))
     return text
 
 
@@ -190,9 +190,9 @@ def _constant(value: object) -> str:
     raise ValueError(f"a {type(value).__name__} cannot be written as a literal")
 
 
-def _sequence(value: Any, room: Room) -> str:
-    room.take(2)
-    items = [_text(item, room) for item in (value if isinstance(value, list | tuple) else sorted(value, key=repr))]
+def _sequence(value: Any, limit: SizeLimit) -> str:
+    limit.take(2)
+    items = [_text(item, limit) for item in (value if isinstance(value, list | tuple) else sorted(value, key=repr))]
     inside = ", ".join(items)
     match value:
         case list():

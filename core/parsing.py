@@ -2,7 +2,7 @@
 
 CPython before 3.13 counts the depth of the tree that it builds in one place for all threads. A garbage collection in
 the middle may let another thread build a tree too, and then either ends with "AST constructor recursion depth mismatch"
-(https://github.com/python/cpython/issues/106905). Suites are planned in threads, so all rooms read source here.
+(https://github.com/python/cpython/issues/106905). Suites are planned in threads, so all packages read source here.
 """
 
 from __future__ import annotations

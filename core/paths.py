@@ -53,7 +53,7 @@ def path_fault(path: str) -> str | None:
 
 
 def _mixes_alphabets(word: str) -> bool:
-    """Tell whether a word has Latin and Cyrillic letters, of which many cannot be told apart."""
+    """Tell whether a word has Latin and Cyrillic letters, of which many look the same."""
     found = {unicodedata.name(char, "").partition(" ")[0] for char in word}
     return {"LATIN", "CYRILLIC"} <= found
 

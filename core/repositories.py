@@ -9,7 +9,7 @@ from core.revisions import LogLine
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Glance:
+class RepositoryStatus:
     """What git says of one repository at a moment.
 
     `branch` is the short name of what is checked out, None where HEAD stands on a commit. `changed` counts the files
@@ -44,12 +44,12 @@ class OurCommits:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RepositoryState:
-    """One repository; `glance` is None where it cannot be looked at, and `error` says why."""
+    """One repository; `status` is None where it cannot be read, and `error` says why."""
 
     repo: str
     is_own: bool
     ours: OurCommits
-    glance: Glance | None = None
+    status: RepositoryStatus | None = None
     error: str = ""
 
 

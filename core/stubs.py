@@ -7,10 +7,10 @@ import ast
 
 def is_stub(node: ast.FunctionDef | ast.AsyncFunctionDef) -> bool:
     """Tell whether a function does nothing: a docstring, `...`, `pass`, `return None`, or an error that says so."""
-    return all(map(_says_nothing, node.body))
+    return all(map(_is_vacuous, node.body))
 
 
-def _says_nothing(statement: ast.stmt) -> bool:
+def _is_vacuous(statement: ast.stmt) -> bool:
     match statement:
         case ast.Pass() | ast.Return(value=None) | ast.Return(value=ast.Constant(value=None)):
             return True

@@ -102,7 +102,7 @@ class TaskIn(Strict):
 
     @field_validator("description")
     @classmethod
-    def _says_something(cls, text: str) -> str:
+    def _not_blank(cls, text: str) -> str:
         if not text.strip():
             raise ValueError("says nothing; describe what is to be done")
         if "\x00" in text:
@@ -194,7 +194,7 @@ def parse_spec(data: object) -> TaskSpec:
     if misshapen := plain_data.check(data):
         raise InvalidTask(misshapen)
     try:
-        read = TaskIn.model_validate(dict(data), context=case_input.room_for_all())
+        read = TaskIn.model_validate(dict(data), context=case_input.limit_for_all())
     except ValidationError as error:
         raise InvalidTask(_faults(error)) from None
     values = read.model_dump()
@@ -211,11 +211,11 @@ def as_input(spec: TaskSpec) -> dict[str, Any]:
 
     `parse_spec(as_input(spec)) == spec` for every task that `parse_spec` made.
     """
-    said = _said(spec, TaskSpec(description=""))
-    return said | ({"limits": limits} if (limits := _said(spec.limits, Limits())) else {})
+    changed = _changed_fields(spec, TaskSpec(description=""))
+    return changed | ({"limits": limits} if (limits := _changed_fields(spec.limits, Limits())) else {})
 
 
-def _said(value: TaskSpec | Limits, default: TaskSpec | Limits) -> dict[str, Any]:
+def _changed_fields(value: TaskSpec | Limits, default: TaskSpec | Limits) -> dict[str, Any]:
     pairs = ((f.name, getattr(value, f.name)) for f in fields(value))
     return {name: _plain(got) for name, got in pairs if got != getattr(default, name) and name != "limits"}
 

@@ -38,8 +38,8 @@ class Subtask:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Part:
-    """A part as a task to be submitted; `after` as in `Subtask`, because ids are not known before."""
+class SubtaskSpec:
+    """A subtask as a task to be submitted; `after` as in `Subtask`, because ids are not known before."""
 
     spec: TaskSpec
     after: tuple[int, ...] = ()
@@ -47,10 +47,10 @@ class Part:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Family:
-    """The whole that a task is a part of, and its own parts over all attempts, oldest first."""
+    """The whole that a task is a subtask of, and its own subtasks over all attempts, oldest first."""
 
     whole: int | None = None
-    parts: tuple[Task, ...] = ()
+    subtasks: tuple[Task, ...] = ()
 
 
 def part_key(whole: int, attempt: int, number: int) -> str:

@@ -78,19 +78,19 @@ class Limits:
 
     def of_run(self) -> RunLimits:
         """The limits of each run of tests; where nothing is said, the defaults of `RunLimits`."""
-        said: dict[str, Any] = {
+        given: dict[str, Any] = {
             "wall_s": self.suite_s,
             "memory_mb": self.memory_mb,
             "cpus": self.cpus,
             "pids": self.pids,
             "work_mb": self.work_mb,
         }
-        return replace(RUN_LIMITS, **{name: value for name, value in said.items() if value is not None})
+        return replace(RUN_LIMITS, **{name: value for name, value in given.items() if value is not None})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TaskSpec:
-    """What the owner asked for. Made by `core.submission.parse_spec` only, whichever door it came through.
+    """What the owner asked for. Made by `core.submission.parse_spec` only, whichever way it came in.
 
     `allow` are rules of the static checker that this task may break, `packages` distributions that it may use. `cases`
     are calls with the results they must have, which no prompt shows, `oracle` files that know these results.

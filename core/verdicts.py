@@ -106,7 +106,7 @@ class Verdict:
         return sum(case.result is result for case in self.results)
 
     @property
-    def told(self) -> str:
+    def labelled_reason(self) -> str:
         """The reason, with the label in front where that says more than that tests passed."""
         label = self.evidence.label
         return self.reason if label is Label.TESTS_PASSED else f"{label.value.replace('_', '-')}: {self.reason}"

@@ -92,7 +92,7 @@ class CommitLedger:
     def begin(self, pending: Pending | None) -> Future[None]:
         """Note a revert before its branch is moved; None forgets one that did not come to it."""
         kept = pending and {"entry": pending.entry, "by": pending.by, "reapply": pending.reapply}
-        return self._db.write_patiently(lambda conn: write_state(conn, _PENDING, kept, self._clock()))
+        return self._db.write_retrying(lambda conn: write_state(conn, _PENDING, kept, self._clock()))
 
     def settle(self, done: Pending, event: Event) -> Future[None]:
         """Enter a revert whose branch was moved, with its event, and forget that it was under way."""
@@ -105,7 +105,7 @@ class CommitLedger:
             write_state(conn, _PENDING, None, self._clock())
             self._events.append(conn, event)
 
-        return self._db.write_patiently(job)
+        return self._db.write_retrying(job)
 
     def _rows(self, query: str, *values: object) -> list[Commit]:
         rows: list[Row] = self._db.reader().execute(query, values).fetchall()

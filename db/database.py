@@ -34,13 +34,13 @@ class Database:
         StoreError: it cannot be opened.
     """
 
-    def __init__(self, path: Path, *, readonly: bool = False, busy_s: float = 5.0, patience_s: float = 60.0) -> None:
+    def __init__(self, path: Path, *, readonly: bool = False, busy_s: float = 5.0, retry_for_s: float = 60.0) -> None:
         self.path, self.readonly = path, readonly
         self._lock = threading.Lock()
         self._local = threading.local()
         self._readers: dict[threading.Thread, Connection] = {}
         self._closed = False
-        self._writer = None if readonly else Writer(path, busy_s, patience_s)
+        self._writer = None if readonly else Writer(path, busy_s, retry_for_s)
         self._prepare()
 
     def __enter__(self) -> Self:
@@ -95,12 +95,12 @@ class Database:
             return future
         return self._writer.submit(job)
 
-    def write_patiently(self, job: Job[T]) -> Future[T]:
+    def write_retrying(self, job: Job[T]) -> Future[T]:
         """As `write`, but where the database takes no writes for now (`StoreUnready`) the future waits until it does.
 
         For what must not be lost, and for what has nothing better to do; after `hurry` it fails like any other.
         """
-        return self.write(job) if self._writer is None else self._writer.submit(job, patient=True)
+        return self.write(job) if self._writer is None else self._writer.submit(job, retrying=True)
 
     def hurry(self) -> None:
         """Let nothing wait any longer for a database that takes no writes: the program is about to end."""

@@ -18,9 +18,8 @@ from pathlib import Path
 from core.clock import from_text, to_text
 from core.errors import StoreError
 from db import migrations, row_validation
-from db.pages import PAGE
+from db.raw_file import PAGE, Log, read_log
 from db.sqlite import NOT_THE_FILE, Connection, Error, code_of, connect, store_error
-from db.wal import Log, read_log
 from files.whole import write_whole
 
 ALWAYS_IN_FULL = 32 << 20

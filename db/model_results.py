@@ -19,7 +19,7 @@ from db.codec import storable
 from db.database import Database
 from db.sqlite import Connection
 
-TELLING = (Ending.COMMITTED, Ending.GAVE_UP, Ending.STUCK, Ending.TIMEOUT, Ending.BUDGET)
+CONCLUSIVE = (Ending.COMMITTED, Ending.GAVE_UP, Ending.STUCK, Ending.TIMEOUT, Ending.BUDGET)
 """The endings that tell of the model."""
 LATEST = 1000
 """So many of the newest tasks are looked at, whatever their kind, so that the time of a look does not grow."""
@@ -74,10 +74,10 @@ class ModelResults:
 
     def results(self) -> Results:
         """What each model did, by kind of task; blocking, for some milliseconds."""
-        said = {"committed": Ending.COMMITTED, "telling": json.dumps(TELLING), "coding": Phase.CODING}
+        names = {"committed": Ending.COMMITTED, "telling": json.dumps(CONCLUSIVE), "coding": Phase.CODING}
         bounds = {"engine": BUILT_IN, "latest": LATEST, "of_a_kind": OF_A_KIND}
         found: dict[str, dict[str, ModelResult]] = {}
-        for row in self._db.reader().execute(_RESULTS, {**said, **bounds}):
+        for row in self._db.reader().execute(_RESULTS, {**names, **bounds}):
             values = dict(row)
             kind, label = values.pop("kind"), values.pop("label")
             found.setdefault(kind, {})[label] = ModelResult(**values)
@@ -106,4 +106,4 @@ class ModelResults:
                 ),
             )
 
-        return self._db.write_patiently(job)
+        return self._db.write_retrying(job)

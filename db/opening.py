@@ -15,9 +15,9 @@ from core.errors import StoreError
 from db import backups
 from db.integrity import Examined, beside, examine, last_full_look
 from db.log_end import LogEnd, read_log_end
+from db.raw_file import read_log
 from db.restore import Damage, Restored, finish, restore
 from db.sqlite import Error, connect, store_error
-from db.wal import read_log
 
 log = logging.getLogger(__name__)
 

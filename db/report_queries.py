@@ -2,7 +2,7 @@
 
 Spans are half open: since ≤ t < until. Everything is read as it stood at the end of the span, so that a report which is
 made again later says the same: a commit that was read since then is still unread in it, a fix that was found later is
-not known yet. That a task ended, and was tried again after the span, is told by the log alone (`report_log`).
+not known yet. That a task ended, and was tried again after the span, is in the log alone (`report_log`).
 
 Old events are pruned. What `ReportLog` reads begins where the log is whole, and `whole_since` says where that is, so
 that a report which is made again after that says what is no longer known instead of counting zero.
@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from core.change_checks import AskKind
 from core.clock import from_text, to_text
-from core.events import Kind
+from core.events import Kind, MoveData
 from core.queueing import PauseSource
 from core.states import ENDED, Ending, Status
 from db.commit_signs import ChangedFile, Signs, files_of, signs_of
@@ -229,12 +229,12 @@ class ReportLog:
 
 
 def _earlier(row: Row) -> EndedTask:
-    """The task as its event tells it; what the event does not tell is as the task is now."""
-    data = json.loads(row["data"])
+    """The task as its event has it; what the event does not have is as the task is now."""
+    data: MoveData = json.loads(row["data"])
     return replace(
         ended_task(dict(row) | {"ended_at": row["at"]}),
         status=Status(data["to"]),
-        ending=Ending(data["ending"]) if data.get("ending") else None,
+        ending=Ending(ending) if (ending := data.get("ending")) else None,
         reason=str(data.get("reason", "")),
         attempt=row["attempt_then"] or 0,
         iterations=row["iteration_then"] or 0,

@@ -32,7 +32,7 @@ from db import backups, migrations, row_validation
 from db.codec import encode
 from db.integrity import Examined, beside
 from db.log_end import LogEnd
-from db.pages import Pages
+from db.raw_file import Pages
 from db.salvage import Carried, Salvage, roots
 from db.sqlite import Connection, Error, connect_draft, faults, store_error
 from db.state_store import read_state, write_state

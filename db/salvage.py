@@ -16,7 +16,7 @@ from pathlib import Path
 
 from core.events import Kind
 from db import row_validation
-from db.pages import Pages, Value
+from db.raw_file import Pages, Value
 from db.sqlite import Connection, Error, connect_draft
 
 _APPENDED = {"execution_logs": "id", "model_stats": "id", "artifacts": "digest"}

@@ -133,7 +133,7 @@ def _make_private(path: Path) -> None:
 def _open_writable(path: Path, busy_s: float) -> Connection:
     conn, empty = _open(path, "mode=rwc", busy_s), not (path.exists() and path.stat().st_size)
     try:
-        if empty:  # it writes, and a file that has tables does not heed it; see db/shrinking.py
+        if empty:  # it writes, and a file that has tables does not heed it; see db/pruning.py
             conn.execute("PRAGMA auto_vacuum=INCREMENTAL")
         _use_wal(conn, busy_s)
         conn.execute("PRAGMA synchronous=FULL")

@@ -53,21 +53,6 @@ class Commit:
     id: int = field(default=0, compare=False)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ModelTotal:
-    """What one model of one backend was used for, over all time. `unpriced` counts calls of unknown cost."""
-
-    backend: str
-    model: str
-    calls: int
-    tokens_in: int
-    tokens_out: int
-    cost_usd: float
-    unpriced: int
-    latency_s: float
-    last_at: datetime
-
-
 def read_state(conn: Connection, key: str) -> Any:
     """The JSON value of a key, or None."""
     row = conn.execute("SELECT value FROM system_state WHERE key = ?", (key,)).fetchone()
@@ -161,15 +146,6 @@ class StateStore:
         """How many commits the agent ever made."""
         return int(self._db.reader().execute("SELECT COUNT(*) FROM git_commits").fetchone()[0])
 
-    def model_totals(self) -> list[ModelTotal]:
-        """What each model was used for, the most used first."""
-        rows = self._db.reader().execute(
-            "SELECT backend, model, COUNT(*) AS calls, SUM(tokens_in) AS tokens_in, SUM(tokens_out) AS tokens_out, "
-            "TOTAL(cost_usd) AS cost_usd, SUM(cost_usd IS NULL) AS unpriced, SUM(latency_s) AS latency_s, "
-            "MAX(at) AS last_at FROM model_stats GROUP BY backend, model ORDER BY calls DESC, backend, model"
-        )
-        return [ModelTotal(**{**dict(row), "last_at": from_text(row["last_at"])}) for row in rows]
-
     def spent_since(self, moment: datetime | None) -> Spent:
         """What all model calls since `moment` (None: ever) used together; `None` reads every call."""
         return spending.since(self._db.reader(), moment)
@@ -186,21 +162,6 @@ class StateStore:
         query = "SELECT COUNT(DISTINCT task_id) FROM git_commits WHERE at >= ? AND model = ?"
         solved = reader.execute(query, (since, BUILT_IN)).fetchone()[0]
         return SavedReplies(days=days, replies=replies, saved=saved, solved=solved)
-
-    def record_metric(self, name: str, value: float) -> Future[None]:
-        """Note a measurement of now."""
-        at = to_text(self._clock())
-
-        def job(conn: Connection) -> None:
-            conn.execute("INSERT INTO metrics (at, name, value) VALUES (?, ?, ?)", (at, name, value))
-
-        return self._db.write(job)
-
-    def metrics(self, name: str, since: datetime) -> list[tuple[datetime, float]]:
-        """The measurements of that name since `since`, oldest first."""
-        query = "SELECT at, value FROM metrics WHERE name = ? AND at >= ? ORDER BY at, id"
-        rows = self._db.reader().execute(query, (name, to_text(since)))
-        return [(from_text(row["at"]), row["value"]) for row in rows]
 
     def backup(self, to: Path) -> None:
         """Copy the database while it is in use; `to` appears when the copy is complete and on the disk.

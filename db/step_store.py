@@ -210,7 +210,7 @@ class StepStore:
             _sum_up(conn, task_id, attempt, step.state)
             self._events.append(conn, _finished(task_id, attempt, step, duration_s))
 
-        return self._db.write_patiently(job)
+        return self._db.write_retrying(job)
 
     def last_work(self, task_id: int, attempt: int) -> AttemptState | None:
         """The state after the attempt's last stored step, or None when there is none to go on from."""
@@ -269,12 +269,12 @@ class StepStore:
                 prompt = [[m.role, self._mask(m.text)] for m in request.messages]
                 _insert_reply(conn, request, completion, artifacts.put(conn, json.dumps(prompt)), at)
 
-        return self._db.write_patiently(job)
+        return self._db.write_retrying(job)
 
     def save_lost(self, request: ModelRequest, completion: Completion) -> Future[None]:
         """Store the cost of a reply that broke off: it was paid for, and is never replayed."""
         at = to_text(self._clock())
-        return self._db.write_patiently(lambda conn: _insert_stats(conn, request, completion, at, lost=True))
+        return self._db.write_retrying(lambda conn: _insert_stats(conn, request, completion, at, lost=True))
 
     def spent_of(self, task_id: int) -> Spent:
         """What all model calls of a task used, over all its attempts and whatever became of them."""
@@ -288,10 +288,6 @@ class StepStore:
             "AND step_no = coalesce(?, step_no) ORDER BY attempt, step_no, call_no"
         )
         return [call_of(row) for row in self._db.reader().execute(query, (task_id, attempt, step_no))]
-
-    def put_artifact(self, conn: Connection, text: str) -> str:
-        """Store a long text inside a write job; returns its digest."""
-        return artifacts.put(conn, text)
 
     def artifact(self, digest: str) -> str | None:
         """The text of that digest, or None when there is none."""

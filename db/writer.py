@@ -1,9 +1,9 @@
 """The one thread that writes: every job that waits goes into one transaction (group commit).
 
-Several writers on one SQLite file starve each other, because its busy handler sleeps and is not fair; one writer
-that shares the cost of a disk flush among all who wait is several times faster and its worst case far shorter.
-Each job has a savepoint of its own, so one that raises undoes only its own changes. A future is resolved after the
-COMMIT that holds its job, never before, and a job that was accepted cannot be withdrawn. A patient job waits where the
+Several writers on one SQLite file starve each other, because its busy handler sleeps and is not fair; one writer that
+shares the cost of a disk flush among all who wait is several times faster and its worst case far shorter. Each job has
+a savepoint of its own, so one that raises undoes only its own changes. A future is resolved after the COMMIT that holds
+its job, never before, and a job that was accepted cannot be withdrawn. A job that is `retrying` waits where the
 database takes no writes for now, and is tried again with growing rests; any other fails at once.
 """
 
@@ -48,10 +48,10 @@ log = logging.getLogger(__name__)
 class _Entry(Generic[T]):
     """A job on its way, with the future of whoever waits for it."""
 
-    __slots__ = ("error", "future", "job", "patient", "result")
+    __slots__ = ("error", "future", "job", "result", "retrying")
 
-    def __init__(self, job: Job[T], *, patient: bool) -> None:
-        self.job, self.patient = job, patient
+    def __init__(self, job: Job[T], *, retrying: bool) -> None:
+        self.job, self.retrying = job, retrying
         self.future: Future[T] = Future()
         self.future.set_running_or_notify_cancel()
         self.result: T | None = None
@@ -80,8 +80,8 @@ class Writer:
         patience_s: how long a group waits for another process's lock before its futures fail.
     """
 
-    def __init__(self, path: Path, busy_s: float, patience_s: float) -> None:
-        self._path, self._busy_s, self._patience_s = path, busy_s, patience_s
+    def __init__(self, path: Path, busy_s: float, retry_for_s: float) -> None:
+        self._path, self._busy_s, self._retry_for_s = path, busy_s, retry_for_s
         self._waiting: queue.SimpleQueue[_Entry[object] | None] = queue.SimpleQueue()
         self._listeners: list[Listener] = []
         self._lock = threading.Lock()
@@ -93,9 +93,9 @@ class Writer:
         self._parked: list[_Entry[object]] = []
         self._waits, self._rest_s, self._retry_at = True, FIRST_REST_S, 0.0
 
-    def submit(self, job: Job[T], *, patient: bool = False) -> Future[T]:
+    def submit(self, job: Job[T], *, retrying: bool = False) -> Future[T]:
         """Hand in a job; it may be run more than once (all but the last undone), so it changes only the database."""
-        entry = _Entry(job, patient=patient)
+        entry = _Entry(job, retrying=retrying)
         with self._lock:
             if self._closed:
                 entry.future.set_exception(StoreError(f"{self._path}: the database is closed"))
@@ -116,7 +116,7 @@ class Writer:
         self._listeners.append(listener)
 
     def hurry(self) -> None:
-        """Let patient jobs fail like any other from now on."""
+        """Let jobs that retry fail like any other from now on."""
         self._waits = False
         self.submit(lambda _: None)
 
@@ -200,7 +200,7 @@ class Writer:
         """Take the write lock, trying again while another process holds it."""
         if self._conn is None:
             self._conn = connect(self._path, busy_s=self._busy_s)
-        deadline = time.monotonic() + self._patience_s
+        deadline = time.monotonic() + self._retry_for_s
         while True:
             try:
                 self._conn.execute("BEGIN IMMEDIATE")
@@ -239,17 +239,17 @@ class Writer:
             self._write([entry])
 
     def _fail(self, group: list[_Entry[object]], error: BaseException) -> None:
-        """Tell who waits that nothing was written, or let them wait longer."""
+        """Fail those who wait because nothing was written, or let them wait longer."""
         if isinstance(error, DatabaseError) and not isinstance(error, IntegrityError):
             error = store_error(error, self._path)
         self.failures.record(error)
-        patient = isinstance(error, StoreUnready) and self._waits
-        if patient and not self._parked:
+        retrying = isinstance(error, StoreUnready) and self._waits
+        if retrying and not self._parked:
             self._retry_at = time.monotonic() + self._rest_s
         if isinstance(error, StoreUnready) and not isinstance(error, StoreFull | StoreLocked):
             self._reopen()
         for entry in group:
-            if patient and entry.patient:
+            if retrying and entry.retrying:
                 self._parked.append(entry)
             else:
                 entry.future.set_exception(error)

@@ -19,7 +19,7 @@ from pathlib import Path
 from core.change_checks import Ask, AskKind, ChangeCheckJob, ChangeCheckReport, Finding, Severity
 from core.clock import Clock, utc_now
 from core.errors import Parked, SandboxError
-from core.events import Event, Kind
+from core.events import Emitter, Kind
 from core.ports import Sink
 from environments.distributions import Requirement, normalised, requirement
 from environments.layers import Layer, LayerStore
@@ -42,7 +42,7 @@ class DependencyCheck:
         layers: makes and keeps what is installed.
         runtime: what every run has.
         allowed: distributions that any task may use, as `name` or `name==version`.
-        emit: told what was installed.
+        emit: takes an event when something was installed.
         clock: the time, for looking again at an index that does not answer.
     """
 
@@ -55,7 +55,7 @@ class DependencyCheck:
         emit: Sink,
         clock: Clock = utc_now,
     ) -> None:
-        self._layers, self._runtime, self._emit, self._clock = layers, runtime, emit, clock
+        self._layers, self._runtime, self._events, self._clock = layers, runtime, Emitter(emit), clock
         self._allowed = {each.key: each for each in map(requirement, allowed) if each}
         self._available: frozenset[str] | None = None
         self._memory = ImportMemory()
@@ -78,11 +78,11 @@ class DependencyCheck:
         for package in wanted:
             if _top(package.need) in here and _subject(package.requirement) not in job.denied:
                 continue
-            said = await self._judged(job, package)
-            if isinstance(said, Ask):
-                asks.setdefault(said.subject, said)
-            elif said:
-                findings.append(said)
+            judged = await self._judged(job, package)
+            if isinstance(judged, Ask):
+                asks.setdefault(judged.subject, judged)
+            elif judged:
+                findings.append(judged)
         packages = layer.packages if layer and not asks else {}
         return ChangeCheckReport(findings=tuple(findings), asks=tuple(asks.values()), packages=packages)
 
@@ -112,7 +112,7 @@ class DependencyCheck:
         except Unreachable as error:
             raise Parked(f"{error}; the task waits for its packages", self._clock() + LOOK_AGAIN) from error
         if layer.new:
-            self._tell(job, layer)
+            self._report(job, layer)
         return layer
 
     def _may_use(self, job: ChangeCheckJob, package: WantedPackage) -> bool:
@@ -125,7 +125,7 @@ class DependencyCheck:
         """What follows from a module that neither the run nor the layer has."""
         need, wanted = package.need, package.requirement
         if wanted is None:
-            text = f"it cannot be told which package brings {need.module}; name the package in requirements.txt"
+            text = f"it is not known which package brings {need.module}; name the package in requirements.txt"
             return _finding(UNCLEAR, need, text) if package.written else None
         if _subject(wanted) in job.denied:
             text = f"the owner denied the package {wanted.name}: do without it"
@@ -153,10 +153,10 @@ class DependencyCheck:
             self._looked_up.popitem(last=False)
         return found
 
-    def _tell(self, job: ChangeCheckJob, layer: Layer) -> None:
-        data = {"packages": {wheel.name: [wheel.version, f"sha256:{wheel.sha256}"] for wheel in layer.wheels}}
+    def _report(self, job: ChangeCheckJob, layer: Layer) -> None:
+        packages = {wheel.name: [wheel.version, f"sha256:{wheel.sha256}"] for wheel in layer.wheels}
         text = ", ".join(f"{name} {version}" for name, version in layer.packages.items())
-        self._emit(Event(kind=Kind.PACKAGE_INSTALLED, message=text[:500], task_id=job.task_id, data=data))
+        self._events.bind(task_id=job.task_id).emit(Kind.PACKAGE_INSTALLED, text[:500], packages=packages)
 
 
 def provided(runtime: Runtime) -> frozenset[str]:
@@ -178,12 +178,12 @@ def modules_in(folder: Path) -> frozenset[str]:
 
 def _question(package: WantedPackage, wanted: Requirement, found: Wheel | None) -> str:
     need = package.need
-    says = f" The index says of {found.name} {found.version}: “{found.summary}”." if found else ""
+    summary = f" The index says of {found.name} {found.version}: “{found.summary}”." if found else ""
     slip = "" if package.known else " It is not among the packages known here: look whether it is a typing slip."
     return (
         f"May the task use the package {wanted.name}? {need.path}:{need.line} imports {need.module}. A yes installs "
         f"the wheel of {wanted} and of what it depends on from the package index; its code will run in the sandbox."
-        f"{says}{slip}"
+        f"{summary}{slip}"
     )
 
 

@@ -155,9 +155,9 @@ class LayerStore:
             if folder.is_dir() and not noted and folder.stat().st_mtime < begun:
                 _remove(folder)
 
-        self._make_room(keep_mb)
+        self._free_space(keep_mb)
 
-    def _make_room(self, keep_mb: float) -> None:
+    def _free_space(self, keep_mb: float) -> None:
         """Remove whole layers, used longest ago first, until the others are small enough together."""
         in_use = (self._clock() - IN_USE).timestamp()
         notes = [note for note in self._folder.glob("*.json") if note.with_suffix("").is_dir()]

@@ -130,14 +130,14 @@ class Wheels:
             raise Unreachable(f"the package index took longer than {wall_s:g} s") from None
         if done.code == 0:
             return
-        said = _last_words(done.stderr)
+        words = _last_words(done.stderr)
         if _AWAY.search(done.stderr):
-            raise Unreachable(f"the package index does not answer: {said}")
+            raise Unreachable(f"the package index does not answer: {words}")
         if (missing := _NOT_FOUND.search(done.stderr)) and not explained:
             raise Unobtainable(await self._why_missing(missing[1]))
-        if "ResolutionImpossible" in done.stderr or "conflict" in said:
-            raise Unobtainable(f"no versions go together: {said}")
-        raise SandboxError(f"pip failed: {said}")
+        if "ResolutionImpossible" in done.stderr or "conflict" in words:
+            raise Unobtainable(f"no versions go together: {words}")
+        raise SandboxError(f"pip failed: {words}")
 
     async def _why_missing(self, name: str) -> str:
         """Whether a package has no wheel, or there is none of that name; the index is asked, nothing is built."""

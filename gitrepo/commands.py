@@ -14,7 +14,7 @@ from pathlib import Path
 from core.errors import GitError
 from core.masking import printable
 from gitrepo import protocol
-from gitrepo.gate import Gate
+from gitrepo.shared_lock import SharedLock
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,7 +34,7 @@ class Answer:
 class Git:
     """Runs git commands with one folder as the repository, whatever folder the daemon is in.
 
-    Commands that store objects go through a gate, so that nothing is dropped meanwhile (see gitrepo/care.py).
+    Commands that store objects share a lock, so that nothing is dropped meanwhile (see gitrepo/maintenance.py).
     """
 
     def __init__(
@@ -43,15 +43,15 @@ class Git:
         env: Mapping[str, str],
         settings: Sequence[str] = protocol.SETTINGS,
         cwd: Path | None = None,
-        gate: Gate | None = None,
+        store_lock: SharedLock | None = None,
     ) -> None:
-        self.folder, self._gate = folder, gate
+        self.folder, self._store_lock = folder, store_lock
         self._env = {**env, "GIT_DIR": str(folder)}
         self._settings, self._cwd = settings, cwd or folder
 
     def over(self, cwd: Path, **env: str) -> Git:
         """The same at work in a folder, with more variables in its environment."""
-        return Git(self.folder, {**self._env, **env}, self._settings, cwd, self._gate)
+        return Git(self.folder, {**self._env, **env}, self._settings, cwd, self._store_lock)
 
     def __call__(self, *args: str, stdin: bytes = b"", timeout_s: float = 120.0) -> Answer:
         """Run a command that must succeed.
@@ -65,8 +65,8 @@ class Git:
         return answer
 
     def ask(self, *args: str, stdin: bytes = b"", timeout_s: float = 120.0) -> Answer:
-        """Run a command whose failure is an answer too, beside others that go through the same gate."""
-        with self._gate.shared() if self._gate else contextlib.nullcontext(), self.start(*args) as process:
+        """Run a command whose failure is an answer too, beside others that share the lock."""
+        with self._store_lock.shared() if self._store_lock else contextlib.nullcontext(), self.start(*args) as process:
             try:
                 out, error = process.communicate(stdin, timeout=timeout_s)
             except BaseException as failure:
@@ -76,8 +76,8 @@ class Git:
                 if isinstance(failure, subprocess.TimeoutExpired):
                     raise GitError(f"git {args[0]} did not end within {timeout_s:g} s and was stopped") from None
                 raise
-        said = protocol.without_password(printable(error[-2000:]).strip())
-        return Answer(process.returncode, out, said + _age_of_lock(said))
+        message = protocol.without_password(printable(error[-2000:]).strip())
+        return Answer(process.returncode, out, message + _age_of_lock(message))
 
     def start(self, *args: str, quiet: bool = False) -> subprocess.Popen[bytes]:
         """Start git in a session of its own: it has no terminal to ask on, and its children can be ended with it."""

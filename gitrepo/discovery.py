@@ -1,8 +1,14 @@
-"""Finds the repository that a task names, and refuses what cannot be worked in, with words that help."""
+"""Finds the repository that a task names, and refuses what cannot be worked in, with words that help.
+
+In a repository of another user nothing is written, unless the owner says that it is safe. Git itself refuses such a
+repository when it finds one by itself; where it is given the path, as here, it does not look. Objects that one user
+adds lie in folders which the other can no longer add to, so his own git would fail afterwards.
+"""
 
 from __future__ import annotations
 
 import configparser
+import os
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -124,3 +130,27 @@ def refuse_submodule_folder(given: Path, root: Path, tree: GitTree) -> None:
                 raise GitError(
                     f"repo: {folder} is a submodule that is not checked out; run `git submodule update --init`"
                 )
+
+
+def foreign(place: Place, user_config: Sequence[Path]) -> str | None:
+    """Why a repository may not be worked in for the sake of its owner, or None when it may.
+
+    Args:
+        place: the repository.
+        user_config: files of the user's own configuration, whose `safe.directory` counts as it does for git.
+    """
+    owner, user = place.common.stat().st_uid, os.geteuid()
+    if owner == user or _is_safe(place.root, user_config):
+        return None
+    return (
+        f"{place.root} belongs to another user (uid {owner}; Nightshift runs as uid {user}); run Nightshift as its "
+        f"owner, or say that it is safe with `git config --global --add safe.directory {place.root}`"
+    )
+
+
+def _is_safe(root: Path, user_config: Sequence[Path]) -> bool:
+    import git  # noqa: PLC0415  see discovered
+
+    config = git.GitConfigParser([str(path) for path in user_config if path.exists()])
+    safe = config.get_values("safe", "directory", default="") if config.has_option("safe", "directory") else []
+    return any(value in {"*", str(root)} for value in safe)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 from core.errors import GitError
 from core.revisions import Commit, CommitFacts, LogLine, Workspace
 from gitrepo import protocol
@@ -57,13 +55,6 @@ def newest(found: Repository, start: str, limit: int) -> tuple[LogLine, ...]:
     form = "--format=%H%x1f%ct%x1f%an%x1f%B"
     text = found.view("log", "-z", f"--max-count={limit}", form, start).out.decode("utf-8", "replace")
     return tuple(protocol.log_line(entry) for entry in text.split("\0") if entry)
-
-
-def difference(found: Repository, old: str, new: str, paths: Sequence[str]) -> str:
-    """The unified diff between two commits (full ids); no attribute can hide a file from it."""
-    plain = ("--no-color", "--no-ext-diff", "--no-textconv", "--text", "--find-renames")
-    answer = found.view("diff-tree", "-r", "-p", *plain, old, new, "--", *paths)
-    return answer.out.decode("utf-8", "replace")
 
 
 def write_note(found: Repository, commit: str, text: str, committer: bytes) -> None:

@@ -18,7 +18,7 @@ SHOWN = 3
 def rebased(found: Repository, commit: Commit, tip: str, committer: bytes) -> Commit:
     """The same change on top of `tip`, as a new commit on no branch.
 
-    The merge base is told by a stand-in commit (the tip's tree on the change's parent), so it is exact, and found at
+    The merge base is given by a stand-in commit (the tip's tree on the change's parent), so it is exact, and found at
     once even where the target's history was rewritten; git learned to take it as an argument only in 2.40.
 
     Raises:
@@ -31,9 +31,9 @@ def rebased(found: Repository, commit: Commit, tip: str, committer: bytes) -> Co
     if not clean:
         raise _conflict(found, merged, {stand_in: "the newer work", commit.id: "this change"})
     if (folder := planted(theirs.tree, merged.tree, found.reader.tree)) is not None:
-        told = f"with the newer work, git would take the folder {folder or '.'!r} for a repository; rename HEAD in it"
+        why = f"with the newer work, git would take the folder {folder or '.'!r} for a repository; rename HEAD in it"
         inside = (path for path in found.tree(commit.id).records if not folder or path.startswith(f"{folder}/"))
-        raise MergeConflict(tuple(inside), told)
+        raise MergeConflict(tuple(inside), why)
     new = replace(ours, tree=merged.tree, parents=(tip,), committer=committer)
     return replace(commit, id=found.write_commit(new), tree=merged.tree, parent=tip)
 

@@ -1,4 +1,4 @@
-"""The language spoken with git: what each command is told, the streams it takes, the answers it gives. No I/O.
+"""The language spoken with git: the arguments of each command, the streams it takes, the answers it gives. No I/O.
 
 Whatever a repository's configuration, its hooks or the daemon's environment say, none of it may run a program or
 change a byte. So git gets an environment of its own, settings that overrule every one that names a program, and, for

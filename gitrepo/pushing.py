@@ -50,8 +50,8 @@ def push(found: Repository, branch: str, env: Mapping[str, str], timeout_s: floa
     if answer.code and protocol.refused(answer.text) != {NOTES}:
         raise GitError(f"{branch} was not pushed to {where}: {answer.error or answer.text}")
     left = NOTES in refused and not _pushed_since(found, away, notes)
-    told = "; its evidence (git notes) was refused there" if left else ""
-    return PushResult(pushed=True, tried=True, detail=f"{branch} is on {where}{told}")
+    refusal = "; its evidence (git notes) was refused there" if left else ""
+    return PushResult(pushed=True, tried=True, detail=f"{branch} is on {where}{refusal}")
 
 
 @dataclass(frozen=True, slots=True)

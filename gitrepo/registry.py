@@ -12,13 +12,13 @@ from pathlib import Path
 
 from core.errors import GitError
 from core.revisions import Author, Workspace
-from gitrepo import ownership, protocol
+from gitrepo import protocol
 from gitrepo.commands import Git
-from gitrepo.discovery import MAIN, Place, discovered, given
-from gitrepo.gate import Gate
+from gitrepo.discovery import MAIN, Place, discovered, foreign, given
 from gitrepo.names import Names
 from gitrepo.repository import MOVE, NO_LOG, Repository
 from gitrepo.session import Session
+from gitrepo.shared_lock import SharedLock
 from gitrepo.trees import Reader
 
 OPEN = 8
@@ -92,7 +92,7 @@ class Repositories:
         with self._lock:
             self._author = author
             for folder, known in self._known.items():
-                with contextlib.suppress(GitError):  # one that is gone is told when a task needs it
+                with contextlib.suppress(GitError):  # one that is gone is reported when a task needs it
                     theirs = discovered(known.root, self._user_config).author
                     self._known[folder] = replace(known, author=author.over(theirs))
 
@@ -130,7 +130,7 @@ class Repositories:
             raise GitError(f"repo: {place.root} is a bare repository; give a checkout of it")
         if known := self._known.get(place.folder):
             return known
-        if why := ownership.fault(place, self._user_config):
+        if why := foreign(place, self._user_config):
             raise GitError(f"repo: {why}")
         if not all(os.access(place.common / name, os.W_OK) for name in ("objects", "refs")):
             raise GitError(f"repo: {place.root} may not be written by the user that Nightshift runs as")
@@ -138,8 +138,8 @@ class Repositories:
             "GIT_OBJECT_DIRECTORY": str(place.common / "objects"),
             "GIT_SHALLOW_FILE": str(place.common / "shallow"),
         }
-        storing = Gate()
-        view = Git(self._view(place), {**self._env, **objects}, gate=storing)
+        storing = SharedLock()
+        view = Git(self._view(place), {**self._env, **objects}, store_lock=storing)
         git = Git(place.folder, self._env)
         found = Repository(
             root=place.root,

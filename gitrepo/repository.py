@@ -18,10 +18,10 @@ from core.errors import GitError
 from core.revisions import Author
 from files.whole import flush
 from gitrepo.commands import Git
-from gitrepo.gate import Gate
 from gitrepo.names import Names
 from gitrepo.objects import RawCommit, parse_commit
 from gitrepo.session import Session
+from gitrepo.shared_lock import SharedLock
 from gitrepo.trees import GitTree, Reader
 
 NO_LOG = ("-c", "core.logAllRefUpdates=false")
@@ -33,7 +33,7 @@ _IN_PROGRESS = ("rebase-merge/head-name", "rebase-apply/head-name", "BISECT_STAR
 class Repository:
     """One repository: `git` works in it and sees its references, `view` sees nothing but its objects.
 
-    What stores objects does so in the view, through the gate `storing`.
+    What stores objects does so in the view, under the lock `storing`.
     """
 
     root: Path
@@ -42,7 +42,7 @@ class Repository:
     author: Author
     git: Git
     view: Git
-    storing: Gate
+    storing: SharedLock
     reader: Reader
     names: Names
     logged: Session

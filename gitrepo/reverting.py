@@ -6,8 +6,8 @@ from collections.abc import Collection
 from dataclasses import replace
 
 from core.errors import GitError, MergeConflict
+from core.revert import undoes
 from core.revisions import Commit, LogLine
-from core.undo import undoes
 from gitrepo import protocol
 from gitrepo.merging import three_way
 from gitrepo.objects import flatten, planted
@@ -23,7 +23,7 @@ def taken_back(found: Repository, commit: str, tip: str, message: bytes, committ
     so that git finds it as their merge base at once.
 
     Raises:
-        MergeConflict: later commits changed the same lines; nothing but its paths is told.
+        MergeConflict: later commits changed the same lines; nothing but its paths is known.
         GitError: the commit is a merge or the first of its history, or git would take what
             is left for a repository.
     """

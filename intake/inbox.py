@@ -2,7 +2,7 @@
 
 A broken file is refused whole, so its last good reading stays. A good one is submitted entry by entry under its keys;
 what was submitted before stays as it is. An entry that the queue itself refuses (it depends on a task that is not
-there) is told with its line, and is tried again at the next change of the file.
+there) is reported with its line, and is tried again at the next change of the file.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from core.errors import InvalidTask
-from core.events import Event, Kind, Level
+from core.events import Emitter, Kind, Level
 from core.ports import Sink
 from core.queueing import Submitted
 from core.tasks import TaskSpec
@@ -34,7 +34,7 @@ class Inbox:
     """
 
     def __init__(self, submit: Submit, emit: Sink, name: str = "tasks.yaml") -> None:
-        self._submit, self._emit, self._name = submit, emit, name
+        self._submit, self._events, self._name = submit, Emitter(emit), name
         self._ids: dict[str, int] = {}
 
     def take(self, reading: Reading) -> None:
@@ -57,15 +57,20 @@ class Inbox:
                 why += f"{', '.join(submitted.differs)} differ; give the entry another key"
                 refused.append(Fault(line=entry.line, column=1, message=why))
             new += [submitted.task_id] * submitted.created
-        self._tell(reading, new)
+        self._report(reading, new)
         self.refuse(refused)
 
     def refuse(self, faults: Sequence[Fault]) -> None:
-        """Tell the faults of a reading."""
+        """Report the faults of a reading."""
         for fault in bounded(faults):
-            data = {"file": self._name, "line": fault.line, "column": fault.column}
-            message = f"{self._name}:{fault}"
-            self._emit(Event(kind=Kind.INBOX_REJECTED, level=Level.WARNING, message=message, data=data))
+            self._events.emit(
+                Kind.INBOX_REJECTED,
+                f"{self._name}:{fault}",
+                level=Level.WARNING,
+                file=self._name,
+                line=fault.line,
+                column=fault.column,
+            )
 
     def _send(self, entries: Sequence[Entry]) -> tuple[list[tuple[Entry, Future[Submitted]]], list[Fault]]:
         """Hand all in before waiting for any, so that they share commits; only what others depend on is waited for."""
@@ -81,12 +86,12 @@ class Inbox:
                 sent[entry.key] = entry, self._submit(spec)
         return list(sent.values()), refused
 
-    def _tell(self, reading: Reading, new: Sequence[int]) -> None:
+    def _report(self, reading: Reading, new: Sequence[int]) -> None:
         total = len(reading.entries)
         message = f"{self._name}: {len(new)} new of {_count(total, 'entry', 'entries')}"
         data = {"file": self._name, "new": list(new[:100]), "entries": total, "notices": list(reading.notices[:20])}
         level = Level.INFO if new or reading.notices else Level.DEBUG
-        self._emit(Event(kind=Kind.INBOX_READ, level=level, message="; ".join([message, *reading.notices]), data=data))
+        self._events.emit(Kind.INBOX_READ, "; ".join([message, *reading.notices]), level=level, **data)
 
 
 def with_ids(entry: Entry, ids: Mapping[str, int]) -> TaskSpec:

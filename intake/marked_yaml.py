@@ -50,9 +50,9 @@ class BrokenFile(UnusableFile):
 def bounded(found: Sequence[Fault]) -> tuple[Fault, ...]:
     """The first faults, each cut, and in place of the others how many there are; once bounded they stay as they are."""
     first = found if len(found) <= faults.MOST + 1 else found[: faults.MOST]
-    told = tuple(replace(fault, message=faults.cut(fault.message, faults.WHY_CHARS)) for fault in first)
+    shown = tuple(replace(fault, message=faults.cut(fault.message, faults.WHY_CHARS)) for fault in first)
     rest = found[len(first) :]
-    return (*told, replace(rest[0], message=faults.and_more(len(rest)))) if rest else told
+    return (*shown, replace(rest[0], message=faults.and_more(len(rest)))) if rest else shown
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

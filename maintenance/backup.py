@@ -8,26 +8,27 @@ from pathlib import Path
 
 from core.clock import Clock
 from core.errors import StoreError
-from core.events import Event, Kind, Level
+from core.events import Emitter, Kind, Level
 from core.ports import Sink
 from db import backups
 
 
 class Backup:
-    """Makes backups; one that cannot be made is told, and the old ones stay.
+    """Makes backups; one that cannot be made is reported, and the old ones stay.
 
     Args:
         database: the file.
         folder: where backups go.
         clock: gives them their names.
         kept: how many of the newest are kept, and on how many days one of each day.
-        sink: is told when there is no new backup.
+        sink: takes an event when there is no new backup.
     """
 
     def __init__(
         self, database: Path, folder: Path, clock: Clock, kept: Callable[[], tuple[int, int]], sink: Sink
     ) -> None:
-        self._database, self._folder, self._clock, self._kept, self._sink = database, folder, clock, kept, sink
+        self._database, self._folder, self._clock, self._kept = database, folder, clock, kept
+        self._events = Emitter(sink)
 
     async def make(self) -> None:
         """Make one, in a thread of its own."""
@@ -36,4 +37,4 @@ class Backup:
             await asyncio.to_thread(backups.make, self._database, self._folder, self._clock(), keep=keep, daily=daily)
         except StoreError as error:
             text = f"there is no new backup, the old ones are kept: {error}"
-            self._sink(Event(kind=Kind.BACKUP_FAILED, level=Level.ERROR, message=text))
+            self._events.emit(Kind.BACKUP_FAILED, text, level=Level.ERROR)

@@ -6,7 +6,7 @@ Time that was slept has passed; time that was set has not. So what is counted of
 next checkpoint) follows a clock that is set, and only leases follow both. While no daemon runs there is nothing to
 compare with but the last time seen: a clock that is behind it was set back by at least the difference.
 
-The reference is kept until a jump is told, so that many small steps cannot add up unseen.
+The reference is kept until a jump is reported, so that many small steps cannot add up unseen.
 """
 
 from __future__ import annotations
@@ -55,12 +55,12 @@ class Jump:
 
 
 class ClockWatch:
-    """Compares the clocks, tells of jumps and makes them good.
+    """Compares the clocks, reports jumps and makes them good.
 
     Args:
         db: keeps the last time seen.
         queue: keeps what is counted off on the clock.
-        events: is told of jumps.
+        events: gets an event for each jump.
         clocks: all clocks of the machine.
     """
 
@@ -117,7 +117,7 @@ class ClockWatch:
             now = self._clock()
             checkpoints.shift(conn, jump.was_set, now)
             clock_seen.was_set(conn, jump.was_set, now)
-            self._events.append(conn, _told(jump, now, sooner))
+            self._events.append(conn, _event(jump, now, sooner))
 
         await asyncio.wrap_future(self._queue.clock_jumped(jump.was_set, also))
 
@@ -136,7 +136,7 @@ def _between(before: Reading, now: Reading) -> Jump:
     return Jump(was_set=now.wall - before.wall - passed, slept=passed - awake, expected=expected)
 
 
-def _told(jump: Jump, now: datetime, sooner: int) -> Event:
+def _event(jump: Jump, now: datetime, sooner: int) -> Event:
     was_set = abs(jump.was_set) >= JUMP
     ways = []
     if jump.slept >= JUMP:

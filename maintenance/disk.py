@@ -1,7 +1,7 @@
-"""Low disk: no task is begun while little room is left, what can go at once goes, and the owner is told once.
+"""Low disk: no task is begun while little space is left, what can go at once goes, and the owner is notified once.
 
 A full disk ends writes in their middle, everywhere at once, and the database cannot even say so. So work stops while
-there still is room for what runs and for the log. It goes on by itself when there is clearly more room than that, and
+there still is space for what runs and for the log. It goes on by itself when there is clearly more than that, and
 not at the first free byte, or it would stop and go with every task.
 """
 
@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from core.errors import StoreError
-from core.events import Event, Kind, Level
+from core.events import Emitter, Kind, Level
 from core.ports import Sink
 from core.queueing import PauseSource
 from queue_manager import QueueManager
@@ -25,7 +25,7 @@ MB = 1 << 20
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Room:
+class DiskSpace:
     """What one file system has free."""
 
     what: str
@@ -37,14 +37,14 @@ class Room:
 
 
 class DiskGuard:
-    """Looks at the room that is left.
+    """Looks at the space that is left.
 
     Args:
-        places: what needs room, and where it lies.
+        places: what needs space, and where it lies.
         reserve_mb: how much must be free, in MB; 0 switches this off.
         make_room: removes what can be made again and what is old.
         queue: claims are held back here.
-        emit: is told.
+        emit: takes the event.
     """
 
     def __init__(
@@ -52,12 +52,12 @@ class DiskGuard:
         places: Mapping[str, Path],
         *,
         reserve_mb: Callable[[], float],
-        make_room: Callable[[], Awaitable[None]],
+        free_space: Callable[[], Awaitable[None]],
         queue: QueueManager,
         emit: Sink,
     ) -> None:
-        self._places, self._reserve_mb, self._make_room = places, reserve_mb, make_room
-        self._queue, self._emit = queue, emit
+        self._places, self._reserve_mb, self._free_space = places, reserve_mb, free_space
+        self._queue, self._events = queue, Emitter(emit)
 
     async def look(self) -> None:
         """Look once.
@@ -72,26 +72,35 @@ class DiskGuard:
         elif holds and not await self._lowest(ENOUGH * self._reserve_mb()):
             await asyncio.wrap_future(self._queue.remove_pause(PauseSource.DISK))
 
-    async def _lowest(self, wanted_mb: float) -> Room | None:
-        """The place with the least room of those that have less than is wanted."""
-        rooms = await asyncio.to_thread(lambda: [_room(what, path) for what, path in self._places.items()])
-        return min((room for room in rooms if room.free_mb < wanted_mb), key=lambda room: room.free_mb, default=None)
+    async def _lowest(self, wanted_mb: float) -> DiskSpace | None:
+        """The place with the least space of those that have less than is wanted."""
+        found = await asyncio.to_thread(lambda: [_space_at(what, path) for what, path in self._places.items()])
+        return min(
+            (place for place in found if place.free_mb < wanted_mb), key=lambda place: place.free_mb, default=None
+        )
 
-    async def _stop(self, low: Room) -> None:
-        """Hold claims back and make room; where not even that can be written, make room first."""
+    async def _stop(self, low: DiskSpace) -> None:
+        """Hold claims back and free space; where not even that can be written, free space first."""
         reserve_mb = self._reserve_mb()
         reason = f"{low}, less than disk_reserve_mb ({reserve_mb:.0f}); work goes on by itself at {ENOUGH:g} times that"
         try:
             await asyncio.wrap_future(self._queue.add_pause(PauseSource.DISK, reason))
         except StoreError:
-            await self._make_room()
+            await self._free_space()
             await asyncio.wrap_future(self._queue.add_pause(PauseSource.DISK, reason))
-        data = {"place": low.what, "path": str(low.path), "free_mb": round(low.free_mb), "reserve_mb": reserve_mb}
-        self._emit(Event(kind=Kind.DISK_LOW, level=Level.ERROR, message=f"no task is begun: {reason}", data=data))
-        await self._make_room()
+        self._events.emit(
+            Kind.DISK_LOW,
+            f"no task is begun: {reason}",
+            level=Level.ERROR,
+            place=low.what,
+            path=str(low.path),
+            free_mb=round(low.free_mb),
+            reserve_mb=reserve_mb,
+        )
+        await self._free_space()
 
 
-def _room(what: str, path: Path) -> Room:
-    """The room at a place, or above it where it does not exist yet."""
+def _space_at(what: str, path: Path) -> DiskSpace:
+    """The space at a place, or above it where it does not exist yet."""
     there = next(folder for folder in (path, *path.parents) if folder.exists())
-    return Room(what=what, path=path, free_mb=shutil.disk_usage(there).free / MB)
+    return DiskSpace(what=what, path=path, free_mb=shutil.disk_usage(there).free / MB)

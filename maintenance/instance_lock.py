@@ -64,9 +64,9 @@ def _taken(path: Path, text: str) -> IO[str]:
         fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:
         file.seek(0)
-        said = file.read()
+        note_text = file.read()
         file.close()
-        raise AlreadyRunning(_who_holds(path, said)) from None
+        raise AlreadyRunning(_who_holds(path, note_text)) from None
     except BaseException:
         file.close()
         raise
@@ -76,10 +76,10 @@ def _taken(path: Path, text: str) -> IO[str]:
     return file
 
 
-def _who_holds(path: Path, said: str) -> str:
+def _who_holds(path: Path, note_text: str) -> str:
     """A sentence on the holder; what its note says is checked against the process of that number."""
     try:
-        note = json.loads(said)
+        note = json.loads(note_text)
         pid, since = int(note["pid"]), f"{from_text(note['since']):%Y-%m-%d %H:%M:%S} UTC"
     except (ValueError, KeyError, TypeError, OverflowError):
         return f"another process already works here: {path} is locked; `fuser {path}` names it"

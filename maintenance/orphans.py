@@ -58,12 +58,12 @@ class Swept:
 
     @property
     def event(self) -> Event | None:
-        """How it is told; None when nothing was found."""
+        """Its event; None when nothing was found."""
         found = {kind: names for kind, names in self.removed.items() if names}
         if not found and not self.left:
             return None
-        said = ", ".join(f"{len(names)} {kind}" for kind, names in found.items())
-        parts = [f"swept what a daemon left that died: {said}" if found else "", self.left]
+        counts = ", ".join(f"{len(names)} {kind}" for kind, names in found.items())
+        parts = [f"swept what a daemon left that died: {counts}" if found else "", self.left]
         data = {kind.replace(" ", "_"): list(names[:NAMED]) for kind, names in found.items()}
         level = Level.WARNING if self.left else Level.INFO
         return Event(kind=Kind.ORPHANS_SWEPT, level=level, message="; ".join(filter(None, parts)), data=data)
@@ -83,10 +83,10 @@ def sweep(where: Places) -> Swept:
         "git files": _names(git.removed),
         "port files": _names(_port(where.port, since)),
     }
-    return Swept(removed=removed, left=_said(where.workspace, git.users))
+    return Swept(removed=removed, left=_locks_left(where.workspace, git.users))
 
 
-def _said(workspace: Path, users: Sequence[int]) -> str:
+def _locks_left(workspace: Path, users: Sequence[int]) -> str:
     if not users:
         return ""
     numbers = ", ".join(map(str, users))

@@ -1,4 +1,4 @@
-"""The chore that keeps the database bounded: old events and old work go, then the oldest when it is too large.
+"""The periodic job that keeps the database bounded: old events and old work go, then the oldest when it is too large.
 
 Each write is small and another may come in between, so a task that ends waits for some milliseconds at most. Nothing
 is pruned by age while the clock is in doubt: a clock that is a year ahead for an hour would cost a year of history.
@@ -14,8 +14,8 @@ from functools import partial
 from typing import TypeVar
 
 from core.clock import Clock, from_text, to_text
-from core.events import Event, Kind, Level
-from db import pruning, shrinking
+from core.events import Emitter, Kind, Level
+from db import pruning
 from db.database import Database
 from db.event_log import EventLog
 from db.pruning import Gone, Pruned
@@ -59,7 +59,7 @@ class Pruner:
 
     Args:
         db: what is pruned.
-        events: is told, and is pruned too.
+        events: gets an event for each round, and is pruned too.
         state: keeps when the clock was seen last.
         keep: gives what the settings say now.
         clock: the time.
@@ -96,12 +96,12 @@ class Pruner:
         await self._unnamed(tally)
         shrunk = await self._fit(now, tally)
         await self._shrink()
-        await self._tell(tally, before, too_large=shrunk)
+        await self._report(tally, before, too_large=shrunk)
 
     async def _believed(self, now: datetime) -> bool:
         """Whether the clock goes on from where it was seen last; kept over restarts."""
-        said = await asyncio.to_thread(self._state.get, _SEEN) or {}
-        seen, doubted = (from_text(said[name]) if said.get(name) else None for name in ("seen", "doubted"))
+        kept = await asyncio.to_thread(self._state.get, _SEEN) or {}
+        seen, doubted = (from_text(kept[name]) if kept.get(name) else None for name in ("seen", "doubted"))
         if seen and now < seen:
             doubted = None
         elif seen and now - seen > LEAP:
@@ -157,8 +157,8 @@ class Pruner:
         if stopped_at is not None:
             went_on_with = await self._read(lambda conn: pruning.time_of(conn, stopped_at))
             before = min(before, went_on_with or before)
-        said = Pruned(at=self._clock(), setting=setting, before=before)
-        await self._write(lambda conn: pruning.note_events(conn, said))
+        noted = Pruned(at=self._clock(), setting=setting, before=before)
+        await self._write(lambda conn: pruning.note_events(conn, noted))
 
     async def _unnamed(self, tally: Tally) -> None:
         """Drop texts that nothing names; one round sees them all."""
@@ -177,7 +177,7 @@ class Pruner:
             return False
 
         def fits() -> bool:
-            return shrinking.size(self._db.reader()).used <= FIT * limit
+            return pruning.size(self._db.reader()).used <= FIT * limit
 
         await self._prune_work(now - RECENT, SIZE, tally, fits)
         await self._prune_events(self._week_of_report(now), SIZE, tally, fits)
@@ -185,37 +185,39 @@ class Pruner:
 
     async def _shrink(self) -> None:
         """Give room back to the disk, in steps; a file that cannot do that, and the log, at a quiet moment."""
-        while await self._write(shrinking.give_back):
+        while await self._write(pruning.give_back):
             pass
         if self._quiet():
-            await asyncio.to_thread(shrinking.rewrite, self._db.path)
-            await asyncio.to_thread(shrinking.fold_log, self._db.path)
+            await asyncio.to_thread(pruning.rewrite, self._db.path)
+            await asyncio.to_thread(pruning.fold_log, self._db.path)
 
-    async def _tell(self, tally: Tally, before: shrinking.Size, *, too_large: bool) -> None:
+    async def _report(self, tally: Tally, before: pruning.Size, *, too_large: bool) -> None:
         after = await self._size()
         still = too_large and after.used > self._keep().database_mb << 20
         if not (tally.tasks or tally.events or tally.texts or (still and not self._too_large)):
             return
         self._too_large = still
         level = Level.WARNING if too_large else Level.INFO
-        text = _told(tally, before, after)
+        text = _summary(tally, before, after)
         if too_large:
             text += f"; it had passed database_max_mb ({self._keep().database_mb})"
         if still:
             text += " and still does: what is left belongs to open or recent tasks, or to ledgers; raise the limit"
-        data = {
-            "tasks": len(tally.tasks),
-            "rows": tally.rows,
-            "events": tally.events,
-            "texts": tally.texts,
-            "bytes_before": before.file,
-            "bytes_after": after.file,
-            "used_after": after.used,
-        }
-        self._events.emit(Event(kind=Kind.PRUNED, level=level, message=text, data=data))
+        Emitter(self._events.emit).emit(
+            Kind.PRUNED,
+            text,
+            level=level,
+            tasks=len(tally.tasks),
+            rows=tally.rows,
+            events=tally.events,
+            texts=tally.texts,
+            bytes_before=before.file,
+            bytes_after=after.file,
+            used_after=after.used,
+        )
 
-    async def _size(self) -> shrinking.Size:
-        return await self._read(shrinking.size)
+    async def _size(self) -> pruning.Size:
+        return await self._read(pruning.size)
 
     async def _read(self, read: Callable[[Connection], _T]) -> _T:
         return await asyncio.to_thread(lambda: read(self._db.reader()))
@@ -228,7 +230,7 @@ def _never() -> bool:
     return False
 
 
-def _told(tally: Tally, before: shrinking.Size, after: shrinking.Size) -> str:
+def _summary(tally: Tally, before: pruning.Size, after: pruning.Size) -> str:
     return (
         f"pruned the steps and replies of {len(tally.tasks)} tasks, {tally.events} events and {tally.texts} texts; "
         f"the database went from {before.file / 2**20:.1f} to {after.file / 2**20:.1f} MB"

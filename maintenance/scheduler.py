@@ -13,7 +13,7 @@ import traceback
 from collections.abc import Awaitable, Callable, Iterable
 from dataclasses import dataclass, replace
 
-from core.events import Event, Kind, Level
+from core.events import Emitter, Kind, Level
 from core.ports import Sink
 
 AGAIN_S = 600.0
@@ -57,7 +57,7 @@ class Scheduler:
         monotonic: Callable[[], float] = time.monotonic,
         sleep: Sleep = asyncio.sleep,
     ) -> None:
-        self._sink, self._monotonic, self._sleep = sink, monotonic, sleep
+        self._events, self._monotonic, self._sleep = Emitter(sink), monotonic, sleep
         self._jobs: list[PeriodicJob] = []
         self._due: dict[str, float] = {}
         self._running: dict[str, asyncio.Task[None]] = {}
@@ -121,5 +121,5 @@ class Scheduler:
         before, at = self._faults.get(name, ("", now - AGAIN_S))
         if text != before and now - at >= AGAIN_S:
             self._faults[name] = text, now
-            data = {"chore": name, "trace": "".join(traceback.format_exception(error))}
-            self._sink(Event(kind=Kind.WORKER_ERROR, level=Level.ERROR, message=text, data=data))
+            trace = "".join(traceback.format_exception(error))
+            self._events.emit(Kind.WORKER_ERROR, text, level=Level.ERROR, chore=name, trace=trace)

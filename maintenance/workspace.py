@@ -1,4 +1,4 @@
-"""The chore that keeps the daemon's own repository small: packed often, and cleaned once a week while all is quiet.
+"""Keeps the daemon's own repository small, as a periodic job: packed often, cleaned once a week while all is quiet.
 
 Integrated branches of tasks that ended long ago are deleted; main holds their commits. A branch that was never
 integrated stays whatever its age: it is the only name of work that was paid for.
@@ -11,12 +11,12 @@ from collections.abc import Callable, Collection
 from datetime import datetime, timedelta
 
 from core.clock import Clock, from_text, to_text
-from core.events import Event, Kind
+from core.events import Emitter, Kind
 from db import pruning
 from db.database import Database
 from db.event_log import EventLog
 from db.state_store import StateStore
-from gitrepo.care import Care, Stored
+from gitrepo.maintenance import RepositoryMaintenance, Stored
 
 LOOSE, PACKS = 2000, 20
 """From so many loose objects or packs on it is packed: some 200 tasks, a second's work."""
@@ -25,13 +25,13 @@ _CLEANED = "workspace_cleaned_at"
 
 
 class Workspace:
-    """Cares for the workspace of one home.
+    """Keeps the workspace of one home small.
 
     Args:
-        care: packs, drops and deletes.
+        repository: packs, drops and deletes.
         db: knows when tasks ended.
         state: keeps when it was cleaned last.
-        events: is told.
+        events: gets an event for each time.
         keep_days: how long the integrated branch of an ended task stays.
         quiet: tells whether no task runs.
         clock: the time.
@@ -39,7 +39,7 @@ class Workspace:
 
     def __init__(
         self,
-        care: Care,
+        repository: RepositoryMaintenance,
         db: Database,
         state: StateStore,
         events: EventLog,
@@ -48,7 +48,7 @@ class Workspace:
         quiet: Callable[[], bool],
         clock: Clock,
     ) -> None:
-        self._care, self._db, self._state, self._events = care, db, state, events
+        self._repository, self._db, self._state, self._events = repository, db, state, Emitter(events.emit)
         self._keep_days, self._quiet, self._clock = keep_days, quiet, clock
 
     async def run(self) -> None:
@@ -57,16 +57,16 @@ class Workspace:
         Raises:
             GitError: git failed; nothing is lost.
         """
-        before = await asyncio.to_thread(self._care.stored)
+        before = await asyncio.to_thread(self._repository.stored)
         if await self._is_due() and self._quiet():
-            branches = await asyncio.to_thread(self._care.delete_of, self._long_ended)
-            await asyncio.to_thread(self._care.pack)
-            await asyncio.to_thread(self._care.drop)
+            branches = await asyncio.to_thread(self._repository.delete_of, self._long_ended)
+            await asyncio.to_thread(self._repository.pack)
+            await asyncio.to_thread(self._repository.drop)
             await asyncio.wrap_future(self._state.set(_CLEANED, to_text(self._clock())))
-            await self._tell("cleaned", before, len(branches))
+            await self._report("cleaned", before, len(branches))
         elif before.loose >= LOOSE or before.packs >= PACKS:
-            await asyncio.to_thread(self._care.pack)
-            await self._tell("packed", before, 0)
+            await asyncio.to_thread(self._repository.pack)
+            await self._report("packed", before, 0)
 
     async def _is_due(self) -> bool:
         """The first cleaning is due a week after the first look."""
@@ -80,18 +80,19 @@ class Workspace:
         before: datetime = self._clock() - timedelta(days=self._keep_days())
         return pruning.ended_among(self._db.reader(), task_ids, before)
 
-    async def _tell(self, what: str, before: Stored, branches: int) -> None:
-        after = await asyncio.to_thread(self._care.stored)
+    async def _report(self, what: str, before: Stored, branches: int) -> None:
+        after = await asyncio.to_thread(self._repository.stored)
         gone = f", {branches} integrated branches deleted" if branches else ""
         text = (
             f"the workspace was {what}: {before.loose} loose objects and {before.packs} packs became "
             f"{after.loose} and {after.packs}, {before.kb / 1024:.1f} MB {after.kb / 1024:.1f} MB{gone}"
         )
-        data = {
-            "loose_before": before.loose,
-            "loose_after": after.loose,
-            "kb_before": before.kb,
-            "kb_after": after.kb,
-            "branches": branches,
-        }
-        self._events.emit(Event(kind=Kind.PRUNED, message=text, data=data))
+        self._events.emit(
+            Kind.PRUNED,
+            text,
+            loose_before=before.loose,
+            loose_after=after.loose,
+            kb_before=before.kb,
+            kb_after=after.kb,
+            branches=branches,
+        )

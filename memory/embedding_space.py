@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 from core.clock import Clock
 from core.errors import StoreError
-from core.events import Event, Kind, Level
+from core.events import Emitter, Kind, Level
 from core.ports import Sink
 from db.database import Database
 from db.sqlite import Connection
@@ -140,7 +140,7 @@ class EmbeddingSpaces:
     """
 
     def __init__(self, db: Database, choice: Choice, *, clock: Clock, emit: Sink, extension: bool = True) -> None:
-        self._db, self._clock, self._emit, self._extension = db, clock, emit, extension
+        self._db, self._clock, self._events, self._extension = db, clock, Emitter(emit), extension
         self._choice, self.description = choice, choice.why
         self._ready = EmbeddingSpace(db, choice.ready, extension=extension)
         self._better: EmbeddingSpace | None = None
@@ -196,12 +196,12 @@ class EmbeddingSpaces:
     def _report_missing(self, error: EmbedderMissing | StoreError) -> None:
         self._rest_until = self._clock() + timedelta(seconds=REST_S)
         if self._described(f"hashed n-grams; {error}"):
-            self._emit(Event(kind=Kind.EMBEDDER_MISSING, level=Level.WARNING, message=str(error)))
+            self._events.emit(Kind.EMBEDDER_MISSING, str(error), level=Level.WARNING)
 
     def _report_ready(self, name: str) -> None:
         self._rest_until = None
         if self._described(name):
-            self._emit(Event(kind=Kind.EMBEDDER_READY, message=f"memories are found by {name} now"))
+            self._events.emit(Kind.EMBEDDER_READY, f"memories are found by {name} now")
 
     def _described(self, description: str) -> bool:
         """Change the description for the owner; False if it was that already."""

@@ -98,7 +98,7 @@ def read(text: str) -> list[FailureIn | PatternIn]:
         try:
             found.append(_LINE.validate_python(_parsed(line)))
         except ValueError as error:
-            faults.append(f"line {number}: {_said(error)}")
+            faults.append(f"line {number}: {_reason(error)}")
             if len(faults) == MAX_FAULTS:
                 break
     if faults:
@@ -116,7 +116,7 @@ def _parsed(line: str) -> Mapping[str, Any]:
     return data
 
 
-def _said(error: ValueError) -> str:
+def _reason(error: ValueError) -> str:
     if isinstance(error, ValidationError):
         first = error.errors(include_url=False)[0]
         return cut(f"{'.'.join(map(str, first['loc'])) or 'it'}: {first['msg']}", WHY_CHARS)

@@ -57,15 +57,17 @@ def _shape(function: Function) -> Shape | None:
         return None
     numbers = {name: f"v{at}" for at, name in enumerate(dict.fromkeys(_bound(function)))}
     numbers[function.name] = "f"
-    text = "\n".join(_told(node, numbers) for node in (function.args, *body))
+    text = "\n".join(_text(node, numbers) for node in (function.args, *body))
     digest = hashlib.sha256(f"{type(function).__name__}\n{text}".encode("utf-8", "backslashreplace")).hexdigest()[:32]
     return Shape(line=function.lineno, name=function.name, digest=digest)
 
 
 def _without_docstring(body: list[ast.stmt]) -> list[ast.stmt]:
     first = body[0] if body else None
-    said = isinstance(first, ast.Expr) and isinstance(first.value, ast.Constant) and isinstance(first.value.value, str)
-    return body[1:] if said else body
+    documented = (
+        isinstance(first, ast.Expr) and isinstance(first.value, ast.Constant) and isinstance(first.value.value, str)
+    )
+    return body[1:] if documented else body
 
 
 def _bound(function: Function) -> Iterator[str]:
@@ -87,10 +89,10 @@ def _in_order(node: ast.AST) -> Iterator[ast.AST]:
         yield from _in_order(child)
 
 
-def _told(node: object, numbers: dict[str, str]) -> str:
+def _text(node: object, numbers: dict[str, str]) -> str:
     """A tree as text with the names replaced; constants keep their kind, since 1, 1.0 and True are not the same."""
     if isinstance(node, list):
-        return f"[{','.join(_told(one, numbers) for one in node)}]"
+        return f"[{','.join(_text(one, numbers) for one in node)}]"
     if isinstance(node, ast.Constant):
         return f"{type(node.value).__name__}:{node.value!r}"
     if not isinstance(node, ast.AST):
@@ -103,8 +105,8 @@ def _field(name: str, value: object, node: ast.AST, numbers: dict[str, str]) -> 
     if name in _NAMES and isinstance(value, str) and not isinstance(node, ast.keyword | ast.alias):
         return numbers.get(value, value)
     if name == "body" and isinstance(node, Function) and isinstance(value, list):
-        return _told(_without_docstring(value), numbers)
-    return _told(value, numbers)
+        return _text(_without_docstring(value), numbers)
+    return _text(value, numbers)
 
 
 MOST_EACH = 20

@@ -18,7 +18,7 @@ from datetime import datetime
 
 from core.attempt_state import AttemptState, Lesson
 from core.clock import Clock, utc_now
-from core.events import Event, Kind
+from core.events import Emitter, Kind
 from core.masking import Masker
 from core.ports import Sink
 from core.shares import Share
@@ -68,7 +68,7 @@ class LongTermMemory:
         control_share: float = 0.1,
     ) -> None:
         self._control_share = control_share
-        self._db, self._clock, self._emit = db, clock, emit
+        self._db, self._clock, self._events = db, clock, Emitter(emit)
         self._masker = masker or Masker()
         self._spaces = EmbeddingSpaces(db, embedder, clock=clock, emit=emit, extension=extension)
 
@@ -275,4 +275,4 @@ class LongTermMemory:
         return found
 
     def _report(self, what: Kind, kind: LessonKind, item: int, text: str) -> None:
-        self._emit(Event(kind=what, message=f"lesson {item} ({kind}) {text}", data={"lesson": item, "kind": kind}))
+        self._events.emit(what, f"lesson {item} ({kind}) {text}", lesson=item, kind=kind)

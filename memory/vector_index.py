@@ -399,9 +399,9 @@ def _grown(signs: SignBits, ids: list[int], bits: bytes) -> SignBits:
 
     size = signs.size + len(ids)
     if size > len(signs.ids):
-        room = max(size, 2 * len(signs.ids))
-        new_ids = np.zeros(room, dtype=np.int64)
-        new_words = np.zeros((len(signs.words), room), dtype=np.uint64)
+        capacity = max(size, 2 * len(signs.ids))
+        new_ids = np.zeros(capacity, dtype=np.int64)
+        new_words = np.zeros((len(signs.words), capacity), dtype=np.uint64)
         new_ids[: signs.size], new_words[:, : signs.size] = signs.ids[: signs.size], signs.words[:, : signs.size]
         signs = SignBits(ids=new_ids, words=new_words, size=signs.size)
     signs.ids[signs.size : size] = ids

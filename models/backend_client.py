@@ -31,10 +31,10 @@ from typing import Any, Protocol
 from core.clock import Clock
 from core.dialogue import BUILT_IN, Completion, ModelRequest
 from core.errors import ModelError, ModelRefused, ModelUnavailable
-from core.events import Event, Kind, Level
+from core.events import BackendData, CallFailureData, Emitter, Kind, Level
 from core.ports import Sink
 from core.status import ModelStatus
-from models.base import BaseModelHandler, request_event
+from models.base import BaseModelHandler, events_about
 from models.budgets import Price, price_of
 from models.call import CallPolicy, Charge, call_once
 from models.errors import BackendMisconfigured, BackendUnfit, CircuitOpen, TimedOut
@@ -232,9 +232,9 @@ class HealthProbe:
     """
 
     def __init__(
-        self, backend: BaseModelHandler, emit: Sink, masker: Callable[[str], str], patience_s: float = 10.0
+        self, backend: BaseModelHandler, emit: Sink, masker: Callable[[str], str], wait_s: float = 10.0
     ) -> None:
-        self._backend, self._emit, self._masker, self._patience_s = backend, emit, masker, patience_s
+        self._backend, self._events, self._masker, self._wait_s = backend, Emitter(emit), masker, wait_s
         self._known: bool | None = None
         self._broken = ""
         self._checked_at_s = -math.inf
@@ -277,7 +277,7 @@ class HealthProbe:
     async def _found(self) -> bool:
         """The backend's answer; one that does not come is a no, and is not asked for again before it came."""
         self._asked = self._asked or asyncio.create_task(asyncio.to_thread(self._is_available))
-        await asyncio.wait({self._asked}, timeout=self._patience_s)
+        await asyncio.wait({self._asked}, timeout=self._wait_s)
         if not self._asked.done():
             self._broken = f"{self._backend.name} does not say whether it is available"
             return False
@@ -295,8 +295,8 @@ class HealthProbe:
     def _report(self, found: bool) -> None:
         kind, level = (Kind.MODEL_UP, Level.INFO) if found else (Kind.MODEL_DOWN, Level.WARNING)
         text = f"{self.label} is available" if found else f"{self.label} is not available: {self.why}"
-        data = {"backend": self._backend.name, "model": self._backend.model}
-        self._emit(Event(kind=kind, level=level, message=self._masker(text), data=data))
+        data = BackendData(backend=self._backend.name, model=self._backend.model)
+        self._events.emit(kind, self._masker(text), level=level, **data)
 
 
 @dataclass(slots=True)
@@ -331,7 +331,7 @@ class BackendClient:
 
     Args:
         backend: who answers.
-        policy: how patient to be.
+        policy: its time-outs and retries.
         clock: the time, for pauses that may last hours; short waits are measured by the event loop.
         emit: takes the events.
         masker: takes secrets out of what vendors say.
@@ -565,12 +565,15 @@ class BackendClient:
         return random.uniform(0, longest_s)  # noqa: S311 - no secret
 
     def _report(self, request: ModelRequest, error: ModelError, tries: int, retry_in_s: float | None) -> None:
-        data = {
-            "backend": self.backend.name,
-            "model": self.backend.model,
-            "error": type(error).__name__,
-            "try": tries,
-            "retry_in_s": None if retry_in_s is None else round(retry_in_s, 6),
-            "circuit": self.circuit.state.value,
-        }
-        self._emit(request_event(request, Kind.MODEL_FAILED, self._masker(str(error)), data, Level.WARNING))
+        data = CallFailureData(
+            {
+                "backend": self.backend.name,
+                "model": self.backend.model,
+                "error": type(error).__name__,
+                "try": tries,
+                "retry_in_s": None if retry_in_s is None else round(retry_in_s, 6),
+                "circuit": self.circuit.state.value,
+            }
+        )
+        text, about = self._masker(str(error)), events_about(request, self._emit)
+        about.emit(Kind.MODEL_FAILED, text, level=Level.WARNING, **data)

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, ClassVar, Self
+from typing import ClassVar, Self
 
 from core.dialogue import Completion, ModelRequest
-from core.events import Event, Kind, Level
+from core.events import Emitter, Sink
 
 OnText = Callable[[str], None]
 
@@ -109,17 +109,6 @@ class BaseModelHandler(ABC):
         """Let go of connections and threads; it is not used afterwards."""
 
 
-def request_event(
-    request: ModelRequest, kind: Kind, message: str, data: Mapping[str, Any], level: Level = Level.INFO
-) -> Event:
-    """An event about a request."""
-    return Event(
-        kind=kind,
-        level=level,
-        message=message,
-        task_id=request.task_id,
-        attempt=request.attempt,
-        iteration=request.iteration,
-        phase=request.phase,
-        data=data,
-    )
+def events_about(request: ModelRequest, sink: Sink) -> Emitter:
+    """Emits events about a request."""
+    return Emitter(sink, request.task_id, request.attempt, request.iteration, request.phase)

@@ -149,7 +149,7 @@ class Budget:
         Raises:
             BudgetExhausted: there is no room even when all others have settled.
         """
-        while (granted := self._room(need, sum(self._reserved, self.spent))) < need.reply and self._reserved:
+        while (granted := self._allowed_reply(need, sum(self._reserved, self.spent))) < need.reply and self._reserved:
             await self._settled.wait()
         if granted < min(need.reply, LEAST_REPLY):
             raise BudgetExhausted(self, self._shortage(need))
@@ -169,7 +169,7 @@ class Budget:
         self._settled.set()
         self._settled = asyncio.Event()
 
-    def _room(self, need: CallEstimate, used: Spent) -> int:
+    def _allowed_reply(self, need: CallEstimate, used: Spent) -> int:
         """The longest reply that fits: `need.reply` or less, negative when not even the prompt does."""
         left = [need.reply]
         if self._calls is not None and used.model_calls >= self._calls:

@@ -8,11 +8,11 @@ from typing import Any
 
 from core.dialogue import BUILT_IN, Completion, ModelRequest
 from core.errors import ModelError, ModelRefused
-from core.events import Kind, Level
+from core.events import BackendData, BudgetData, CallData, FallbackData, Kind, Level
 from core.ports import Sink
 from core.states import Phase
 from models.backend_client import BackendClient
-from models.base import request_event
+from models.base import events_about
 from models.budgets import BudgetExhausted
 from models.chain import how_to_get_one
 from models.errors import BackendMisconfigured, BackendUnfit
@@ -32,38 +32,39 @@ class GatewayEvents:
 
     def replayed(self, request: ModelRequest, stored: Completion) -> None:
         """A stored reply was used."""
-        data = {"backend": stored.backend, "model": stored.model, "step_no": request.step_no}
-        self._emit(request_event(request, Kind.MODEL_REPLAYED, f"replayed a reply of {stored.model}", data))
+        text, data = f"replayed a reply of {stored.model}", BackendData(backend=stored.backend, model=stored.model)
+        events_about(request, self._emit).emit(Kind.MODEL_REPLAYED, text, **data, step_no=request.step_no)
 
     def answered(self, request: ModelRequest, completion: Completion, route: Mapping[str, Any] | None = None) -> None:
         """A reply came; `route` tells why this model was asked first, where that was measured."""
-        data = {
-            "backend": completion.backend,
-            "model": completion.model,
-            "tokens_in": completion.tokens_in,
-            "tokens_out": completion.tokens_out,
-            "estimated": bool(completion.extra.get("estimated")),
-            "cost_usd": completion.cost_usd,
-            "latency_s": round(completion.latency_s, 4),
-            "finish": completion.finish.value,
-            "temperature": request.temperature,
-            "escalation": request.escalation,
-        }
+        data = CallData(
+            backend=completion.backend,
+            model=completion.model,
+            tokens_in=completion.tokens_in,
+            tokens_out=completion.tokens_out,
+            estimated=bool(completion.extra.get("estimated")),
+            cost_usd=completion.cost_usd,
+            latency_s=round(completion.latency_s, 4),
+            finish=completion.finish.value,
+            temperature=request.temperature,
+            escalation=request.escalation,
+        )
         if saved := completion.extra.get("saved"):
             data["saved"] = saved
         if route:
             data["route"] = {**route, "why": self._masker(route["why"])}
-        self._emit(request_event(request, Kind.MODEL_CALLED, _reply_text(request.phase, completion), data))
+        events_about(request, self._emit).emit(Kind.MODEL_CALLED, _reply_text(request.phase, completion), **data)
 
     def unfit(self, request: ModelRequest, client: BackendClient, error: BackendUnfit) -> None:
         """A backend said that it cannot do this, which is no news but to those who look closely."""
-        data: dict[str, Any] = {"why": str(error), "seconds": round(error.seconds, 3), "tried": error.tried}
-        text = self._masker(f"{client.label} cannot do this: {error}")
-        self._emit(request_event(request, Kind.REPAIR_DECLINED, text, data, Level.DEBUG))
+        text, about = self._masker(f"{client.label} cannot do this: {error}"), events_about(request, self._emit)
+        seconds = round(error.seconds, 3)
+        about.emit(Kind.REPAIR_DECLINED, text, level=Level.DEBUG, why=str(error), seconds=seconds, tried=error.tried)
 
     def budget(self, request: ModelRequest, what: str, text: str) -> None:
         """A budget has no room for the call."""
-        self._emit(request_event(request, Kind.BUDGET_REACHED, text, {"budget": what}, Level.WARNING))
+        about, data = events_about(request, self._emit), BudgetData(budget=what)
+        about.emit(Kind.BUDGET_REACHED, text, level=Level.WARNING, **data)
 
     def fallback(
         self,
@@ -85,9 +86,9 @@ class GatewayEvents:
             self._instead.pop(first, None)
         elif before is not client or failed:
             self._instead[first] = client
-            data = {"from": first.label, "to": client.label}
-            text = f"{client.label} answered instead of {first.label}: {first.why}"
-            self._emit(request_event(request, Kind.MODEL_FALLBACK, self._masker(text), data, Level.WARNING))
+            data = FallbackData({"from": first.label, "to": client.label})
+            text = self._masker(f"{client.label} answered instead of {first.label}: {first.why}")
+            events_about(request, self._emit).emit(Kind.MODEL_FALLBACK, text, level=Level.WARNING, **data)
 
 
 def _reply_text(phase: Phase, completion: Completion) -> str:

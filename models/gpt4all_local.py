@@ -43,8 +43,8 @@ class _Loaded:
 class _Call:
     """Listens to one run of the engine, counts its tokens, and stops it when it has to stop."""
 
-    def __init__(self, loaded: _Loaded, most: int, say: OnText, stopped: Callable[[], bool]) -> None:
-        self._loaded, self._most, self._say, self._stopped = loaded, most, say, stopped
+    def __init__(self, loaded: _Loaded, most: int, on_text: OnText, stopped: Callable[[], bool]) -> None:
+        self._loaded, self._most, self._on_text, self._stopped = loaded, most, on_text, stopped
         self.texts: list[str] = []
         self.tokens_in = self.tokens_out = 0
         self.full = False
@@ -62,7 +62,7 @@ class _Call:
             self.fault = text
             return False
         self.texts.append(text)
-        self._say(text)
+        self._on_text(text)
         return True
 
     def decoder(self, callback: Callable[[int, str], bool]) -> Callable[[int, bytes], bool]:
@@ -126,12 +126,12 @@ class GPT4AllBackend(BaseModelHandler):
         """See `BaseModelHandler.generate`. When cancelled, the thread stops within a token or a batch of the prompt."""
         loop, stop = asyncio.get_running_loop(), threading.Event()
 
-        def say(text: str) -> None:
+        def forward(text: str) -> None:
             if on_text and not stop.is_set():
                 loop.call_soon_threadsafe(on_text, text)
 
         try:
-            return await loop.run_in_executor(self._pool, self._run, request, say, stop)
+            return await loop.run_in_executor(self._pool, self._run, request, forward, stop)
         finally:
             stop.set()
 
@@ -143,12 +143,14 @@ class GPT4AllBackend(BaseModelHandler):
 
     # What runs in the backend's own thread.
 
-    def _run(self, request: ModelRequest, say: OnText, stop: threading.Event) -> Completion:
+    def _run(self, request: ModelRequest, on_text: OnText, stop: threading.Event) -> Completion:
         if stop.is_set():
             raise ModelUnavailable("cancelled before it began")
         began = time.monotonic()
         loaded = self._load()
-        call = _Call(loaded, request.max_tokens or loaded.num_ctx, say, lambda: stop.is_set() or self._closing.is_set())
+        call = _Call(
+            loaded, request.max_tokens or loaded.num_ctx, on_text, lambda: stop.is_set() or self._closing.is_set()
+        )
         self._prompt(loaded, request, call)
         if call.fault:
             raise self._too_long(loaded) if "context window" in call.fault else ModelRefused(call.fault)

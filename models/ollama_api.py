@@ -161,12 +161,12 @@ class OllamaBackend(BaseModelHandler):
         return self._pinned[self.model]
 
     def _options(self, request: ModelRequest, num_ctx: int) -> dict[str, Any]:
-        room = num_ctx - estimate_request(request.messages)
-        if room < 1:
+        space = num_ctx - estimate_request(request.messages)
+        if space < 1:
             advice = "raise MODEL_NUM_CTX or use a model with a larger context"
             raise ModelRefused(f"the prompt does not fit {self.model}'s context of {num_ctx} tokens: {advice}")
         # Ollama itself sets no end to a reply; a model that repeats itself would go on for ever.
-        options: dict[str, Any] = {"num_ctx": num_ctx, "num_predict": min(request.max_tokens or room, room)}
+        options: dict[str, Any] = {"num_ctx": num_ctx, "num_predict": min(request.max_tokens or space, space)}
         return options if request.temperature is None else {**options, "temperature": request.temperature}
 
     async def _listen(self, stream: Any, on_text: OnText | None) -> _Received:

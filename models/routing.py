@@ -47,7 +47,7 @@ class RoutingConfig:
     """How backends are asked: all that the settings say about models beside budgets.
 
     Attributes:
-        policy: how patient to be with a backend.
+        policy: time-outs and retries of a backend.
         prices: `backend=model` or `model` to its price; a model without one has its tokens counted only.
         masker: takes secrets out of prompts and messages.
         phase_models: the backend, model or `backend=model` that is asked first in a phase.

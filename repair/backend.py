@@ -25,7 +25,7 @@ from core.paths import is_test_path
 from core.states import Phase
 from core.tasks import Change, Files, Language, digest
 from core.tree import text_of
-from models.base import BackendSettings, BaseModelHandler, OnText, request_event
+from models.base import BackendSettings, BaseModelHandler, OnText, events_about
 from models.errors import BackendUnfit
 from repair.evaluation import EvaluationJob
 from repair.evaluator import SandboxEvaluator
@@ -321,7 +321,8 @@ class Reporter:
     def _report(self, text: str, data: dict[str, Any], level: Level = Level.INFO) -> None:
         material = self._request.material
         if material and material.emit:
-            material.emit(request_event(self._request, Kind.REPAIR_PROGRESS, text[:500], data, level))
+            about = events_about(self._request, material.emit)
+            about.emit(Kind.REPAIR_PROGRESS, text[:500], level=level, **data)
 
 
 # The text of its replies.

@@ -12,11 +12,11 @@ from core.clock import Clock, utc_now
 from core.errors import ConfigError, GitError, NotReverted, StoreError
 from core.masking import Masker
 from core.repositories import RepositoryStates
+from core.revert import Reverted
 from core.status import DaemonStatus, Restart
 from core.submission import parse_spec
 from core.tasks import TaskSpec
 from core.tree import Tree
-from core.undo import Reverted
 from db.database import Database
 from db.event_log import EventLog
 from db.step_store import StepStore

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from core.masking import printable
-from core.repositories import Glance, RepositoryState, RepositoryStates
+from core.repositories import RepositoryState, RepositoryStates, RepositoryStatus
 from core.revisions import LogLine
 from server.schemas import Answer, Moment
 
@@ -61,7 +61,7 @@ def repositories(states: RepositoryStates) -> Repositories:
 
 
 def _row(state: RepositoryState) -> RepositoryRow:
-    seen, ours = state.glance or Glance(root=state.repo, branch=None, newest=None, changed=None), state.ours
+    seen, ours = state.status or RepositoryStatus(root=state.repo, branch=None, newest=None, changed=None), state.ours
     return RepositoryRow(
         path=printable(state.repo),
         own=state.is_own,

@@ -9,7 +9,7 @@ from datetime import datetime
 from core.change_checks import Answerer, Approval, Ask, AskKind
 from core.clock import from_text, to_text
 from core.errors import IllegalMove, UnknownApproval
-from core.events import Event, Kind, Level
+from core.events import ApprovalData, Kind, Level
 from core.states import ENDED, Status
 from core.tasks import Task
 from db.codec import storable
@@ -121,9 +121,9 @@ def _resume(tx: Transaction, task: Task) -> None:
 
 
 def _emit(tx: Transaction, kind: Kind, attempt: int, about: Approval, message: str) -> None:
-    data = {"approval": about.id, "kind": about.ask.kind, "subject": about.ask.subject, "granted": about.granted}
+    data = ApprovalData(approval=about.id, kind=about.ask.kind, subject=about.ask.subject, granted=about.granted)
     level = Level.WARNING if kind is Kind.ASKED else Level.INFO
-    tx.emit(Event(kind=kind, level=level, message=message, task_id=about.task_id, attempt=attempt, data=data))
+    tx.emitter.bind(task_id=about.task_id, attempt=attempt).emit(kind, message, level=level, **data)
 
 
 def _word(granted: bool) -> str:

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from core.clock import from_text, to_text
-from core.events import Event, Kind
+from core.events import Kind
 from core.queueing import PauseSource
 from db.sqlite import Connection
 from db.state_store import read_state, write_state
@@ -106,7 +106,7 @@ def close(tx: Transaction, report: str) -> None:
     text = f"checkpoint: {report} is written"
     if here.waits:
         pauses.add(tx, PauseSource.CHECKPOINT, text)
-    tx.emit(Event(kind=Kind.CHECKPOINT, message=text, data={"report": report, "waits": here.waits}))
+    tx.emitter.emit(Kind.CHECKPOINT, text, report=report, waits=here.waits)
 
 
 def shift(conn: Connection, by: timedelta, now: datetime) -> None:

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from core.clock import from_text, to_text
-from core.events import Event, Kind
+from core.events import Kind, PauseData
 from core.queueing import PauseReason, PauseSource, PauseState
 from db.sqlite import Connection
 from db.state_store import unread, write_state
@@ -47,7 +47,8 @@ def add(tx: Transaction, source: PauseSource, reason: str) -> PauseState:
             (source, reason, to_text(tx.now)),
         )
         if before is None or source is PauseSource.OWNER:
-            _emit(tx, Kind.PAUSED if source is PauseSource.OWNER else Kind.HELD_BACK, source, reason)
+            kind = Kind.PAUSED if source is PauseSource.OWNER else Kind.HELD_BACK
+            tx.emitter.emit(kind, reason, **PauseData(source=source, reason=reason))
     return read(tx.conn)
 
 
@@ -56,14 +57,11 @@ def remove(tx: Transaction, sources: Iterable[PauseSource]) -> PauseState:
     for source in sources:
         gone = tx.conn.execute("DELETE FROM holds WHERE source = ? RETURNING reason", (source,)).fetchall()
         if gone:
-            _emit(tx, Kind.RESUMED if source is PauseSource.OWNER else Kind.LET_GO, source, gone[0]["reason"])
+            kind, reason = Kind.RESUMED if source is PauseSource.OWNER else Kind.LET_GO, gone[0]["reason"]
+            tx.emitter.emit(kind, reason, **PauseData(source=source, reason=reason))
             if source is PauseSource.CHECKPOINT:
                 write_state(tx.conn, COUNTS_FROM, to_text(tx.now), tx.now)
     return read(tx.conn)
-
-
-def _emit(tx: Transaction, kind: Kind, source: PauseSource, reason: str) -> None:
-    tx.emit(Event(kind=kind, message=reason, data={"source": source, "reason": reason}))
 
 
 def review_debt(count: int, limit: int | None) -> str:

@@ -19,7 +19,7 @@ from typing import Protocol, TypeVar
 
 from core.clock import from_text, to_text
 from core.errors import StaleFence, UnknownTask
-from core.events import Event
+from core.events import Emitter, Event
 from core.forking import Fork
 from core.masking import Masker
 from core.states import Ending, Status
@@ -43,7 +43,7 @@ class Store(Protocol):
         """Run a job in a transaction; the future resolves when it is on the disk, or with what the job raised."""
         ...
 
-    def write_patiently(self, job: Callable[[Connection], T]) -> Future[T]:
+    def write_retrying(self, job: Callable[[Connection], T]) -> Future[T]:
         """As `write`, but wait where the database takes no writes for now."""
         ...
 
@@ -77,9 +77,14 @@ class Transaction:
     now: datetime
     """The time of all that changes in this transaction."""
 
-    def emit(self, event: Event) -> None:
-        """Store the event of a change."""
-        self.events.append(self.conn, event)
+    @property
+    def emitter(self) -> Emitter:
+        """Stores the events of changes."""
+
+        def store(event: Event) -> None:
+            self.events.append(self.conn, event)
+
+        return Emitter(store)
 
     def clean(self, text: str) -> str:
         """A text for a row: without secrets, printable, and cut to `MAX_REASON_CHARS`."""
@@ -189,7 +194,7 @@ def dependencies(conn: Connection, task_id: int) -> dict[int, Status]:
     return {row["id"]: Status(row["status"]) for row in conn.execute(query, (task_id,))}
 
 
-def parts(conn: Connection, whole: int, attempt: int | None = None) -> list[Entry]:
+def subtasks(conn: Connection, whole: int, attempt: int | None = None) -> list[Entry]:
     """The parts that a task was split into, in one attempt or in all; `core.subtasks` has what makes a part."""
     query = _SELECT + "WHERE key >= ? AND key < ? ORDER BY id"
     return [_entry(row) for row in conn.execute(query, key_range(whole, attempt))]

@@ -11,15 +11,16 @@ from collections.abc import Mapping, Sequence
 from dataclasses import fields, replace
 from datetime import datetime, timedelta
 from types import MappingProxyType
+from typing import Any
 
 from core.clock import to_text
 from core.errors import IllegalMove, InvalidTask, StaleFence
-from core.events import Event, Kind, Level
+from core.events import Kind, Level, MoveData
 from core.faults import listed
 from core.forking import Fork
 from core.queueing import RetryPolicy, Submitted
 from core.states import ENDED, OPEN, Ending, Status, may_move
-from core.subtasks import Part, part_key, whole_of
+from core.subtasks import SubtaskSpec, part_key, whole_of
 from core.tasks import Spent, Task, TaskSpec
 from db import spending
 from db.codec import decode, encode
@@ -50,8 +51,8 @@ def submit(tx: Transaction, spec: TaskSpec, field: str = "depends_on") -> Submit
         raise InvalidTask({field: fault})
     status = _first_status(needed, spec.not_before, tx.now)
     task_id = store.insert(tx.conn, spec, status, tx.now)
-    data = {"from": None, "to": status, "priority": spec.priority, "key": spec.key}
-    tx.emit(Event(kind=Kind.TASK_SUBMITTED, message=title(spec), task_id=task_id, data=data))
+    data: dict[str, Any] = {"from": None, "to": status, "priority": spec.priority, "key": spec.key}
+    tx.emitter.bind(task_id=task_id).emit(Kind.TASK_SUBMITTED, title(spec), **data)
     return Submitted(task_id=task_id, status=status, created=True)
 
 
@@ -87,23 +88,21 @@ def move(
     moved = store.update(tx.conn, task, {**owner, **columns, **facts})
     if moved is None:
         raise StaleFence
-    tx.emit(_event_of(task, moved, kind, level))
+    _report_move(tx, task, moved, kind, level)
     return moved
 
 
-def _event_of(before: Task, after: Task, kind: Kind, level: Level) -> Event:
+def _report_move(tx: Transaction, before: Task, after: Task, kind: Kind, level: Level) -> None:
     by = f" ({after.worker})" if after.worker else ""
     why = f": {after.reason}" if after.reason else ""
-    return Event(
-        kind=kind,
-        level=level,
-        message=f"{before.status} → {after.status}{by}{why}",
+    about = tx.emitter.bind(
         task_id=after.id,
         attempt=after.attempt or None,
         iteration=after.iterations or None,
         worker=after.worker or before.worker,
-        data={"from": before.status, "to": after.status, "ending": after.ending, "reason": after.reason},
     )
+    data = MoveData({"from": before.status, "to": after.status, "ending": after.ending, "reason": after.reason})
+    about.emit(kind, f"{before.status} → {after.status}{by}{why}", level=level, **data)
 
 
 # What workers do
@@ -222,7 +221,7 @@ def _request_cancel(tx: Transaction, task: Task) -> Task:
     """Ask the worker that runs a task to cancel it; asking twice is harmless."""
     if task.cancel_requested:
         return task
-    tx.emit(Event(kind=Kind.TASK_CANCEL_REQUESTED, task_id=task.id, attempt=task.attempt, worker=task.worker))
+    tx.emitter.bind(task_id=task.id, attempt=task.attempt, worker=task.worker).emit(Kind.TASK_CANCEL_REQUESTED)
     return store.update(tx.conn, task, {"cancel_requested": 1}) or task
 
 
@@ -257,8 +256,8 @@ def prioritise(tx: Transaction, task_id: int, priority: int) -> Task:
         raise IllegalMove(f"task {task_id} is done; its priority decides nothing any more")
     if before == priority:
         return task
-    text, data = f"priority {before} → {priority}", {"priority": priority, "before": before}
-    tx.emit(Event(kind=Kind.TASK_PRIORITISED, message=text, task_id=task_id, data=data))
+    about, text = tx.emitter.bind(task_id=task_id), f"priority {before} → {priority}"
+    about.emit(Kind.TASK_PRIORITISED, text, priority=priority, before=before)
     return store.update(tx.conn, task, {"priority": priority}) or task
 
 
@@ -318,7 +317,7 @@ def _end_parts(tx: Transaction, whole: Task) -> list[Task]:
     """Cancel the parts of a task that has ended otherwise than well; those that run are asked to end."""
     ended = list[Task]()
     reason = f"task {whole.id}, of which it is a part, has ended"
-    for part in (entry.task for entry in store.parts(tx.conn, whole.id, whole.attempt)):
+    for part in (entry.task for entry in store.subtasks(tx.conn, whole.id, whole.attempt)):
         if part.status is Status.RUNNING:
             _request_cancel(tx, part)
         elif part.status in OPEN:
@@ -340,7 +339,7 @@ def _resume_whole(tx: Transaction, part: Task) -> list[Task]:
 # Splitting a task
 
 
-def split(tx: Transaction, owned: tuple[int, int], reason: str, parts: Sequence[Part]) -> Task:
+def split(tx: Transaction, owned: tuple[int, int], reason: str, subtasks: Sequence[SubtaskSpec]) -> Task:
     """Submit the parts of a running task (`owned` is its id and fence), and let it wait for those that are open.
 
     One whose owner has cancelled it meanwhile ends, and has no parts. A daemon that dies before this transaction finds
@@ -353,7 +352,7 @@ def split(tx: Transaction, owned: tuple[int, int], reason: str, parts: Sequence[
     if blocked.status is not Status.BLOCKED:
         return blocked
     ids = list[int]()
-    for number, part in enumerate(parts, 1):
+    for number, part in enumerate(subtasks, 1):
         key, needs = part_key(blocked.id, blocked.attempt, number), tuple(ids[at] for at in part.after)
         ids.append(submit(tx, replace(part.spec, key=key, depends_on=needs)).task_id)
     resumed = _with_parts(tx, blocked)
@@ -364,23 +363,23 @@ def split(tx: Transaction, owned: tuple[int, int], reason: str, parts: Sequence[
 
 def _with_parts(tx: Transaction, whole: Task) -> Task:
     """A blocked task that was split: queued if all of its parts have ended, or ended if one of them was cancelled."""
-    parts = [entry.task for entry in store.parts(tx.conn, whole.id, whole.attempt)]
-    if gone := next((part for part in parts if part.status is Status.CANCELLED), None):
+    subtasks = [entry.task for entry in store.subtasks(tx.conn, whole.id, whole.attempt)]
+    if gone := next((part for part in subtasks if part.status is Status.CANCELLED), None):
         reason = f"task {gone.id}, a part of it, was cancelled ({title(gone.spec)})"
         return _fail_by_dependency(tx, whole, reason)
-    if any(part.status in OPEN for part in parts):
+    if any(part.status in OPEN for part in subtasks):
         return whole
-    failed = sum(part.status is Status.FAILED for part in parts)
-    reason = f"{failed} of its {len(parts)} parts failed" if failed else "all of its parts are done"
+    failed = sum(part.status is Status.FAILED for part in subtasks)
+    reason = f"{failed} of its {len(subtasks)} parts failed" if failed else "all of its parts are done"
     return move(tx, whole, Status.QUEUED, reason=reason)
 
 
-def spent_on_parts(conn: Connection, task_id: int) -> Spent:
+def spent_on_subtasks(conn: Connection, task_id: int) -> Spent:
     """What models were used for on the parts of a task since its owner last asked for it."""
     entry = store.read(conn, task_id)
     before = entry.task.attempt - entry.tries
-    parts = (part.task for part in store.parts(conn, task_id))
-    counted = [part.id for part in parts if (whole_of(part.spec.key) or (0, 0))[1] > before]
+    subtasks = (part.task for part in store.subtasks(conn, task_id))
+    counted = [part.id for part in subtasks if (whole_of(part.spec.key) or (0, 0))[1] > before]
     return sum((spending.of_task(conn, part) for part in counted), Spent())
 
 

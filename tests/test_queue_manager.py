@@ -75,10 +75,6 @@ def test_a_key_makes_one_task_ever(store: Store) -> None:
     late = store.queue.submit(TaskSpec(description="x", key="k")).result()
     assert (late.task_id, late.created, late.status) == (first, False, Status.DONE)
     assert sum(store.queue.counts().values()) == 1
-    found = store.queue.by_key("k")
-    assert found is not None
-    assert found.id == first
-    assert store.queue.by_key("other") is None
 
 
 def test_a_key_that_comes_with_another_task_says_in_what_it_differs(store: Store) -> None:

@@ -10,13 +10,13 @@ import pytest
 from core.dialogue import Completion, ModelRequest
 from core.errors import StaleFence
 from core.states import Ending, Phase, Status
-from core.subtasks import Part
+from core.subtasks import SubtaskSpec
 from core.tasks import Spent, Task, TaskSpec
 from db import row_validation
 from tests.support.store import HandClock, Store, open_store
 
 S = Status
-PARTS = [Part(spec=TaskSpec(description=name, priority=2), after=after) for name, after in
+PARTS = [SubtaskSpec(spec=TaskSpec(description=name, priority=2), after=after) for name, after in
          (("a", ()), ("b", ()), ("c", (0, 1)))]  # fmt: skip
 
 
@@ -57,7 +57,7 @@ def test_parts_are_claimed_first_and_the_whole_goes_on_with_its_attempt_when_the
     assert (again.id, again.attempt) == (whole.id, 1)
     assert store.queue.get(other).status is S.QUEUED
     family = store.queue.family(store.queue.get(1))
-    assert (family.whole, [part.id for part in family.parts]) == (None, [2, 3, 4])
+    assert (family.whole, [part.id for part in family.subtasks]) == (None, [2, 3, 4])
     assert store.queue.family(store.queue.get(3)).whole == 1
 
 
@@ -116,7 +116,7 @@ def test_cancelling_the_whole_cancels_what_is_open_of_it_and_asking_again_plans_
     again = claim(store)
     assert (again.id, again.attempt) == (whole.id, 2)
     store.queue.split(again.id, again.fence, "anew", PARTS[:2]).result()
-    assert [task.spec.key for task in store.queue.parts(whole.id, 2)] == ["split:1:2:1", "split:1:2:2"]
+    assert [task.spec.key for task in store.queue.subtasks(whole.id, 2)] == ["split:1:2:1", "split:1:2:2"]
     assert store.queue.get(whole.id).status is S.BLOCKED
 
 
@@ -150,12 +150,12 @@ def test_what_parts_used_counts_for_the_whole_until_its_owner_asks_again(store: 
     for task_id in (whole.id, 2, 4):
         request = ModelRequest(phase=Phase.CODING, messages=(), task_id=task_id)
         store.steps.save_reply(request, Completion(text="", backend="b", model="m", tokens_in=5, cost_usd=0.5)).result()
-    assert store.queue.spent_on_parts(whole.id) == Spent(model_calls=2, tokens_in=10, cost_usd=1.0)
-    assert store.queue.spent_on_parts(2) == Spent()
+    assert store.queue.spent_on_subtasks(whole.id) == Spent(model_calls=2, tokens_in=10, cost_usd=1.0)
+    assert store.queue.spent_on_subtasks(2) == Spent()
     store.queue.cancel(whole.id).result()
     store.queue.retry(whole.id).result()
     claim(store)
-    assert store.queue.spent_on_parts(whole.id) == Spent()
+    assert store.queue.spent_on_subtasks(whole.id) == Spent()
 
 
 def test_a_task_that_waits_for_parts_makes_sense_to_who_looks_for_damage(store: Store) -> None:

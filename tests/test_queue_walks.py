@@ -16,7 +16,7 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, pr
 
 from core.errors import StaleFence
 from core.states import OPEN, Ending, Status, may_move
-from core.subtasks import Part
+from core.subtasks import SubtaskSpec
 from core.tasks import Spent, TaskSpec
 from tests.support import tiers
 from tests.support.answering import answer
@@ -122,7 +122,7 @@ class QueueWalk(RuleBasedStateMachine):
         count = len(self.model.parts(task)) or count
         after = [tuple(range(number)) if chained else () for number in range(count)]
         spec = TaskSpec(description="part", priority=task.priority + 1)
-        parts = [Part(spec=spec, after=needs) for needs in after]
+        parts = [SubtaskSpec(spec=spec, after=needs) for needs in after]
         self.model.split(task, after)
         self.store.queue.split(task.id, task.fence, "split", parts).result()
 

@@ -162,20 +162,20 @@ def read_program(result: SandboxResult, key: bytes) -> ProgramAnswer | None:
     """The answer of a run of a program, or None when there is none that bears the signature."""
     if (data := _signed(result, key)) is None:
         return None
-    said = data["program"]
-    printed = "".join(said["output"].values())
-    lines = tuple(said["events"].splitlines())
-    return ProgramAnswer(how=said["ended"], exit_code=said["exit"], lines=lines, output=printed)
+    report = data["program"]
+    printed = "".join(report["output"].values())
+    lines = tuple(report["events"].splitlines())
+    return ProgramAnswer(how=report["ended"], exit_code=report["exit"], lines=lines, output=printed)
 
 
 def read_calls(result: SandboxResult, key: bytes) -> Calls | None:
     """The answer of a run of calls, or None when there is none that bears the signature."""
     if (data := _signed(result, key)) is None:
         return None
-    said = data["calls"]
-    replies, lines = dict(_replies(said["events"])), len(said["events"].splitlines())
-    garbled = said["ended"] == "exited" and said["exit"] == 0 and lines != len(replies)
-    return Calls(how=said["ended"], exit_code=said["exit"], replies=replies, garbled=garbled)
+    report = data["calls"]
+    replies, lines = dict(_replies(report["events"])), len(report["events"].splitlines())
+    garbled = report["ended"] == "exited" and report["exit"] == 0 and lines != len(replies)
+    return Calls(how=report["ended"], exit_code=report["exit"], replies=replies, garbled=garbled)
 
 
 def _signed(result: SandboxResult, key: bytes) -> Any:

@@ -88,7 +88,7 @@ class _Candidate:
         return self.fault.rank + 2 * (self.function.rpartition(".")[2] in _RARELY_TESTED)
 
     @property
-    def lot(self) -> str:
+    def tie_breaker(self) -> str:
         """What decides between equals."""
         place = f"{self.path}\0{self.function}\0{self.fault.kind}\0{self.fault.edit.start}\0{self.original}"
         return hashlib.sha256(encode(place)).hexdigest()
@@ -119,7 +119,7 @@ def _written(before: str, after: str) -> frozenset[int]:
 def _spread(found: list[_Candidate], most: int) -> list[_Candidate]:
     """Pick one after the other what tells most: a function or kind of fault counts less each time it was taken."""
     functions, kinds, picked = Counter[tuple[str, str]](), Counter[str](), list[_Candidate]()
-    left = sorted(found, key=lambda candidate: candidate.lot)
+    left = sorted(found, key=lambda candidate: candidate.tie_breaker)
     while left and len(picked) < most:
         best = min(left, key=lambda c: c.rank + functions[c.path, c.function] + kinds[c.fault.kind])
         left.remove(best)

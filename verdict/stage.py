@@ -95,11 +95,11 @@ def _split(plan: Plan, files: list[tuple[str, int, bool]]) -> dict[str, object] 
     small = len(files) <= KEPT_FILES and sum(size for _, size, _ in files) <= KEPT_BYTES
     if plan.split is None or not small:
         return None
-    said = plan.split
+    split = plan.split
     return {
-        "files": said.suites, "suites": said.suites, "texts": dict(said.texts), "hidden": said.hidden,
-        "roots": said.roots, "conftests": said.conftests, "settings": dict(said.settings), "options": plan.options,
-        "paths": (), "preload": plan.preload, "simple": dict(said.simple),
+        "files": split.suites, "suites": split.suites, "texts": dict(split.texts), "hidden": split.hidden,
+        "roots": split.roots, "conftests": split.conftests, "settings": dict(split.settings), "options": plan.options,
+        "paths": (), "preload": plan.preload, "simple": dict(split.simple),
     }  # fmt: skip
 
 
@@ -135,12 +135,12 @@ def _command(command: tuple[str, ...], runtime: Runtime) -> tuple[str, ...]:
 
 def _limits(plan: Plan, limits: SandboxLimits, sizes: list[int]) -> SandboxLimits:
     """The isolation's limits: time for the tests and their split run, and room for the files."""
-    room_mb = (sum(sizes) + PAGE * len(sizes)) >> 20
+    files_mb = (sum(sizes) + PAGE * len(sizes)) >> 20
     return replace(
         limits,
         wall_s=2 * limits.wall_s + SPARE_S,
-        work_mb=limits.work_mb + room_mb,
-        memory_mb=limits.memory_mb + room_mb + (max(sizes, default=0) >> 20),
+        work_mb=limits.work_mb + files_mb,
+        memory_mb=limits.memory_mb + files_mb + (max(sizes, default=0) >> 20),
         output_bytes=ANSWER_BYTES,
         reserved_mb=plan.launch.reserved_mb if plan.launch else 0,
     )

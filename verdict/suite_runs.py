@@ -2,28 +2,32 @@
 
 from __future__ import annotations
 
+import ast
 import asyncio
+import sys
 from collections import OrderedDict, deque
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
 from core.dependencies import ImportCache
 from core.errors import SandboxError
 from core.isolation import Ended, SandboxLimits, SandboxResult
+from core.parsing import parse
 from core.ports import Sandbox
-from core.tasks import Files
+from core.tasks import Change, Files
 from core.text import encode
 from core.tree import Tree
 from core.verdicts import Result, SuiteJob
 from environments.layers import LayerStore
 from languages import dialect_of, plan
 from languages.plan import Plan
+from languages.test_config import LIBRARY_NAMES
 from sandbox import packing
 from sandbox.cleaning import Mask
 from sandbox.runtime import Runtime
 from sandbox.trees import TreeStore
-from verdict import answer, fails_before, integrity, judging
+from verdict import answer, integrity, judging
 from verdict.judging import Run
 from verdict.shaping import Names
 from verdict.stage import Staged, staged
@@ -183,7 +187,7 @@ class SuiteRuns:
         """
         present = job.base.entries().keys() | job.start.keys()
         bare = not (self.runtime.has_environment or job.packages)
-        if bare and fails_before.surely_fail_before(job.own, job.change, present):
+        if bare and surely_fail_before(job.own, job.change, present):
             return True
         key = (job.base.commit, _digest({**job.start, **job.own}), *_packages(job), "own")
         found = await self._known(key, replace(job, given={}, command=(), regression=()))
@@ -237,3 +241,30 @@ def _packages(job: SuiteJob) -> list[str]:
 
 def _digest(files: Files) -> str:
     return packing.digest_of({path: packing.sha256(encode(text)) for path, text in files.items()})
+
+
+def surely_fail_before(tests: Files, change: Change, present: Collection[str]) -> bool:
+    """Tell whether a test file cannot even be imported without the change, so that no run is needed to see it fail.
+
+    Args:
+        tests: the self-written test files.
+        change: what is to be missing.
+        present: the paths that are there without it.
+    """
+    tops = {path.removeprefix("src/").partition("/")[0].removesuffix(".py") for path in present}
+    added = {path.removeprefix("src/").partition("/")[0].removesuffix(".py") for path in change if path not in present}
+    missing = added - tops - sys.stdlib_module_names - LIBRARY_NAMES
+    return any(name in missing for path, text in tests.items() if path.endswith(".py") for name in _imported(text))
+
+
+def _imported(text: str) -> Iterator[str]:
+    """Top-level names that a module imports unconditionally."""
+    try:
+        body = parse(text).body
+    except (SyntaxError, ValueError, RecursionError):
+        return
+    for node in body:
+        if isinstance(node, ast.Import):
+            yield from (alias.name.partition(".")[0] for alias in node.names)
+        elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
+            yield node.module.partition(".")[0]

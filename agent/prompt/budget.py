@@ -114,28 +114,28 @@ def compose(head: Message, parts: Sequence[Section], limit: int, gauge: Gauge, *
     return Prompt(messages=(head, text), limit=limit, gauge=gauge, held=held, omitted=tuple(omitted))
 
 
-def _filled(part: Section, room: int, gauge: Gauge, omitted: list[str]) -> Shown:
+def _filled(part: Section, space: int, gauge: Gauge, omitted: list[str]) -> Shown:
     """What fits of a part; in place of one that does not, a line that says so."""
-    shown = part.fill(max(0, room))
-    if part.rank == 0 or gauge.tokens(shown.text) <= room:
+    shown = part.fill(max(0, space))
+    if part.rank == 0 or gauge.tokens(shown.text) <= space:
         return shown
     omitted.append(part.title)
     text = f"(left out: about {gauge.tokens(shown.text):,} tokens, which do not fit into this prompt)"
     away = len(shown.whole) + len(shown.outlined) + len(shown.named) + shown.left_out
-    return Shown(text=text if gauge.tokens(text) <= room else "", left_out=away)
+    return Shown(text=text if gauge.tokens(text) <= space else "", left_out=away)
 
 
 def fixed(title: str, text: str, *, share: float = 1.0, rank: int = 5) -> Section:
     """A part that is shown whole or not at all; nothing where there is no text. Rank 0 is always shown."""
-    return Section(title=title, fill=lambda _room: Shown(text=text), share=share, rank=rank)
+    return Section(title=title, fill=lambda _space: Shown(text=text), share=share, rank=rank)
 
 
-def clipped(text: str, room: int, gauge: Gauge) -> tuple[str, bool]:
+def clipped(text: str, space: int, gauge: Gauge) -> tuple[str, bool]:
     """The beginning of a running text that fits, and whether something was left out, which is said in its place."""
-    if gauge.tokens(text) <= room:
+    if gauge.tokens(text) <= space:
         return text, False
     remark = "… (shortened: {:,} of {:,} characters follow, which do not fit into this prompt)"
-    most = int(room * gauge.bytes_per_token) - utf8_size(remark) - 16
+    most = int(space * gauge.bytes_per_token) - utf8_size(remark) - 16
     kept = text.encode("utf-8", "replace")[: max(0, most)].decode("utf-8", "ignore")
     line = kept.rfind("\n")
     kept = kept[: line + 1] if line > len(kept) // 2 else kept

@@ -105,8 +105,8 @@ def surroundings(context: AttemptContext, state: AttemptState, view: View, symbo
     interest = Interest(files=frozenset(chosen), words=words_of(f"{context.task.spec.description}\n{state.plan}"))
     tests = {**context.task.spec.tests, **state.own_tests}
     near = [path for path, _ in ranked(read(view, symbol_cache), interest) if path not in chosen and path not in tests]
-    room = max(0, min(_MAX_NEAR, _MAX_RELEVANT - len(chosen)))
-    return Surroundings(matter=(*tuple(chosen)[:_MAX_RELEVANT], *near[:room]), around=tuple(near[room:]))
+    space = max(0, min(_MAX_NEAR, _MAX_RELEVANT - len(chosen)))
+    return Surroundings(matter=(*tuple(chosen)[:_MAX_RELEVANT], *near[:space]), around=tuple(near[space:]))
 
 
 def _pointed_to(context: AttemptContext, state: AttemptState, view: View) -> list[str]:
@@ -139,14 +139,14 @@ def face(path: str, text: str) -> list[str]:
     return javascript_outline.signatures(path, text) if is_source(path) else signatures(text)
 
 
-def outlines(view: View, paths: Sequence[str], room: int, gauge: Gauge = _PLAIN) -> Shown:
+def outlines(view: View, paths: Sequence[str], space: int, gauge: Gauge = _PLAIN) -> Shown:
     """Files by what they define, in the order given, as many as fit into the tokens; each whole or not."""
     shown, names = list[str](), list[str]()
-    room -= _QUOTE_TOKENS
+    space -= _QUOTE_TOKENS
     for path in paths:
         outline = _outline(path, view.text(path) or "")
-        room -= gauge.tokens(outline + "\n")
-        if room < 0:
+        space -= gauge.tokens(outline + "\n")
+        if space < 0:
             break
         if "\n" in outline:
             shown.append(outline)
@@ -160,30 +160,30 @@ def _outline(path: str, text: str) -> str:
     return "\n".join([f"{path}:", *("    " + line for line in lines[:_MAX_OUTLINE]), *more])
 
 
-def show_files(view: View, paths: Sequence[str], room: int, gauge: Gauge = _PLAIN) -> Shown:
+def show_files(view: View, paths: Sequence[str], space: int, gauge: Gauge = _PLAIN) -> Shown:
     """Files as data: whole while they fit into the tokens, then signatures, then names; the rest is counted."""
     whole, outlined, names = dict[str, str](), dict[str, str](), list[str]()
     heads = [_ONLY_SIGNATURES, _TOO_LONG]
-    room -= _QUOTE_TOKENS + sum(gauge.tokens(head) for head in heads)
+    space -= _QUOTE_TOKENS + sum(gauge.tokens(head) for head in heads)
     for path in paths:
         text = view.text(path)
         for form, kept in ((_whole, whole), (_signed, outlined)):
             shape = form(path, text)
             size = gauge.tokens(shape + "\n\n") if shape else 0
-            if 0 < size <= room:
+            if 0 < size <= space:
                 kept[path] = shape
-                room -= size
+                space -= size
                 break
         else:
             names.append(path)
-    said = _fitting(names[:_LISTED], room, gauge)
-    rest = len(names) - len(said)
+    listed = _fitting(names[:_LISTED], space, gauge)
+    rest = len(names) - len(listed)
     parts = ["\n\n".join(whole.values())]
     parts += [_ONLY_SIGNATURES + "\n" + "\n".join(outlined.values())] if outlined else []
-    parts += [_TOO_LONG + ", ".join(said) + (f" and {rest} more" if rest else "")] if said else []
+    parts += [_TOO_LONG + ", ".join(listed) + (f" and {rest} more" if rest else "")] if listed else []
     text = "\n\n".join(part for part in parts if part)
     text = quoted("files", text) if text else ""
-    return Shown(text=text, whole=tuple(whole), outlined=tuple(outlined), named=tuple(said), left_out=rest)
+    return Shown(text=text, whole=tuple(whole), outlined=tuple(outlined), named=tuple(listed), left_out=rest)
 
 
 def _whole(path: str, text: str | None) -> str:
@@ -196,43 +196,43 @@ def _signed(path: str, text: str | None) -> str:
     return outline if "\n    " in outline else ""
 
 
-def _fitting(lines: Sequence[str], room: int, gauge: Gauge) -> list[str]:
+def _fitting(lines: Sequence[str], space: int, gauge: Gauge) -> list[str]:
     """The first of the lines, as many as fit."""
-    return list(_taken(lines, room, gauge))
+    return list(_taken(lines, space, gauge))
 
 
-def _taken(lines: Sequence[str], room: int, gauge: Gauge) -> Iterator[str]:
+def _taken(lines: Sequence[str], space: int, gauge: Gauge) -> Iterator[str]:
     for line in lines:
-        room -= gauge.tokens(line + ", ")
-        if room < 0:
+        space -= gauge.tokens(line + ", ")
+        if space < 0:
             return
         yield line
 
 
 def listing(
-    view: View, matter: Sequence[str], *, whole_tree: bool, room: int = 1_000_000, gauge: Gauge = _PLAIN
+    view: View, matter: Sequence[str], *, whole_tree: bool, space: int = 1_000_000, gauge: Gauge = _PLAIN
 ) -> Shown:
     """The names of the files: all of a small repository, the folders of a large one, none of other tasks' files."""
     if not view.count():
         return Shown(text="The repository is empty.")
-    room -= 2 * _QUOTE_TOKENS
+    space -= 2 * _QUOTE_TOKENS
     if not whole_tree:
-        others, said = view.count() - len(matter), _fitting(matter, room, gauge)
-        text = quoted("file names", "\n".join(said) or "(none of its files seems to matter here)")
+        others, listed = view.count() - len(matter), _fitting(matter, space, gauge)
+        text = quoted("file names", "\n".join(listed) or "(none of its files seems to matter here)")
         return Shown(text=text + (f"\n{others} files of other tasks lie beside them." if others else ""))
     paths = view.paths()
     if len(paths) <= _LISTED:
-        said = _fitting(paths, room, gauge)
-        more = f"\nand {len(paths) - len(said)} more." if len(said) < len(paths) else ""
-        return Shown(text=quoted("file names", "\n".join(said)) + more)
+        listed = _fitting(paths, space, gauge)
+        more = f"\nand {len(paths) - len(listed)} more." if len(listed) < len(paths) else ""
+        return Shown(text=quoted("file names", "\n".join(listed)) + more)
     folders = Counter(path.rsplit("/", 1)[0] + "/" if "/" in path else "./" for path in paths)
     lines = [f"{folder} ({count} files)" for folder, count in sorted(folders.items())[:_LISTED]]
-    return Shown(text=quoted("folders", "\n".join(_fitting(lines, room, gauge))) + f"\n{len(paths)} files in all.")
+    return Shown(text=quoted("folders", "\n".join(_fitting(lines, space, gauge))) + f"\n{len(paths)} files in all.")
 
 
-def show_tests(tests: Files, room: int, gauge: Gauge = _PLAIN) -> Shown:
+def show_tests(tests: Files, space: int, gauge: Gauge = _PLAIN) -> Shown:
     """Tests as data: whole while they fit, else the names of their functions."""
-    return show_files(View(_NoTree(), tests), list(tests), room, gauge)
+    return show_files(View(_NoTree(), tests), list(tests), space, gauge)
 
 
 class _NoTree:

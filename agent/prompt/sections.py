@@ -77,21 +77,21 @@ def language_file(context: AttemptContext, *, tests: bool = False) -> str:
 
 def the_task(about: PromptContext) -> Section:
     """The owner's words, how they were read where they are vague, and which packages he allowed or denied."""
-    return Section(title="The task", fill=lambda room: _task(about, room), share=0.45, rank=1)
+    return Section(title="The task", fill=lambda space: _task(about, space), share=0.45, rank=1)
 
 
-def _task(about: PromptContext, room: int) -> Shown:
+def _task(about: PromptContext, space: int) -> Shown:
     context, brief = about.context, about.state.brief
     allowed = [*context.task.spec.packages, *_packages(context.granted)]
     more = f"\n\nThese packages may be used: {', '.join(dict.fromkeys(allowed))}." if allowed else ""
     if denied := _packages(context.denied):
         more += f"\n\nThe owner denied these packages; do without them: {', '.join(denied)}."
-    room -= about.gauge.tokens(more) + _FRAME
-    words, cut = clipped(context.task.spec.description, room, about.gauge)
+    space -= about.gauge.tokens(more) + _FRAME
+    words, cut = clipped(context.task.spec.description, space, about.gauge)
     text = quoted("task", words)
     if brief:
-        room -= about.gauge.tokens(text) + _FRAME
-        reading, shorter = clipped(the_reading(brief), max(room, _FRAME), about.gauge)
+        space -= about.gauge.tokens(text) + _FRAME
+        reading, shorter = clipped(the_reading(brief), max(space, _FRAME), about.gauge)
         text, cut = f"{text}\n\n{_BESIDE}\n\n{quoted('reading', reading)}", cut or shorter
     return Shown(text=text + more, cut=cut)
 
@@ -113,19 +113,19 @@ def _packages(subjects: frozenset[str]) -> list[str]:
 
 def the_tests(about: PromptContext) -> Section:
     """What will judge the work: given tests, a command, or tests of the agent's own."""
-    return Section(title="The tests", fill=lambda room: _tests(about, room), share=0.4, rank=3)
+    return Section(title="The tests", fill=lambda space: _tests(about, space), share=0.4, rank=3)
 
 
-def _tests(about: PromptContext, room: int) -> Shown:
+def _tests(about: PromptContext, space: int) -> Shown:
     spec, own = about.context.task.spec, about.state.own_tests
     more = f" {_MORE}" if about.context.held.cases else ""
     if spec.tests:
-        return _below(f"These were given. They are fixed, and all of them must pass.{more}", about, room)
+        return _below(f"These were given. They are fixed, and all of them must pass.{more}", about, space)
     if spec.test_command:
         command = quoted("command", " ".join(spec.test_command))
         return Shown(text=f"This command must end with exit code 0:\n\n{command}")
     if own:
-        return _below("The agent wrote these for the task, in another phase. They must pass.", about, room)
+        return _below("The agent wrote these for the task, in another phase. They must pass.", about, space)
     if spec.cases:
         return Shown(text=f"None are shown. {_MORE}")
     return Shown(
@@ -133,28 +133,28 @@ def _tests(about: PromptContext, room: int) -> Shown:
     )
 
 
-def _below(head: str, about: PromptContext, room: int) -> Shown:
+def _below(head: str, about: PromptContext, space: int) -> Shown:
     """Tests as far as they fit below a line."""
     tests = about.context.shown_tests if about.context.task.spec.tests else about.state.own_tests
-    shown = show_tests(tests, room - about.gauge.tokens(head + "\n\n"), about.gauge)
+    shown = show_tests(tests, space - about.gauge.tokens(head + "\n\n"), about.gauge)
     return replace(shown, text=f"{head}\n\n{shown.text or _UNSHOWN}")
 
 
 def the_repository(about: PromptContext) -> Section:
     """The names of its files, and what those define that stand around the ones that matter."""
-    return Section(title="The repository", fill=lambda room: _repository(about, room), share=0.2, rank=4)
+    return Section(title="The repository", fill=lambda space: _repository(about, space), share=0.2, rank=4)
 
 
-def _repository(about: PromptContext, room: int) -> Shown:
+def _repository(about: PromptContext, space: int) -> Shown:
     names = listing(
         about.view,
         about.near.matter,
         whole_tree=about.context.whole_tree,
-        room=room // 2,
+        space=space // 2,
         gauge=about.gauge,
     )
-    room -= about.gauge.tokens(f"{names.text}\n\n{_AROUND}\n\n")
-    found = outlines(about.view, about.near.around, room, about.gauge) if about.near.around else Shown()
+    space -= about.gauge.tokens(f"{names.text}\n\n{_AROUND}\n\n")
+    found = outlines(about.view, about.near.around, space, about.gauge) if about.near.around else Shown()
     if not found.text:
         return names
     # The part with the files counts all that it does not show, these among them.
@@ -163,31 +163,31 @@ def _repository(about: PromptContext, room: int) -> Shown:
 
 def the_files(about: PromptContext) -> Section:
     """The files that matter, as they are now, and the names of those that do not exist yet; gets what is left."""
-    return Section(title="The files as they are now", fill=lambda room: _files(about, room), rank=9)
+    return Section(title="The files as they are now", fill=lambda space: _files(about, space), rank=9)
 
 
-def _files(about: PromptContext, room: int) -> Shown:
+def _files(about: PromptContext, space: int) -> Shown:
     missing = [path for path in expected_files(about.context, about.state, about.view) if path not in about.view]
     more = f"\n\nThese are asked for and do not exist yet: {', '.join(missing)}"
     more = more if missing and len(missing) <= _MAX_MISSING else ""
-    shown = show_files(about.view, about.near.matter, room - about.gauge.tokens(more), about.gauge)
-    told = len(shown.whole) + len(shown.outlined) + len(shown.named)
-    away = about.view.count() - told if about.context.whole_tree else len(about.near.matter) - told
+    shown = show_files(about.view, about.near.matter, space - about.gauge.tokens(more), about.gauge)
+    shown_count = len(shown.whole) + len(shown.outlined) + len(shown.named)
+    away = about.view.count() - shown_count if about.context.whole_tree else len(about.near.matter) - shown_count
     return replace(shown, text=(shown.text + more).strip(), left_out=max(0, away))
 
 
 def the_lessons(about: PromptContext) -> Section:
     """What memory recalled, shortened; the best that fit, whole ones only."""
-    return Section(title="Lessons from earlier work", fill=lambda room: _lessons(about, room), share=0.12, rank=3)
+    return Section(title="Lessons from earlier work", fill=lambda space: _lessons(about, space), share=0.12, rank=3)
 
 
-def _lessons(about: PromptContext, room: int) -> Shown:
+def _lessons(about: PromptContext, space: int) -> Shown:
     shown, numbers = list[str](), list[int]()
-    room -= _FRAME
+    space -= _FRAME
     for lesson in about.state.lessons:
         text = f"{len(shown) + 1}. {_short(lesson)}"
-        room -= about.gauge.tokens(text + "\n\n")
-        if room >= 0:
+        space -= about.gauge.tokens(text + "\n\n")
+        if space >= 0:
             shown.append(text)
             numbers.append(lesson.id)
     cut = len(shown) < len(about.state.lessons)
@@ -210,7 +210,7 @@ def the_history(about: PromptContext, *, failure: bool = True) -> list[Section]:
         Section(
             title="What was tried before this fresh start", fill=lambda r: _handed(state, r, gauge), share=0.2, rank=3
         ),
-        Section(title="Earlier tries", fill=lambda room: _earlier(state, room, gauge), share=0.15, rank=3),
+        Section(title="Earlier tries", fill=lambda space: _earlier(state, space, gauge), share=0.15, rank=3),
     ]
     return [*parts, the_failure(about)] if failure else parts
 
@@ -218,21 +218,21 @@ def the_history(about: PromptContext, *, failure: bool = True) -> list[Section]:
 def the_failure(about: PromptContext) -> Section:
     """The output of the last run, shortened where it is too long, and the reflection on it."""
     state, gauge = about.state, about.gauge
-    return Section(title=LAST, fill=lambda room: _failure(state, room, gauge), share=0.25, rank=2)
+    return Section(title=LAST, fill=lambda space: _failure(state, space, gauge), share=0.25, rank=2)
 
 
-def _handed(state: AttemptState, room: int, gauge: Gauge) -> Shown:
-    text, cut = fitted(state, room, gauge)
+def _handed(state: AttemptState, space: int, gauge: Gauge) -> Shown:
+    text, cut = fitted(state, space, gauge)
     return Shown(text=text, cut=cut)
 
 
-def _earlier(state: AttemptState, room: int, gauge: Gauge) -> Shown:
+def _earlier(state: AttemptState, space: int, gauge: Gauge) -> Shown:
     """The tries of this context but the last, each in a few lines; of too many the oldest ones go."""
     lines, kept = lines_of(state)[:-1], list[str]()
-    room -= _FRAME + 20
+    space -= _FRAME + 20
     for line in reversed(lines):
-        room -= gauge.tokens(line + "\n")
-        if room < 0:
+        space -= gauge.tokens(line + "\n")
+        if space < 0:
             break
         kept.insert(0, line)
     away = len(lines) - len(kept)
@@ -240,8 +240,8 @@ def _earlier(state: AttemptState, room: int, gauge: Gauge) -> Shown:
     return Shown(text=quoted("earlier tries", "\n".join(kept)) if kept else "", cut=bool(away))
 
 
-def _failure(state: AttemptState, room: int, gauge: Gauge) -> Shown:
-    result, cut = clipped(state.feedback, room - gauge.tokens(last_failure(state, "")), gauge)
+def _failure(state: AttemptState, space: int, gauge: Gauge) -> Shown:
+    result, cut = clipped(state.feedback, space - gauge.tokens(last_failure(state, "")), gauge)
     return Shown(text=last_failure(state, result), cut=cut)
 
 

@@ -142,7 +142,7 @@ def check_intake(context: CheckContext) -> Iterator[Finding]:
     """Read the inbox as the daemon would."""
     path = context.settings.tasks_file
     if not path.exists():
-        yield ok("tasks.yaml", "is not there; tasks come over the other doors")
+        yield ok("tasks.yaml", "is not there; tasks come in by the other ways")
         return
     try:
         reading = load_file(path)

@@ -149,7 +149,7 @@ class _Script:
                     command,
                     parallel=parallel,
                     fed_by=command.fed_by | {one.program for one in before},
-                    stdin=command.stdin or (_said(before[-1]) if before else ""),
+                    stdin=command.stdin or (_output(before[-1]) if before else ""),
                 )
             )
 
@@ -163,7 +163,7 @@ class _Script:
         return command.within | frozenset(self._functions)
 
 
-def _said(command: Command) -> str:
+def _output(command: Command) -> str:
     """What a command writes for the one who reads it, where that can be known."""
     if command.program in {"find", "ls"}:
         return " ".join(word for word in command.args if not word.startswith("-"))
@@ -201,7 +201,6 @@ class Lexer:
         self._text, self._at = text.replace("\\\n", ""), 0
         self.values: dict[str, str] = {"PWD": ".", "IFS": " ", "OLDPWD": UNKNOWN}
         self._word = _Word()
-        self._heredocs: list[str] = []
         self._bodies: list[str] = []
 
     def tokens(self) -> Iterator[Token]:

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from enum import IntEnum
 from typing import TYPE_CHECKING
 
-from core.javascript import arguments, said
+from core.javascript import arguments, node_text
 from languages.javascript import literals
 from languages.javascript.names import Names
 from sandbox.source import Edit
@@ -96,7 +96,7 @@ class Perturber:
     def _condition(self, test: Node) -> Check | None:
         if test.type in {"true", "number", "string"}:
             return None  # says nothing about the code
-        handed = Edit(test.start_byte, test.end_byte, f"{self._helper}.is({said(test)})")
+        handed = Edit(test.start_byte, test.end_byte, f"{self._helper}.is({node_text(test)})")
         while test.type == "parenthesized_expression":
             test = test.named_children[0]
         operator = test.child_by_field_name("operator") if test.type == "binary_expression" else None
@@ -122,4 +122,6 @@ class Perturber:
         function, given = call.child_by_field_name("function"), call.child_by_field_name("arguments")
         assert function is not None
         assert given is not None
-        return Edit(function.start_byte, given.start_byte + 1, f"{self._helper}.check('{method}', {said(function)}, ")
+        return Edit(
+            function.start_byte, given.start_byte + 1, f"{self._helper}.check('{method}', {node_text(function)}, "
+        )

@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterator
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from core.javascript import parse, said
+from core.javascript import node_text, parse
 from core.text import encode
 from languages.dialect import DOUBTFUL, LIKELY, PLAIN, Fault
 from sandbox.source import Edit, edited
@@ -78,7 +78,7 @@ def mutated(path: str, text: str, lines: Collection[int]) -> Iterator[tuple[str,
 
 
 def _functions(node: Node, name: str) -> Iterator[tuple[str, Node]]:
-    own = said(node.child_by_field_name("name")) if node.type in FUNCTIONS | {"variable_declarator"} else ""
+    own = node_text(node.child_by_field_name("name")) if node.type in FUNCTIONS | {"variable_declarator"} else ""
     name = own if own.isidentifier() else name
     if node.type in FUNCTIONS:
         yield name or "a function", node
@@ -114,7 +114,7 @@ def _at(node: Node) -> Iterator[Fault]:
     if node.type in {"return_statement", "yield_expression"} and inner is not None:
         yield _result(inner)
     elif node.type in {"if_statement", "ternary_expression"} and (test := node.child_by_field_name("condition")):
-        yield _fault("condition", PLAIN, test, Edit(test.start_byte, test.end_byte, f"(!({said(test)}))"))
+        yield _fault("condition", PLAIN, test, Edit(test.start_byte, test.end_byte, f"(!({node_text(test)}))"))
     elif node.type in {"binary_expression", "augmented_assignment_expression"}:
         operator = node.child_by_field_name("operator")
         if operator is not None and (found := _SWAPS.get(operator.type)):
@@ -128,14 +128,14 @@ def _constant(node: Node) -> Iterator[Fault]:
     if node.type in {"true", "false"}:
         other = "false" if node.type == "true" else "true"
         yield _fault("constant", LIKELY, node, Edit(node.start_byte, node.end_byte, other))
-    elif node.type == "number" and not said(node).endswith("n"):
-        yield _fault("constant", LIKELY, node, Edit(node.start_byte, node.end_byte, f"({said(node)} + 1)"))
-    elif node.type == "string" and len(said(node)) > 2:
+    elif node.type == "number" and not node_text(node).endswith("n"):
+        yield _fault("constant", LIKELY, node, Edit(node.start_byte, node.end_byte, f"({node_text(node)} + 1)"))
+    elif node.type == "string" and len(node_text(node)) > 2:
         yield _fault("text", DOUBTFUL, node, Edit(node.end_byte - 1, node.end_byte - 1, "x"))
 
 
 def _result(value: Node) -> Fault:
-    text = said(value)
+    text = node_text(value)
     return Fault(
         kind="result",
         rank=PLAIN,
@@ -152,7 +152,7 @@ def _fault(kind: str, rank: int, node: Node, edit: Edit) -> Fault:
     start, end = edit.start - node.start_byte, edit.end - node.start_byte
     now = raw[:start].decode("utf-8", "replace") + edit.text + raw[end:].decode("utf-8", "replace")
     line = node.start_point.row + 1
-    return Fault(kind=kind, rank=rank, line=line, edit=edit, was=_short(said(node)), now=f"`{_short(now)}`")
+    return Fault(kind=kind, rank=rank, line=line, edit=edit, was=_short(node_text(node)), now=f"`{_short(now)}`")
 
 
 def _short(text: str) -> str:

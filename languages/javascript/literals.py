@@ -12,7 +12,7 @@ import re
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from core.javascript import arguments, said
+from core.javascript import arguments, node_text
 from sandbox.source import Edit
 
 if TYPE_CHECKING:
@@ -39,7 +39,7 @@ def other(node: Node, chance: random.Random) -> list[Edit]:
         return []
     # Of a Set the changed items could be those of the original in another order.
     alone = _is_among(node, _UNORDERED) or chance.random() < 0.5
-    taken = {said(leaf) for leaf in leaves}
+    taken = {node_text(leaf) for leaf in leaves}
     return [_changed(leaf, taken, chance) for leaf in ([chance.choice(leaves)] if alone else leaves)]
 
 
@@ -48,7 +48,7 @@ def _leaves(node: Node) -> list[Node]:
     match node.type:
         case "string" | "template_string" | "regex" | "number" | "true" | "false" | "null" | "undefined":
             return [node]
-        case "unary_expression" if said(node.child_by_field_name("operator")) == "-":
+        case "unary_expression" if node_text(node.child_by_field_name("operator")) == "-":
             return _below([node.child_by_field_name("argument")])
         case "array" | "object":
             inner = [child for child in node.named_children if child.type != "comment"]
@@ -68,7 +68,7 @@ def _value(child: Node) -> Node | None:
 
 def _is_among(node: Node, names: frozenset[str]) -> bool:
     """Tell whether an expression makes an instance of one of these classes, or holds one that does."""
-    if node.type == "new_expression" and said(node.child_by_field_name("constructor")) in names:
+    if node.type == "new_expression" and node_text(node.child_by_field_name("constructor")) in names:
         return True
     return any(_is_among(child, names) for child in node.named_children)
 
@@ -76,7 +76,7 @@ def _is_among(node: Node, names: frozenset[str]) -> bool:
 def _changed(leaf: Node, taken: set[str], chance: random.Random) -> Edit:
     match leaf.type:
         case "number":
-            return _put(leaf, _number(said(leaf), taken, chance))
+            return _put(leaf, _number(node_text(leaf), taken, chance))
         case "true" | "false":
             return _put(leaf, "false" if leaf.type == "true" else "true")
         case "null" | "undefined":
@@ -97,12 +97,12 @@ def _text(leaf: Node, chance: random.Random) -> Edit:
     pattern = leaf.child_by_field_name("pattern")
     if pattern is not None:  # a group, since it may hold alternatives; a near pattern may match what the right one does
         letters = "".join(chance.choices(_LETTERS, k=chance.randint(3, 6)))
-        return Edit(pattern.start_byte, pattern.end_byte, f"(?:{said(pattern)}){letters}")
+        return Edit(pattern.start_byte, pattern.end_byte, f"(?:{node_text(pattern)}){letters}")
     places = [
         (part.start_byte + match.start(), match.group())
         for part in leaf.named_children
-        if part.type == "string_fragment" and said(part).isascii()
-        for match in _LETTER.finditer(said(part))
+        if part.type == "string_fragment" and node_text(part).isascii()
+        for match in _LETTER.finditer(node_text(part))
     ]
     letter = chance.choice(_LETTERS)
     if not places or chance.random() < 0.3:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from core.javascript import arguments, literal, said, walk
+from core.javascript import arguments, literal, node_text, walk
 
 if TYPE_CHECKING:
     from tree_sitter import Node
@@ -35,22 +35,22 @@ class Names:
         if function is None:
             return None
         if function.type == "identifier":
-            return self.tests.get(said(function))
+            return self.tests.get(node_text(function))
         owner, name = _member(function)
         if owner is None:
             return None
         if name in _VARIANTS:
             return self.kind(owner)
-        if said(owner) in self.runners:
+        if node_text(owner) in self.runners:
             return _TESTS.get(name)
-        return TEST if name == "test" and said(owner) in self.contexts else None
+        return TEST if name == "test" and node_text(owner) in self.contexts else None
 
     def check(self, function: Node | None) -> str | None:
         """The name in node:assert of a called function; `assert(x)` is `ok`, None when it is no check."""
         if function is None:
             return None
         if function.type == "identifier":
-            return "ok" if said(function) in self.asserts else self.checks.get(said(function))
+            return "ok" if node_text(function) in self.asserts else self.checks.get(node_text(function))
         owner, name = _member(function)
         if owner is None or not self._is_assert(owner):
             return None
@@ -58,14 +58,14 @@ class Names:
 
     def _is_assert(self, node: Node) -> bool:
         if node.type == "identifier":
-            return said(node) in self.asserts
+            return node_text(node) in self.asserts
         owner, name = _member(node)
         if owner is None:
             return False
         return self._is_assert(owner) if name in {"strict", "default"} else self._is_of_context(owner, name)
 
     def _is_of_context(self, owner: Node, name: str) -> bool:
-        return name == "assert" and said(owner) in self.contexts
+        return name == "assert" and node_text(owner) in self.contexts
 
 
 def read(root: Node) -> Names:
@@ -85,19 +85,19 @@ def read(root: Node) -> Names:
 def first_parameter(function: Node) -> str | None:
     """The name of a function's first parameter, where it is a plain one."""
     if single := function.child_by_field_name("parameter"):
-        return said(single)
+        return node_text(single)
     parameters = function.child_by_field_name("parameters")
     inner = parameters.named_children if parameters else ()
     first = next((child for child in inner if child.type != "comment"), None)
     if first is not None and first.type in {"required_parameter", "optional_parameter"}:
         first = first.child_by_field_name("pattern")
-    return said(first) if first is not None and first.type == "identifier" else None
+    return node_text(first) if first is not None and first.type == "identifier" else None
 
 
 def _member(node: Node) -> tuple[Node | None, str]:
     if node.type != "member_expression":
         return None, ""
-    return node.child_by_field_name("object"), said(node.child_by_field_name("property"))
+    return node.child_by_field_name("object"), node_text(node.child_by_field_name("property"))
 
 
 def _import(node: Node, names: Names) -> None:
@@ -105,12 +105,12 @@ def _import(node: Node, names: Names) -> None:
     clause = next((child for child in node.named_children if child.type == "import_clause"), None)
     for part in clause.named_children if clause else ():
         if part.type == "identifier":
-            _bind(module, "default", said(part), names)
+            _bind(module, "default", node_text(part), names)
         elif part.type == "namespace_import":
-            _bind(module, "*", said(part.named_children[0]), names)
+            _bind(module, "*", node_text(part.named_children[0]), names)
         for one in part.named_children if part.type == "named_imports" else ():
-            imported = said(one.child_by_field_name("name"))
-            _bind(module, imported, said(one.child_by_field_name("alias")) or imported, names)
+            imported = node_text(one.child_by_field_name("name"))
+            _bind(module, imported, node_text(one.child_by_field_name("alias")) or imported, names)
 
 
 def _require(node: Node, names: Names) -> None:
@@ -118,17 +118,17 @@ def _require(node: Node, names: Names) -> None:
     suffix = ""
     if value is not None and value.type == "member_expression":  # require('node:assert').strict
         value, suffix = _member(value)
-    call = value is not None and value.type == "call_expression" and said(value.child_by_field_name("function"))
+    call = value is not None and value.type == "call_expression" and node_text(value.child_by_field_name("function"))
     if target is None or value is None or call != "require":
         return
     module = literal(next(iter(arguments(value)), None)) or ""
     if target.type == "identifier":
-        _bind(module, suffix or "default", said(target), names)
+        _bind(module, suffix or "default", node_text(target), names)
     for one in target.named_children if target.type == "object_pattern" else ():
         if one.type == "shorthand_property_identifier_pattern":
-            _bind(module, said(one), said(one), names)
+            _bind(module, node_text(one), node_text(one), names)
         elif one.type == "pair_pattern":
-            _bind(module, said(one.child_by_field_name("key")), said(one.child_by_field_name("value")), names)
+            _bind(module, node_text(one.child_by_field_name("key")), node_text(one.child_by_field_name("value")), names)
 
 
 def _bind(module: str, name: str, local: str, names: Names) -> None:

@@ -59,12 +59,12 @@ class NodeLaunch:
 
     def instructions(self, *, must_fail: bool, memory_mb: int) -> Mapping[str, object]:
         """What starts Node.js; the secret marks the lines of its report."""
-        told = {"secret": secrets.token_hex(12), "helper": self.helper, "must_fail": must_fail}
+        config = {"secret": secrets.token_hex(12), "helper": self.helper, "must_fail": must_fail}
         heap = f"--max-old-space-size={max(LEAST_HEAP_MB, memory_mb - BESIDE_HEAP_MB)}"
         node = {
             "path": self.program,
             "flags": [*self.flags, heap],
-            "told": told,
+            "told": config,
             "pairs": self.pairs,
             "modules": sorted(self.modules),
         }

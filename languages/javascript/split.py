@@ -14,7 +14,7 @@ from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from core.javascript import TYPED, arguments, is_source, literal, parse, said, specifiers, walk
+from core.javascript import TYPED, arguments, is_source, literal, node_text, parse, specifiers, walk
 from core.paths import is_test_path
 from languages.javascript.names import Names
 
@@ -124,31 +124,33 @@ class _Reader:
         """Tell whether a node by itself speaks for leaving its file as it is."""
         match node.type:
             case "meta_property":
-                return said(node) != "import.meta"
+                return node_text(node) != "import.meta"
             case "import_statement" | "export_statement":
                 source = node.child_by_field_name("source")
                 return source is None or self._may_import(literal(source), node)
-            case "call_expression" if said(node.child_by_field_name("function")) in {"import", "require"}:
+            case "call_expression" if node_text(node.child_by_field_name("function")) in {"import", "require"}:
                 return self._may_import(literal(next(iter(arguments(node)), None)), node)
             case "member_expression":
                 return self._may_use(
-                    said(node.child_by_field_name("object")), said(node.child_by_field_name("property"))
+                    node_text(node.child_by_field_name("object")), node_text(node.child_by_field_name("property"))
                 )
             case "new_expression":
-                return said(node.child_by_field_name("constructor")) != "Date" or bool(arguments(node))
+                return node_text(node.child_by_field_name("constructor")) != "Date" or bool(arguments(node))
             case "pair":
-                return said(node.child_by_field_name("key")) not in _OPTIONS
+                return node_text(node.child_by_field_name("key")) not in _OPTIONS
         return node.type not in _NAMING or self._may_name(node)
 
     def _may_import(self, name: str | None, node: Node) -> bool:
         if name is None:
             return False
         if name == _TEST_MODULE:
-            wanted = (said(one.child_by_field_name("name")) for one in walk(node) if one.type == "import_specifier")
+            wanted = (
+                node_text(one.child_by_field_name("name")) for one in walk(node) if one.type == "import_specifier"
+            )
             return all(one in _OF_RUNNER for one in wanted)
         if name.removeprefix("node:") == "util":
             clause = [child for child in node.named_children if child.type == "import_clause"]
-            return [said(one).strip("{} ") for one in clause] == ["isDeepStrictEqual"]
+            return [node_text(one).strip("{} ") for one in clause] == ["isDeepStrictEqual"]
         target = _target(self._path, name, self._place)
         ours = target is not None and is_source(target) and not is_test_path(target) and target not in self._place.tests
         return ours or name.removeprefix("node:") in _PURE
@@ -163,7 +165,7 @@ class _Reader:
 
     def _may_name(self, node: Node) -> bool:
         """No name of what is not there; the argument of a running test may only be asked for what the stand-in has."""
-        name = said(node)
+        name = node_text(node)
         if name in self._known.contexts and node.type == "identifier" and node.parent is not None:
             return node.parent.type in {
                 "formal_parameters",

@@ -22,7 +22,6 @@ class Case:
     name: str
     node: Function
     required: bool
-    in_unittest: bool = False
 
     @property
     def owner(self) -> str:
@@ -94,7 +93,7 @@ class _Reader:
             for member in ancestor.body:
                 if isinstance(member, Function) and member.name not in seen and self._is_method(member, is_unittest):
                     seen.add(member.name)
-                    yield Case(name=f"{name}::{member.name}", node=member, required=required, in_unittest=is_unittest)
+                    yield Case(name=f"{name}::{member.name}", node=member, required=required)
                 elif isinstance(member, ast.ClassDef) and not is_unittest:
                     yield from self._class(member, f"{name}::{member.name}", required=required)
                 elif isinstance(member, ast.If | ast.For | ast.Assign) and _may_define(member, self._settings):

@@ -1,8 +1,8 @@
-"""Reads the event log behind a cursor and tells the owner what he must know: persist, then notify.
+"""Reads the event log behind a cursor and notifies the owner: persist, then notify.
 
-A turn is short and is a chore like any other, so no worker ever waits for it. What is to be told is stored before the
-first try and taken away after it arrived; a daemon that dies in between tells it again, under the same id. Many notices
-at once become a digest. That telling fails is told in the log alone, and never makes a notice.
+A turn is short and a periodic job like any other, so no worker ever waits for it. A notice is stored before the
+first try and taken away after it arrived; a daemon that dies in between sends it again, under the same id. Many notices
+at once become a digest. A failed delivery is in the log alone, and never makes a notice.
 """
 
 from __future__ import annotations
@@ -11,22 +11,21 @@ import asyncio
 import logging
 import time
 from collections import deque
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from typing import Any
 
 from core.clock import Clock
 from core.errors import StoreError
-from core.events import Event, Kind, Level
+from core.events import Emitter, Event, Kind, Level
 from db.event_log import EventLog
 from db.state_store import StateStore
-from maintenance.notify.command import for_desktop, run_command
+from maintenance.notify.channels import WAYS, Channels
 from maintenance.notify.notices import Notice, NoticeKind, notice_of
 from maintenance.notify.outbox import MAX_TRIES, ChannelQueue, Outbox, read_outbox
-from maintenance.notify.post import post
 
 NOTICES_JOB = "notices"
 KEY = "notify_outbox"
-COMMAND, DESKTOP, URL = WAYS = "notify_command", "notify_desktop", "notify_url"
 BATCH = 500
 BURST, WINDOW_S = 5, 300.0
 """So many notices may go out one by one in so many seconds; what is beyond waits and goes out as one."""
@@ -36,38 +35,13 @@ KEEP_S = 60.0
 _log = logging.getLogger(__name__)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Channels:
-    """Who is told of what. An empty command or URL is none."""
-
-    command: tuple[str, ...] = ()
-    desktop: bool = False
-    url: str = field(default="", repr=False)
-    secret: str = field(default="", repr=False)
-    on: frozenset[NoticeKind] = frozenset()
-    variables: Mapping[str, str] = field(default_factory=dict, repr=False)
-
-    @property
-    def names(self) -> tuple[str, ...]:
-        """The ways that are set, by the names of their settings."""
-        return tuple(name for name, given in zip(WAYS, (self.command, self.desktop, self.url), strict=True) if given)
-
-    async def send(self, name: str, notice: Notice, now: Clock) -> str:
-        """Tell one notice one way; returns what went wrong, empty when it arrived."""
-        if name == COMMAND:
-            return await run_command(self.command, notice, self.variables)
-        if name == DESKTOP:
-            return await run_command(for_desktop(notice), notice, self.variables)
-        return await post(self.url, self.secret, notice, int(now().timestamp()))
-
-
 class Notifier:
     """Makes notices of events and delivers them.
 
     Args:
         events: the log; gets an event for each notice that arrived and for each way that begins to fail.
-        state: keeps what is still to be told.
-        channels: who is told now; asked at each turn.
+        state: keeps what is still to be delivered.
+        channels: where notices go now; asked at each turn.
         name_of: a task's title in a line.
         clock: the time.
         monotonic: seconds, for the rate.
@@ -88,9 +62,9 @@ class Notifier:
         self._box: Outbox | None = None
         self._fresh, self._kept_at = True, monotonic()
         self._sent: dict[str, deque[float]] = {name: deque() for name in WAYS}
-        events.subscribe(self._heard)
+        events.subscribe(self._on_events)
 
-    def _heard(self, _events: Sequence[Event]) -> None:
+    def _on_events(self, _events: Sequence[Event]) -> None:
         self._fresh = True  # on the writer's thread; the next turn reads them from the table
 
     async def turn(self) -> None:
@@ -100,27 +74,27 @@ class Notifier:
             await self._forget()
             return
         box = await self._collected(channels)
-        await asyncio.gather(*(self._serve(name, channels) for name in box.lanes))
+        await asyncio.gather(*(self._serve(name, channels) for name in box.queues))
 
     async def _forget(self) -> None:
-        """Nobody is to be told: who is later begins with what happens then."""
+        """No channel is set: one that is set later begins with what happens then."""
         if self._box is not None or self._state.get(KEY) is not None:
             self._box = None
             await asyncio.wrap_future(self._state.set(KEY, None))
 
     async def _collected(self, channels: Channels) -> Outbox:
         box: Outbox = self._box if self._box is not None else await asyncio.to_thread(self._stored)
-        lanes = {name: box.lanes.get(name, ChannelQueue()) for name in channels.names}
-        # Lanes that are not there yet are kept at once: who was set up hears what happens from now on.
-        cursor, found = box.cursor, lanes.keys() != box.lanes.keys()
+        queues = {name: box.queues.get(name, ChannelQueue()) for name in channels.names}
+        # Queues that are not there yet are kept at once: a new channel gets what happens from now on.
+        cursor, found = box.cursor, queues.keys() != box.queues.keys()
         while self._fresh:
             self._fresh = False
             events = await asyncio.to_thread(self._events.after, cursor, limit=BATCH)
             for notice in await asyncio.to_thread(self._notices, events, channels.on):
-                lanes, found = {name: lane.with_notice(notice) for name, lane in lanes.items()}, True
+                queues, found = {name: queue.with_notice(notice) for name, queue in queues.items()}, True
             cursor = events[-1].id if events else cursor
             self._fresh |= len(events) == BATCH
-        self._box = Outbox(cursor=cursor, lanes=lanes)
+        self._box = Outbox(cursor=cursor, queues=queues)
         if found or (cursor != box.cursor and self._monotonic() - self._kept_at > KEEP_S):
             await self._keep()
         return self._box
@@ -134,48 +108,49 @@ class Notifier:
         return [notice for notice in made if notice and notice.kind in wanted]
 
     async def _serve(self, name: str, channels: Channels) -> None:
-        """Deliver what a lane has, up to the first failure and within the rate."""
-        while (lane := self._lane(name)).waiting and not lane.rests(self._clock()):
-            room = self._room(name)
-            if not room:
+        """Deliver what a queue has, up to the first failure and within the rate."""
+        while (queue := self._queue(name)).waiting and not queue.rests(self._clock()):
+            free = self._free_slots(name)
+            if not free:
                 return
-            if (merged := lane.merged(room)) is not lane:
-                lane = self._put(name, merged)
+            if (merged := queue.merged(free)) is not queue:
+                queue = self._put(name, merged)
                 await self._keep()
-            head = lane.waiting[0]
+            head = queue.waiting[0]
             fault = await channels.send(name, head.notice, self._clock)
-            self._put(name, lane.failed(self._clock()) if fault else lane.told())
-            self._tell(name, head.notice, fault, first=not lane.failures, last=head.tries + 1 >= MAX_TRIES)
+            self._put(name, queue.failed(self._clock()) if fault else queue.delivered())
+            self._report(name, head.notice, fault, first=not queue.failures, last=head.tries + 1 >= MAX_TRIES)
             await self._keep()
 
-    def _room(self, name: str) -> int:
+    def _free_slots(self, name: str) -> int:
         """How many may go out now."""
         now, sent = self._monotonic(), self._sent[name]
         while sent and now - sent[0] >= WINDOW_S:
             sent.popleft()
         return BURST - len(sent)
 
-    def _tell(self, name: str, notice: Notice, fault: str, *, first: bool, last: bool) -> None:
-        data = {"way": name, "notice": notice.id, "kind": notice.kind}
+    def _report(self, name: str, notice: Notice, fault: str, *, first: bool, last: bool) -> None:
+        emitter = Emitter(self._events.emit)
+        data: dict[str, Any] = {"way": name, "notice": notice.id, "kind": notice.kind}
         if not fault:
             self._sent[name].append(self._monotonic())
-            self._events.emit(Event(kind=Kind.NOTIFIED, message=f"told by {name}: {notice.title}", data=data))
+            emitter.emit(Kind.NOTIFIED, f"told by {name}: {notice.title}", **data)
         elif first or last:
             given_up = "; given up" if last else ""
             text = f"{name}: {fault} ({notice.title}){given_up}"
-            self._events.emit(Event(kind=Kind.NOTIFY_FAILED, level=Level.WARNING, message=text, data=data))
+            emitter.emit(Kind.NOTIFY_FAILED, text, level=Level.WARNING, **data)
 
-    def _lane(self, name: str) -> ChannelQueue:
+    def _queue(self, name: str) -> ChannelQueue:
         assert self._box is not None
-        return self._box.lanes[name]
+        return self._box.queues[name]
 
-    def _put(self, name: str, lane: ChannelQueue) -> ChannelQueue:
+    def _put(self, name: str, queue: ChannelQueue) -> ChannelQueue:
         assert self._box is not None
-        self._box = replace(self._box, lanes={**self._box.lanes, name: lane})
-        return lane
+        self._box = replace(self._box, queues={**self._box.queues, name: queue})
+        return queue
 
     async def _keep(self) -> None:
-        """Store what is still to be told; where the database takes nothing, the owner is told all the same."""
+        """Store what is still to be delivered; where the database takes nothing, notices go out all the same."""
         assert self._box is not None
         self._kept_at = self._monotonic()
         try:

@@ -1,6 +1,6 @@
-"""What is still to be delivered, on one lane for each way of telling, kept over restarts.
+"""What is still to be delivered, in one queue for each channel, kept over restarts.
 
-A lane that fails rests longer and longer, for all its notices at once: a receiver that is away is asked once, not once
+A queue that fails rests longer and longer, for all its notices at once: a receiver that is away is asked once, not once
 for each of them. What failed goes behind the others, so a notice that is refused for ever keeps none of them back.
 """
 
@@ -30,7 +30,7 @@ class Waiting:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ChannelQueue:
-    """What one way of telling has still to tell, the next one first. `rests_until` is None while it does not rest."""
+    """What one channel has still to deliver, the next one first. `rests_until` is None while it does not rest."""
 
     waiting: tuple[Waiting, ...] = ()
     failures: int = 0
@@ -42,7 +42,7 @@ class ChannelQueue:
         return until is not None and now < until <= now + timedelta(seconds=LONGEST_REST_S)
 
     def with_notice(self, notice: Notice) -> ChannelQueue:
-        """One more to tell; beyond a number the oldest become a digest."""
+        """One more to deliver; beyond a number the oldest become a digest."""
         return replace(self, waiting=(*self.waiting, Waiting(notice=notice))).merged(MAX_WAITING)
 
     def merged(self, most: int) -> ChannelQueue:
@@ -56,12 +56,12 @@ class ChannelQueue:
         tried = tuple(each for each in self.waiting if each.tries)
         return replace(self, waiting=(*tried[-most:], Waiting(notice=digest(untried))))
 
-    def told(self) -> ChannelQueue:
+    def delivered(self) -> ChannelQueue:
         """The next one arrived."""
         return ChannelQueue(waiting=self.waiting[1:])
 
     def failed(self, now: datetime) -> ChannelQueue:
-        """The next one did not arrive: it goes to the back, or is dropped after `MAX_TRIES`, and the lane rests."""
+        """The next one did not arrive: it goes to the back, or is dropped after `MAX_TRIES`, and the queue rests."""
         head, *rest = self.waiting
         again = replace(head, tries=head.tries + 1)
         rest_s = min(LONGEST_REST_S, FIRST_REST_S * 2.0 ** min(self.failures, 30))
@@ -74,30 +74,30 @@ class ChannelQueue:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Outbox:
-    """All lanes by name, and the id of the last event that was looked at."""
+    """All queues by name, and the id of the last event that was looked at."""
 
     cursor: int
-    lanes: Mapping[str, ChannelQueue] = field(default_factory=dict)
+    queues: Mapping[str, ChannelQueue] = field(default_factory=dict)
 
     def as_row(self) -> dict[str, Any]:
         """What is stored."""
-        return {"cursor": self.cursor, "lanes": {name: _queue_row(lane) for name, lane in self.lanes.items()}}
+        return {"cursor": self.cursor, "lanes": {name: _queue_row(queue) for name, queue in self.queues.items()}}
 
 
 def read_outbox(row: Mapping[str, Any]) -> Outbox:
     """What `as_row` made."""
-    return Outbox(cursor=row["cursor"], lanes={name: _queue(lane) for name, lane in row["lanes"].items()})
+    return Outbox(cursor=row["cursor"], queues={name: _read_queue(queue) for name, queue in row["lanes"].items()})
 
 
-def _queue_row(lane: ChannelQueue) -> dict[str, Any]:
+def _queue_row(queue: ChannelQueue) -> dict[str, Any]:
     return {
-        "waiting": [asdict(each) for each in lane.waiting],
-        "failures": lane.failures,
-        "rests_until": to_text(lane.rests_until) if lane.rests_until else None,
+        "waiting": [asdict(each) for each in queue.waiting],
+        "failures": queue.failures,
+        "rests_until": to_text(queue.rests_until) if queue.rests_until else None,
     }
 
 
-def _queue(row: Mapping[str, Any]) -> ChannelQueue:
+def _read_queue(row: Mapping[str, Any]) -> ChannelQueue:
     until = row["rests_until"]
     return ChannelQueue(
         waiting=tuple(Waiting(notice=from_row(each["notice"]), tries=each["tries"]) for each in row["waiting"]),

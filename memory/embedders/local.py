@@ -144,7 +144,7 @@ class BlendedEmbedder:
         import numpy as np  # noqa: PLC0415  not needed by a daemon that remembers nothing yet
 
         share = np.array([WORDS if _is_error(text) else 0.0 for text in texts], dtype=np.float32)
-        meaning, words = self._model.embed([said(text) for text in texts]), self._hashed.embed(texts)
+        meaning, words = self._model.embed([error_text(text) for text in texts]), self._hashed.embed(texts)
         share = share.reshape(len(texts), 1)
         both: Vectors = np.concatenate([np.sqrt(1 - share) * meaning, np.sqrt(share) * words], axis=1)
         # A text without a word has no hashed vector, and would be shorter than others.
@@ -157,7 +157,7 @@ def _is_error(text: str) -> bool:
     return ERROR_NAME.search(text) is not None or ASSERTION.search(text) is not None
 
 
-def said(text: str) -> str:
+def error_text(text: str) -> str:
     """What an error says, without placeholders: the lines that name it, or all but names of functions.
 
     A text that is no error stays as it is.

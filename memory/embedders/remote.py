@@ -152,14 +152,14 @@ class RemoteEmbedder(ABC):
 
     def refused(self, status: int, text: str, *, mend: str) -> EmbedderMissing:
         """The error for a status; what the server says is shown, except about keys."""
-        said = "" if status in (401, 403) else f": {printable(text, max_chars=200)}"
-        message = f"{self.vendor} at {self.base_url} answered {status}{said}; {mend}"
+        detail = "" if status in (401, 403) else f": {printable(text, max_chars=200)}"
+        message = f"{self.vendor} at {self.base_url} answered {status}{detail}; {mend}"
         return Passing(message) if status in PASSING or status >= 500 else EmbedderMissing(message)
 
     def unreached(self, error: Exception) -> Passing:
         """The error for a connection that was not made, or broke."""
-        said = printable(str(error), max_chars=200) or type(error).__name__
-        return Passing(f"{self.vendor} at {self.base_url} cannot be reached ({said})")
+        detail = printable(str(error), max_chars=200) or type(error).__name__
+        return Passing(f"{self.vendor} at {self.base_url} cannot be reached ({detail})")
 
 
 def _limited(package: Any, limits: Limits) -> Callable[[Any], None]:

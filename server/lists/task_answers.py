@@ -34,7 +34,7 @@ def task_detail(task: Task, rows: Sequence[IterationRow], family: Family, pruned
         "depends_on": list(spec.depends_on),
         "metadata": shallow(spec.metadata),  # older versions took what no answer can hold
         "parent": family.whole,
-        "children": [_child(part) for part in family.parts],
+        "children": [_child(part) for part in family.subtasks],
         "iterations": _iterations(rows),
         "pruned": list(pruned),
     }

@@ -1,4 +1,4 @@
-"""The gates before a run: what is blocked goes back unrun, what is asked holds, what is noted is told once."""
+"""The checks before a run: what is blocked goes back unrun, what is asked holds, what is noted is told once."""
 
 from __future__ import annotations
 
@@ -43,8 +43,8 @@ class WordGate:
         return ChangeCheckReport(findings=tuple(found), asks=asks, packages=self.packages)
 
 
-def bench_with(*gates: WordGate, codings: tuple[str, ...] = (RIGHT,), tests: list[str] | None = None) -> Bench:
-    return Bench(model_for(*codings, TESTING=tests or []), change_checks=gates)
+def bench_with(*checks: WordGate, codings: tuple[str, ...] = (RIGHT,), tests: list[str] | None = None) -> Bench:
+    return Bench(model_for(*codings, TESTING=tests or []), change_checks=checks)
 
 
 def told(bench: Bench, is_it: Callable[[Event], bool] = lambda event: event.kind is Kind.GATE_FINDING) -> list[Event]:
@@ -97,8 +97,8 @@ async def test_the_owners_yes_lets_it_go_on_where_it_was_held() -> None:
 
 
 async def test_nothing_is_asked_about_code_that_is_sent_back() -> None:
-    gates = WordGate(), WordGate(word="return", severity=Severity.ASK, asks=(ASK,))
-    bench = bench_with(*gates, codings=(BAD, RIGHT))
+    checks = WordGate(), WordGate(word="return", severity=Severity.ASK, asks=(ASK,))
+    bench = bench_with(*checks, codings=(BAD, RIGHT))
     work = await bench.run(case_for(tests=TESTS))
     assert bench.walk == [P.PLANNING, P.CODING, P.TESTING, P.REFLECTING, P.CODING, P.TESTING]
     assert work.phase is P.AWAITING_APPROVAL
@@ -121,7 +121,7 @@ async def test_a_command_that_never_runs_is_told_with_its_words() -> None:
     assert event.data["pattern"] == "power"
 
 
-async def test_the_agents_own_tests_pass_the_gates_too_and_are_blamed_alone() -> None:
+async def test_the_agents_own_tests_pass_the_checks_too_and_are_blamed_alone() -> None:
     own = "from add import add\n\n\ndef test_add():\n    assert add(2, 3) == 5\n    assert add(0, 0) == 0\n"
     evil = block("tests/test_sum.py", own.replace("== 5", "== eval('5')"))
     bench = bench_with(WordGate(), tests=[evil, block("tests/test_sum.py", own)])
@@ -132,18 +132,18 @@ async def test_the_agents_own_tests_pass_the_gates_too_and_are_blamed_alone() ->
     assert "x.word" in bench.model.prompt(3)
 
 
-async def test_reports_of_all_gates_are_merged_and_packages_reach_the_suite() -> None:
-    gates = WordGate(packages={"requests": "2.1"}), WordGate(word="return", rule="x.r", packages={"yaml": "6.0"})
-    bench = bench_with(*gates, codings=(RIGHT, RIGHT.replace("return a + b", "yield a + b")))
+async def test_reports_of_all_checks_are_merged_and_packages_reach_the_suite() -> None:
+    checks = WordGate(packages={"requests": "2.1"}), WordGate(word="return", rule="x.r", packages={"yaml": "6.0"})
+    bench = bench_with(*checks, codings=(RIGHT, RIGHT.replace("return a + b", "yield a + b")))
     await bench.run(case_for(tests=TESTS, iterations=2, warn_at=2))
     (job,) = bench.suite.jobs
     assert job.packages == {"requests": "2.1", "yaml": "6.0"}
 
 
-async def test_a_gate_sees_the_kind_of_the_task_and_what_the_owner_decided() -> None:
-    gate = WordGate()
+async def test_a_check_sees_the_kind_of_the_task_and_what_the_owner_decided() -> None:
+    check = WordGate()
     case = case_for("Write a command line tool", tests=TESTS, granted=frozenset({"a"}), denied=frozenset({"b"}))
-    await bench_with(gate).run(case)
-    (job,) = gate.jobs
+    await bench_with(check).run(case)
+    (job,) = check.jobs
     assert (job.spec.kind, job.granted, job.denied) == (TaskKind.CLI_TOOL, frozenset({"a"}), frozenset({"b"}))
     assert dict(job.change) == {"add.py": "def add(a, b):\n    return a + b\n"}

@@ -176,7 +176,7 @@ LENGTH = 14
 
 @settings(deadline=None)
 @given(st.data(), st.booleans(), st.booleans(), st.booleans())
-async def test_every_walk_that_commits_passed_all_gates_on_one_change(
+async def test_every_walk_that_commits_passed_all_checks_on_one_change(
     data: st.DataObject, review: bool, audit: bool, clarify: bool
 ) -> None:
     outcomes = {
@@ -194,7 +194,7 @@ async def test_every_walk_that_commits_passed_all_gates_on_one_change(
 
 @settings(deadline=None)
 @given(st.data(), st.booleans(), st.booleans())
-async def test_an_attempt_that_was_held_commits_past_no_gate_either(
+async def test_an_attempt_that_was_held_commits_past_no_check_either(
     data: st.DataObject, review: bool, audit: bool
 ) -> None:
     outcomes = {
@@ -219,7 +219,7 @@ async def test_an_attempt_that_was_held_commits_past_no_gate_either(
 
 @settings(deadline=None)
 @given(st.data(), st.booleans(), st.booleans(), st.booleans())
-async def test_an_attempt_that_was_split_commits_past_no_gate_either(
+async def test_an_attempt_that_was_split_commits_past_no_check_either(
     data: st.DataObject, review: bool, audit: bool, failed: bool
 ) -> None:
     outcomes = {
@@ -266,18 +266,18 @@ async def test_a_split_that_the_rules_do_not_have_is_a_fault_of_the_program(wron
 def check_walk(steps: list[Step], work: AttemptState, *, review: bool, audit: bool) -> None:
     if work.phase is not P.COMMIT:
         return
-    gates = [P.CODING, *[P.REVIEW] * review, *[P.AUDIT] * audit, P.TESTING]
-    last = steps[-len(gates) :]
-    assert [step.phase for step in last] == gates
+    checks = [P.CODING, *[P.REVIEW] * review, *[P.AUDIT] * audit, P.TESTING]
+    last = steps[-len(checks) :]
+    assert [step.phase for step in last] == checks
     assert {step.outcome for step in last} == {Outcome.OK}
     assert all(step.state.change == last[0].state.change for step in last)
 
 
 @pytest.mark.parametrize(("review", "audit"), list(itertools.product([False, True], repeat=2)))
-def test_exhaustively_no_walk_of_eight_steps_commits_past_a_gate(review: bool, audit: bool) -> None:
+def test_exhaustively_no_walk_of_eight_steps_commits_past_a_check(review: bool, audit: bool) -> None:
     machine = Machine(Bench(ScriptedModel({})).tools, scripted({}))
     case = replace(case_for(), review=review, audit=audit)
-    gates = [P.CODING, *[P.REVIEW] * review, *[P.AUDIT] * audit, P.TESTING]
+    checks = [P.CODING, *[P.REVIEW] * review, *[P.AUDIT] * audit, P.TESTING]
     commits = 0
     walks: list[list[tuple[Phase, Outcome]]] = [[]]
     for _ in range(8):
@@ -286,7 +286,7 @@ def test_exhaustively_no_walk_of_eight_steps_commits_past_a_gate(review: bool, a
             at = machine._on(case, TABLE[walk[-1]] if walk else FIRST)
             if at is P.COMMIT:
                 commits += 1
-                assert walk[-len(gates) :] == [(gate, Outcome.OK) for gate in gates]
+                assert walk[-len(checks) :] == [(check, Outcome.OK) for check in checks]
             elif at not in TERMINAL_PHASES:
                 longer += [[*walk, (at, outcome)] for outcome in ALLOWED[at]]
         walks = longer

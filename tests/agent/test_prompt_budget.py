@@ -73,7 +73,7 @@ def prompts_of(case: AttemptContext, work: AttemptState, tools: AgentServices) -
     ]
     reader = Reviewer(phase=P.AUDIT, who="audit", blocks=frozenset(), known="a finding\n" * 2000)
     gauge = tools.gauge(P.AUDIT, 0)
-    some = pieces(tools.tree, case.task.spec, work.change, review._room(case, tools, reader, gauge), gauge)
+    some = pieces(tools.tree, case.task.spec, work.change, review._budget_tokens(case, tools, reader, gauge), gauge)
     return found + [(P.AUDIT, review._request(case, work, tools, reader, piece, "1 of 9")) for piece in some[:3]]
 
 
@@ -210,9 +210,9 @@ def test_parts_stand_in_their_order_and_are_filled_by_rank() -> None:
 def test_the_last_part_gets_what_the_others_left() -> None:
     rooms = list[int]()
 
-    def fill(room: int) -> Shown:
-        rooms.append(room)
-        return Shown(text="x" * room)
+    def fill(space: int) -> Shown:
+        rooms.append(space)
+        return Shown(text="x" * space)
 
     compose(HEAD, [Section(title="F", fill=fill, rank=9), fixed("A", "a" * 800, rank=1)], 1000, ONE)
     compose(HEAD, [Section(title="F", fill=fill, rank=9), fixed("A", "a" * 10, rank=1)], 1000, ONE)
@@ -221,13 +221,13 @@ def test_the_last_part_gets_what_the_others_left() -> None:
 
 
 @given(st.text(max_size=400), st.integers(0, 300), st.sampled_from([1.0, 2.5]))
-def test_a_running_text_is_shortened_at_its_end_and_says_so(text: str, room: int, rate: float) -> None:
+def test_a_running_text_is_shortened_at_its_end_and_says_so(text: str, space: int, rate: float) -> None:
     gauge = Gauge(bytes_per_token=rate)
-    kept, cut = clipped(text, room, gauge)
-    assert cut == (gauge.tokens(text) > room)
+    kept, cut = clipped(text, space, gauge)
+    assert cut == (gauge.tokens(text) > space)
     assert kept == text if not cut else "shortened: " in kept
     assert gauge.tokens(kept) <= max(
-        room, gauge.tokens("… (shortened: 400 of 400 characters follow, which do not fit into this prompt)")
+        space, gauge.tokens("… (shortened: 400 of 400 characters follow, which do not fit into this prompt)")
     )
 
 

@@ -54,7 +54,7 @@ class Clock:
 
 @dataclass
 class Asking:
-    """A gate that asks for toolz, until that is granted unless it is `stubborn`."""
+    """A check that asks for toolz, until that is granted unless it is `stubborn`."""
 
     stubborn: bool = False
     jobs: list[ChangeCheckJob] = field(default_factory=list)
@@ -145,8 +145,8 @@ async def site(tmp_path: Path, server: WireServer) -> AsyncIterator[Site]:
 async def test_a_night_of_waiting_does_not_count_and_the_decision_reaches_the_gates(
     site: Site, answers: Answers
 ) -> None:
-    gate = Asking()
-    site.parts = replace(site.parts, change_checks=(gate,))
+    check = Asking()
+    site.parts = replace(site.parts, change_checks=(check,))
     task_id = site.submit(1, limits={"wall_s": 60})
     async with site.working():
         asked = await site.waiting(task_id)
@@ -155,12 +155,12 @@ async def test_a_night_of_waiting_does_not_count_and_the_decision_reaches_the_ga
         site.store.queue.decide(asked.id, True).result()
         done = await site.ended(task_id)
     assert (done.ending, done.attempt) == (Ending.COMMITTED, 1)
-    assert [job.granted for job in gate.jobs] == [frozenset(), frozenset({TOOLZ.subject})]
-    assert {job.task_id for job in gate.jobs} == {task_id}
+    assert [job.granted for job in check.jobs] == [frozenset(), frozenset({TOOLZ.subject})]
+    assert {job.task_id for job in check.jobs} == {task_id}
     assert answers.counts[1, "CODING"] == 1
 
 
-async def test_a_gate_that_asks_again_for_what_was_decided_ends_the_task(site: Site) -> None:
+async def test_a_check_that_asks_again_for_what_was_decided_ends_the_task(site: Site) -> None:
     site.parts = replace(site.parts, change_checks=(Asking(stubborn=True),))
     task_id = site.submit(1, limits={"attempts": 1})
     async with site.working():

@@ -15,11 +15,11 @@ from bootstrap.revert import Reverts
 from core.attempt_state import AttemptState
 from core.errors import NoEvidence, NotReverted, UnknownTask
 from core.events import Emitter, Kind
+from core.revert import revert_message
 from core.states import Phase, Status
 from core.submission import parse_spec
 from core.tasks import Task
 from core.text import decode
-from core.undo import revert_message
 from db.commit_ledger import Pending
 from tests.support.git_repo import fingerprint, git, make_repo, write
 from tests.support.services import open_services

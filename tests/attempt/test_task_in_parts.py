@@ -42,7 +42,7 @@ def task(status: Status = Status.RUNNING, spec: TaskSpec = SPEC, **more: object)
 
 def test_a_part_has_what_its_owner_allows_and_wants_of_the_whole_and_asks_him_nothing() -> None:
     left = Limits(model_calls=10, tokens=900, cost_usd=None)
-    first, second = subtasks.split(task(), WORK, left).parts
+    first, second = subtasks.split(task(), WORK, left).subtasks
     spec = first.spec
     assert (spec.kind, spec.review, spec.audit, spec.allow) == (Kind.LIBRARY, True, False, ("python.socket",))
     assert (spec.packages, spec.clarify, spec.split, spec.priority) == (("toolz",), False, False, 1_000_000)
@@ -54,7 +54,7 @@ def test_a_part_has_what_its_owner_allows_and_wants_of_the_whole_and_asks_him_no
 
 
 def test_a_share_is_never_nothing_but_money_may_be() -> None:
-    (part, _) = subtasks.split(task(), WORK, Limits(model_calls=1, tokens=0, cost_usd=0.0)).parts
+    (part, _) = subtasks.split(task(), WORK, Limits(model_calls=1, tokens=0, cost_usd=0.0)).subtasks
     assert (part.spec.limits.model_calls, part.spec.limits.tokens, part.spec.limits.cost_usd) == (1, 1, 0.0)
 
 

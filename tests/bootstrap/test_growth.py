@@ -98,7 +98,7 @@ def growing(before: dict[str, int], after: dict[str, int]) -> dict[str, int]:
 
 
 async def test_nothing_that_a_daemon_holds_grows_with_its_tasks(settings: Settings) -> None:
-    daemon = Daemon(settings, say=lambda _: None)
+    daemon = Daemon(settings, show=lambda _: None)
     serving = asyncio.create_task(daemon.serve())
     try:
         async with asyncio.timeout(60):

@@ -21,7 +21,7 @@ async def report(flags: Mapping[str, object], home: Path, **fields: str) -> Chan
     checker = make_checker(load_settings(flags, home))
     spec = checker.policy.widened(TaskSpec(description="Write it", **fields))  # type: ignore[arg-type]
     change = {"a.py": "def f(x):\n    return eval(x)\n", "b.sh": "terraform apply\n"}
-    return await checker.gate.examine(ChangeCheckJob(spec=spec, tree=TextTree(), change=change))
+    return await checker.change_check.examine(ChangeCheckJob(spec=spec, tree=TextTree(), change=change))
 
 
 async def test_rules_repositories_and_patterns_are_the_owners(tmp_path: Path) -> None:

@@ -13,15 +13,15 @@ from core.states import DaemonState
 from core.status import DaemonStatus, ModelStatus
 
 ROOT = Path(__file__).resolve().parents[2]
-SAY = "from bootstrap.terminal import say; import sys; sys.stdin.readline(); "
-SAY += "say('a'); say('b'); sys.stderr.write('went on')"
+SHOW = "from bootstrap.terminal import show; import sys; sys.stdin.readline(); "
+SHOW += "show('a'); show('b'); sys.stderr.write('went on')"
 FILL = "from bootstrap.terminal import fill_streams; import os; "
 FILL += "fill_streams(); print(os.open('/dev/null', os.O_RDONLY) > 2)"
 
 
 def test_a_reader_that_is_gone_is_spoken_to_no_more_and_the_exit_code_is_clean() -> None:
     with subprocess.Popen(
-        [sys.executable, "-c", SAY], cwd=ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE
+        [sys.executable, "-c", SHOW], cwd=ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE
     ) as process:
         assert process.stdin
         assert process.stdout

@@ -88,7 +88,7 @@ def test_the_repositories_of_tasks_are_told_with_what_is_ours(bench: Bench, tmp_
 
 def test_a_look_does_not_make_the_daemons_own_repository(bench: Bench) -> None:
     (own,) = bench.watch().found
-    assert (own.is_own, own.error, own.glance) == (True, "", None)
+    assert (own.is_own, own.error, own.status) == (True, "", None)
     assert not bench.settings.workspace.exists()
 
 
@@ -110,4 +110,4 @@ def test_an_answer_does_not_wait_for_a_git_that_hangs(bench: Bench, tmp_path: Pa
     with attributes.open("wb") as writer:  # git goes on, and finds no index
         fcntl.fcntl(writer, fcntl.F_GETFL)
     until(lambda: bench.watch().at is not None)
-    assert bench.watch().found[1].glance is not None
+    assert bench.watch().found[1].status is not None

@@ -68,11 +68,11 @@ def test_a_value_that_only_looks_small_is_not_written() -> None:
 
 
 def test_several_texts_may_share_a_room() -> None:
-    room = literals.Room(100, "too much together")
-    assert literals.read("[0] * 20", room) == [0] * 20
-    assert literals.write("x" * 40, room) == repr("x" * 40)
+    limit = literals.SizeLimit(100, "too much together")
+    assert literals.read("[0] * 20", limit) == [0] * 20
+    assert literals.write("x" * 40, limit) == repr("x" * 40)
     with pytest.raises(ValueError, match="too much together"):
-        literals.read("'" + "x" * 40 + "'", room)
+        literals.read("'" + "x" * 40 + "'", limit)
 
 
 def test_objects_have_no_literal() -> None:

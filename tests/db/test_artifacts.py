@@ -21,7 +21,7 @@ def test_a_text_comes_back_by_its_digest(store: Store, text: str) -> None:
 def test_the_same_text_is_stored_once_and_small(store: Store) -> None:
     text = "def f():\n    return 1\n" * 1000
     for _ in range(3):
-        store.db.write(lambda conn: store.steps.put_artifact(conn, text)).result()
+        store.db.write(lambda conn: artifacts.put(conn, text)).result()
     rows = store.db.reader().execute("SELECT chars, LENGTH(body) FROM artifacts").fetchall()
     assert [row[0] for row in rows] == [len(text)]
     assert rows[0][1] < len(text) / 10

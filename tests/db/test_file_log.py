@@ -164,7 +164,7 @@ def largest_file(size: int) -> Iterator[None]:
 def test_a_full_disk_is_told_once_and_leaves_only_whole_lines(tmp_path: Path) -> None:
     told: list[str] = []
     path = tmp_path / "agent.log"
-    log = FileLog(path, tell=told.append)
+    log = FileLog(path, report=told.append)
     write(log, 1, 2)
     with largest_file(path.stat().st_size + 100):
         write(log, 3)
@@ -180,7 +180,7 @@ def test_a_full_disk_is_told_once_and_leaves_only_whole_lines(tmp_path: Path) ->
 def test_a_folder_that_cannot_be_made_is_told_once(tmp_path: Path) -> None:
     told: list[str] = []
     (tmp_path / "logs").write_text("a file")
-    log = FileLog(tmp_path / "logs" / "agent.log", tell=told.append)
+    log = FileLog(tmp_path / "logs" / "agent.log", report=told.append)
     write(log, 1)
     write(log, 2)
     (tmp_path / "logs").unlink()

@@ -1,6 +1,8 @@
 """Old rows go; whatever goes, open tasks can go on, references hold, and no text is left that nobody names."""
 
 import json
+import sqlite3
+from contextlib import closing
 from datetime import datetime, timedelta
 from functools import partial
 from pathlib import Path
@@ -17,9 +19,11 @@ from core.routing import Route
 from core.states import ENDED, Ending, Outcome, Phase
 from core.tasks import Task, TaskSpec
 from db import pruning
+from db.database import Database
 from db.event_log import MAX_DATA_BYTES
 from db.model_results import ModelResults
 from db.pruning import Gone, Pruned
+from db.sqlite import Connection, connect, faults
 from tests.support import tiers
 from tests.support.store import Store, open_store
 
@@ -313,3 +317,98 @@ def test_the_last_word_on_whether_the_daemon_was_up_stays(tmp_path: Path) -> Non
         prune_all(store, 30)
         kinds = [row[0] for row in store.db.reader().execute("SELECT kind FROM execution_logs ORDER BY id")]
         assert kinds == [Kind.DAEMON_STARTED, Kind.STATE_SAVED]
+
+
+ROWS, TEXT_BYTES = 1200, 20_000
+
+
+def fill(conn: Connection) -> None:
+    text = bytes(TEXT_BYTES)
+    for number in range(ROWS):
+        conn.execute("INSERT INTO artifacts (digest, chars, body, at) VALUES (?, 1, ?, '')", (f"{number:04}", text))
+
+
+def empty(conn: Connection, above: int = 10) -> None:
+    conn.execute("DELETE FROM artifacts WHERE digest > ?", (f"{above:04}",))
+
+
+def old_file(path: Path) -> None:
+    """A database as versions made it that knew no incremental vacuum."""
+    with closing(sqlite3.connect(path)) as conn:
+        conn.execute("PRAGMA journal_mode=WAL")
+        conn.execute("CREATE TABLE artifacts (digest TEXT PRIMARY KEY, chars INTEGER, body BLOB, at TEXT)")
+        fill(conn)
+        conn.commit()
+
+
+def test_a_new_file_shrinks_in_steps(tmp_path: Path) -> None:
+    with Database(tmp_path / "a.sqlite") as db:
+        db.write(fill).result()
+        db.write(empty).result()
+        before = pruning.size(db.reader())
+        assert before.in_steps
+        assert before.free > 0.9 * before.file
+        steps = 0
+        while db.write(pruning.give_back).result():
+            steps += 1
+        after = pruning.size(db.reader())
+        assert (after.free, after.used) == (0, after.file)
+        assert after.file < 0.1 * before.file
+        assert steps > 10
+    assert (tmp_path / "a.sqlite").stat().st_size == after.file
+
+
+def test_an_old_file_is_written_anew_once_and_shrinks_in_steps_from_then_on(tmp_path: Path) -> None:
+    path = tmp_path / "a.sqlite"
+    old_file(path)
+    with closing(connect(path)) as conn:
+        empty(conn)
+        before = pruning.size(conn)
+        assert not before.in_steps
+        assert not pruning.give_back(conn)
+    assert pruning.rewrite(path)
+    with closing(connect(path)) as conn:
+        after = pruning.size(conn)
+        assert after.in_steps
+        assert after.file < 0.1 * before.file
+        assert conn.execute("SELECT count(*) FROM artifacts").fetchone()[0] == 11
+    assert not pruning.rewrite(path)
+    assert faults(path) == []
+
+
+def test_an_old_file_with_little_room_in_it_is_left_as_it_is(tmp_path: Path) -> None:
+    path = tmp_path / "a.sqlite"
+    old_file(path)
+    assert not pruning.rewrite(path)
+
+
+def test_writing_anew_that_takes_too_long_is_undone(tmp_path: Path) -> None:
+    path = tmp_path / "a.sqlite"
+    old_file(path)
+    with closing(connect(path)) as conn:
+        empty(conn, above=300)
+        before = pruning.size(conn)
+    assert not pruning.rewrite(path, within_s=0.0)
+    with closing(connect(path)) as conn:
+        assert pruning.size(conn) == before
+    assert faults(path) == []
+
+
+def test_the_log_is_folded_and_cut_to_nothing(tmp_path: Path) -> None:
+    with Database(tmp_path / "a.sqlite") as db:
+        db.write(fill).result()
+        assert (tmp_path / "a.sqlite-wal").stat().st_size > ROWS * TEXT_BYTES
+        assert pruning.fold_log(tmp_path / "a.sqlite") == 0
+        db.write(empty).result()
+        assert db.reader().execute("SELECT count(*) FROM artifacts").fetchone()[0] == 11
+
+
+def test_a_log_that_a_reader_still_needs_stays(tmp_path: Path) -> None:
+    with Database(tmp_path / "a.sqlite") as db:
+        db.write(fill).result()
+        reading = db.reader().execute("SELECT digest FROM artifacts")
+        reading.fetchone()
+        db.write(empty).result()
+        assert pruning.fold_log(tmp_path / "a.sqlite") > 0
+        assert len(reading.fetchall()) == ROWS - 1
+        assert pruning.fold_log(tmp_path / "a.sqlite") == 0

@@ -44,17 +44,6 @@ def test_the_ledger_has_each_commit_once_newest_first(store: Store) -> None:
     assert store.state.commits(9, task_id=1) == [replace(first, integrated=True)]
 
 
-def test_totals_know_priced_and_unpriced_calls(store: Store) -> None:
-    call(store, cost_usd=0.5, latency_s=2.0)
-    call(store, cost_usd=None, latency_s=1.0)
-    store.clock.advance(60)
-    call(store, "other", cost_usd=0.25)
-    busy, other = store.state.model_totals()
-    assert (busy.model, busy.calls, busy.tokens_in, busy.cost_usd, busy.unpriced) == ("m", 2, 20, 0.5, 1)
-    assert busy.latency_s == 3.0
-    assert (other.model, other.calls, other.last_at) == ("other", 1, store.clock())
-
-
 def test_what_was_spent_is_told_since_a_moment_and_ever(store: Store) -> None:
     assert store.state.spent_total() == Spent()
     call(store, cost_usd=0.5, latency_s=2.0)
@@ -84,15 +73,6 @@ def test_what_the_engine_saved_is_told_of_the_last_days(store: Store) -> None:
         store.clock.advance(8 * 86400)
     assert store.state.saved_replies(days=30) == SavedReplies(days=30, replies=6, saved=2, solved=1)
     assert store.state.spent_total().model_calls == 2, "the engine's replies are no calls"
-
-
-def test_metrics_are_read_by_name_and_time(store: Store) -> None:
-    for number in range(3):
-        store.state.record_metric("memory_mb", 100 + number).result()
-        store.state.record_metric("queue", number).result()
-        store.clock.advance(10)
-    start = datetime(2026, 3, 1, 12, 0, 10, tzinfo=UTC)
-    assert [value for _, value in store.state.metrics("memory_mb", start)] == [101, 102]
 
 
 def test_a_backup_is_made_while_writers_go_on_and_is_whole(store: Store, tmp_path: Path) -> None:

@@ -15,6 +15,7 @@ from core.events import Kind
 from core.states import Outcome, Phase
 from core.tasks import Task, TaskSpec
 from core.verdicts import CaseResult, Evidence, Label, Result, Verdict
+from db import artifacts
 from db.step_store import PhaseTime
 from tests.support.store import Store, open_store
 
@@ -203,7 +204,7 @@ def test_a_case_file_that_cannot_be_read_any_more_starts_the_attempt_anew(
 ) -> None:
     task = claimed(store)
     save(store, task, step(0, Phase.PLANNING)).result()
-    odd = store.db.write(lambda conn: store.steps.put_artifact(conn, '{"phase": "DREAMING"}')).result()
+    odd = store.db.write(lambda conn: artifacts.put(conn, '{"phase": "DREAMING"}')).result()
     store.db.write(lambda conn: conn.execute("UPDATE steps SET work = ?", (odd,))).result()
     assert store.steps.last_work(task.id, 1) is None
     assert "starts anew" in caplog.text

@@ -17,7 +17,7 @@ from db.writer import Job
 
 @pytest.fixture
 def db(tmp_path: Path) -> Iterator[Database]:
-    with Database(tmp_path / "a.sqlite", busy_s=0.05, patience_s=0.1) as opened:
+    with Database(tmp_path / "a.sqlite", busy_s=0.05, retry_for_s=0.1) as opened:
         yield opened
 
 
@@ -60,7 +60,7 @@ class Heard:
 def test_what_can_wait_waits_for_room_and_what_cannot_fails_at_once(db: Database) -> None:
     heard = Heard(db)
     db.write(room(0)).result()
-    waiting = [db.write_patiently(add(n, 9000)) for n in range(3)]
+    waiting = [db.write_retrying(add(n, 9000)) for n in range(3)]
     with pytest.raises(StoreFull):
         db.write(add(9, 9000)).result(10)
     assert not any(future.done() for future in waiting)
@@ -76,7 +76,7 @@ def test_what_can_wait_waits_for_room_and_what_cannot_fails_at_once(db: Database
 
 def test_a_write_that_changes_nothing_is_no_sign_of_room(db: Database) -> None:
     db.write(room(0)).result()
-    waiting = db.write_patiently(add(1, 9000))
+    waiting = db.write_retrying(add(1, 9000))
     db.write(lambda _: None).result()
     assert db.write_failure is not None
     db.write(room(1000)).result()
@@ -86,7 +86,7 @@ def test_a_write_that_changes_nothing_is_no_sign_of_room(db: Database) -> None:
 def test_a_lock_that_another_process_keeps_is_waited_for(db: Database) -> None:
     heard, other = Heard(db), connect(db.path)
     other.execute("BEGIN IMMEDIATE")
-    waiting = db.write_patiently(add(1))
+    waiting = db.write_retrying(add(1))
     with pytest.raises(StoreLocked):
         db.write(add(2)).result(10)
     assert not waiting.done()
@@ -100,12 +100,12 @@ def test_a_lock_that_another_process_keeps_is_waited_for(db: Database) -> None:
 def test_nothing_waits_when_the_program_ends(tmp_path: Path, how: str) -> None:
     with Database(tmp_path / "a.sqlite") as db:
         db.write(room(0)).result()
-        waiting = [db.write_patiently(add(n, 9000)) for n in range(3)]
+        waiting = [db.write_retrying(add(n, 9000)) for n in range(3)]
         db.hurry() if how == "hurry" else db.close()
         for future in waiting:
             with pytest.raises(StoreFull):
                 future.result(20)
-        late = db.write_patiently(add(9, 9000))
+        late = db.write_retrying(add(9, 9000))
         assert late.exception(20) is not None
 
 
@@ -118,7 +118,7 @@ def test_nothing_is_written_to_a_database_that_shows_damage(db: Database) -> Non
     with db.path.open("r+b") as file:
         file.seek(4096 * (page - 1))
         file.write(b"\xff" * 4096)
-    for write in (db.write, db.write_patiently):
+    for write in (db.write, db.write_retrying):
         with pytest.raises(StoreDamaged):
             write(add(1)).result(10)
     with pytest.raises(StoreDamaged):

@@ -146,7 +146,7 @@ def test_a_lock_of_another_process_is_waited_for(tmp_path: Path) -> None:
 
 
 def test_a_lock_that_is_never_given_back_fails_the_jobs_and_not_the_writer(tmp_path: Path) -> None:
-    with Database(tmp_path / "a.sqlite", patience_s=0.1, busy_s=0.1) as db:
+    with Database(tmp_path / "a.sqlite", retry_for_s=0.1, busy_s=0.1) as db:
         other = connect(db.path)
         other.execute("BEGIN IMMEDIATE")
         with pytest.raises(StoreError, match="locked"):

@@ -40,7 +40,7 @@ Make = Callable[..., DependencyCheck]
 
 
 @pytest.fixture
-def gate(folder: Path, index: Path, events: list[Event]) -> Make:
+def checker(folder: Path, index: Path, events: list[Event]) -> Make:
     def make(*allowed: str, where: Mapping[str, str] | None = None) -> DependencyCheck:
         layers = LayerStore(folder / "packages", runtime(), environ=where or environ(index))
         return DependencyCheck(layers, runtime(), allowed=allowed, emit=events.append, clock=HandClock())
@@ -58,14 +58,14 @@ def rules(report: ChangeCheckReport) -> list[tuple[str, str, int]]:
     return [(finding.rule, finding.path, finding.line) for finding in report.findings]
 
 
-async def test_a_change_that_needs_nothing_passes_without_a_look_at_the_index(gate: Make) -> None:
+async def test_a_change_that_needs_nothing_passes_without_a_look_at_the_index(checker: Make) -> None:
     files = {"calc.py": "import json\nfrom helper import x\n", "helper.py": "import pytest, hypothesis\n"}
-    found = await gate(where={"PIP_INDEX_URL": "http://127.0.0.1:9/"}).examine(job(files))
+    found = await checker(where={"PIP_INDEX_URL": "http://127.0.0.1:9/"}).examine(job(files))
     assert found == ChangeCheckReport()
 
 
-async def test_a_package_that_nobody_allowed_is_asked_for_with_all_that_matters(gate: Make) -> None:
-    found = await gate().examine(job({"sky/moon.py": f"'''x'''\n{USES}"}))
+async def test_a_package_that_nobody_allowed_is_asked_for_with_all_that_matters(checker: Make) -> None:
+    found = await checker().examine(job({"sky/moon.py": f"'''x'''\n{USES}"}))
     (ask,) = found.asks
     assert (ask.subject, found.findings, dict(found.packages)) == ("package:moonphase", (), {})
     for part in ("sky/moon.py:2", "imports moonphase", "installs the wheel", "run in the sandbox", "moonphase 1.0"):
@@ -76,9 +76,9 @@ async def test_a_package_that_nobody_allowed_is_asked_for_with_all_that_matters(
 
 @pytest.mark.parametrize("how", ["setting", "task", "granted"])
 async def test_what_the_owner_allows_is_installed_with_what_it_depends_on(
-    gate: Make, events: list[Event], how: str
+    checker: Make, events: list[Event], how: str
 ) -> None:
-    allowed = gate("Moonphase") if how == "setting" else gate()
+    allowed = checker("Moonphase") if how == "setting" else checker()
     asked = job({"moon.py": USES}, packages=["moonphase"] if how == "task" else [])
     asked = replace(asked, granted=frozenset({"package:moonphase"} if how == "granted" else ()))
     found = await allowed.examine(asked)
@@ -90,38 +90,38 @@ async def test_what_the_owner_allows_is_installed_with_what_it_depends_on(
     assert len(events) == 1, "what is there is not installed again"
 
 
-async def test_what_comes_with_an_allowed_package_is_not_asked_for(gate: Make) -> None:
-    found = await gate("moonphase").examine(job({"moon.py": USES + "import tidewave\n"}))
+async def test_what_comes_with_an_allowed_package_is_not_asked_for(checker: Make) -> None:
+    found = await checker("moonphase").examine(job({"moon.py": USES + "import tidewave\n"}))
     assert found.asks == ()
     assert "tidewave" in found.packages
 
 
-async def test_a_pin_of_the_owners_is_kept(gate: Make, index: Path) -> None:
+async def test_a_pin_of_the_owners_is_kept(checker: Make, index: Path) -> None:
     wheel(index, "moonphase", "1.5", {"moonphase.py": "FULL = 5\n"})
-    assert (await gate("moonphase==1.0").examine(job({"moon.py": USES}))).packages["moonphase"] == "1.0"
+    assert (await checker("moonphase==1.0").examine(job({"moon.py": USES}))).packages["moonphase"] == "1.0"
     base = {"requirements.txt": "moonphase <1.5\n"}
-    assert (await gate("moonphase").examine(job({"moon.py": USES}, base))).packages["moonphase"] == "1.0"
+    assert (await checker("moonphase").examine(job({"moon.py": USES}, base))).packages["moonphase"] == "1.0"
     loose = job({"moon.py": USES, "requirements.txt": "moonphase<1.5\n"})
-    assert (await gate("moonphase").examine(loose)).packages == {"moonphase": "1.5"}, (
+    assert (await checker("moonphase").examine(loose)).packages == {"moonphase": "1.5"}, (
         "the model's own file says nothing"
     )
 
 
-async def test_a_denied_package_goes_back_to_the_model(gate: Make) -> None:
-    found = await gate().examine(job({"moon.py": USES}, denied=frozenset({"package:moonphase"})))
+async def test_a_denied_package_goes_back_to_the_model(checker: Make) -> None:
+    found = await checker().examine(job({"moon.py": USES}, denied=frozenset({"package:moonphase"})))
     assert rules(found) == [("package.denied", "moon.py", 1)]
     assert found.findings[0].severity is Severity.BLOCK
     assert "the owner denied the package moonphase: do without it" in found.findings[0].message
 
 
-async def test_a_denial_holds_although_another_package_brings_the_same(gate: Make) -> None:
+async def test_a_denial_holds_although_another_package_brings_the_same(checker: Make) -> None:
     asked = job({"moon.py": USES + "import tidewave\n"}, denied=frozenset({"package:tidewave"}))
-    assert rules(await gate("moonphase").examine(asked)) == [("package.denied", "moon.py", 6)]
+    assert rules(await checker("moonphase").examine(asked)) == [("package.denied", "moon.py", 6)]
 
 
-async def test_a_name_that_the_index_does_not_have_is_the_models_mistake(gate: Make, index: Path) -> None:
+async def test_a_name_that_the_index_does_not_have_is_the_models_mistake(checker: Make, index: Path) -> None:
     source(index, "oldsource", "1.0", "raise SystemExit\n")
-    found = await gate().examine(job({"moon.py": "import moonfase\nimport oldsource\nfrom google import cloud\n"}))
+    found = await checker().examine(job({"moon.py": "import moonfase\nimport oldsource\nfrom google import cloud\n"}))
     assert found.asks == ()
     assert rules(found) == [
         ("package.unknown", "moon.py", 1), ("package.unknown", "moon.py", 2), ("package.unclear", "moon.py", 3),
@@ -130,43 +130,43 @@ async def test_a_name_that_the_index_does_not_have_is_the_models_mistake(gate: M
     assert "sources are never built" in found.findings[1].message
 
 
-async def test_a_module_that_the_owners_tests_await_is_not_taken_for_a_package(gate: Make) -> None:
+async def test_a_module_that_the_owners_tests_await_is_not_taken_for_a_package(checker: Make) -> None:
     tests = {"test_moon.py": "from tidewave import HIGH\n"}
-    assert await gate().examine(job({"moon.py": "X = 1\n"}, tests=tests)) == ChangeCheckReport()
+    assert await checker().examine(job({"moon.py": "X = 1\n"}, tests=tests)) == ChangeCheckReport()
     known = {"test_moon.py": "import yaml\n"}
-    (ask,) = (await gate().examine(job({"moon.py": "X = 1\n"}, tests=known))).asks
+    (ask,) = (await checker().examine(job({"moon.py": "X = 1\n"}, tests=known))).asks
     assert ask.subject == "package:pyyaml"
     assert "test_moon.py:1" in ask.question
 
 
-async def test_what_the_base_needs_is_found_behind_the_change(gate: Make) -> None:
+async def test_what_the_base_needs_is_found_behind_the_change(checker: Make) -> None:
     base = {"old.py": "import yaml\n", "requirements.txt": "PyYAML\n"}
-    found = await gate().examine(job({"moon.py": "import old\n"}, base))
+    found = await checker().examine(job({"moon.py": "import old\n"}, base))
     assert [ask.subject for ask in found.asks] == ["package:pyyaml"]
-    denied = await gate().examine(job({"moon.py": "import old\n"}, base, denied=frozenset({"package:pyyaml"})))
+    denied = await checker().examine(job({"moon.py": "import old\n"}, base, denied=frozenset({"package:pyyaml"})))
     assert [finding.severity for finding in denied.findings] == [Severity.NOTE], "the model cannot mend the base"
 
 
-async def test_tests_that_the_agent_wrote_are_looked_at_too(gate: Make) -> None:
-    found = await gate().examine(job({"moon.py": "X = 1\n"}, own={"test_moon.py": "import yaml\n"}))
+async def test_tests_that_the_agent_wrote_are_looked_at_too(checker: Make) -> None:
+    found = await checker().examine(job({"moon.py": "X = 1\n"}, own={"test_moon.py": "import yaml\n"}))
     assert [ask.subject for ask in found.asks] == ["package:pyyaml"]
 
 
-async def test_an_index_that_does_not_answer_parks_the_task_or_asks_without_it(gate: Make) -> None:
+async def test_an_index_that_does_not_answer_parks_the_task_or_asks_without_it(checker: Make) -> None:
     away = {"PIP_INDEX_URL": "http://127.0.0.1:9/simple"}
     with pytest.raises(Parked, match="does not answer") as caught:
-        await gate("moonphase", where=away).examine(job({"moon.py": USES}))
+        await checker("moonphase", where=away).examine(job({"moon.py": USES}))
     assert caught.value.until is not None
-    (ask,) = (await gate(where=away).examine(job({"moon.py": USES}))).asks
+    (ask,) = (await checker(where=away).examine(job({"moon.py": USES}))).asks
     assert "The index says" not in ask.question
 
 
-async def test_a_package_of_the_owners_that_cannot_be_had_ends_the_attempt(gate: Make) -> None:
+async def test_a_package_of_the_owners_that_cannot_be_had_ends_the_attempt(checker: Make) -> None:
     with pytest.raises(SandboxError, match="there is no package sunphase"):
-        await gate().examine(job({"moon.py": "X = 1\n"}, packages=["sunphase"]))
+        await checker().examine(job({"moon.py": "X = 1\n"}, packages=["sunphase"]))
 
 
-async def test_scripts_have_no_packages(gate: Make) -> None:
+async def test_scripts_have_no_packages(checker: Make) -> None:
     files = {
         "moon.mjs": "import fs from 'node:fs';\nimport path from 'path';\nimport './near.mjs';\n"
         "import x from '@scope/pkg/part';\nimport y from 'mine/part';\nconst z = require('leftpad');\n",
@@ -174,9 +174,9 @@ async def test_scripts_have_no_packages(gate: Make) -> None:
         "package.json": '{"name": "mine"}',
         "node_modules/kept/index.js": "",
     }
-    found = await gate().examine(job(files, language="javascript"))
+    found = await checker().examine(job(files, language="javascript"))
     assert rules(found) == [("package.npm", "moon.mjs", 4), ("package.npm", "moon.mjs", 6)]
-    assert await gate().examine(job(files)) == ChangeCheckReport(), "a page's scripts in a Python task are not run"
+    assert await checker().examine(job(files)) == ChangeCheckReport(), "a page's scripts in a Python task are not run"
 
 
 def test_what_every_run_has_is_read_from_what_is_shown() -> None:

@@ -176,7 +176,6 @@ def test_nothing_of_the_owners_changes(bench: Bench, repo: Path) -> None:
     made = commit(bench, where, {"a.py": "a = 3\n", "staged.py": "mine\n", "untracked.py": "mine\n"})
     rebased = bench.git.rebase(where, made, where.base)
     bench.git.note(where, rebased.id, "evidence")
-    bench.git.diff_text(where, where.base, made.id)
     bench.git.recent_commits(where, 5)
     bench.git.find_commit(where, 7)
     bench.git.close()

@@ -43,16 +43,6 @@ def test_notes_written_at_once_are_all_kept(bench: Bench, repo: Path) -> None:
     assert git(repo, "log", "-1", "--format=%N", "--notes=nightshift", commits[5]).strip() == f"on {commits[5]}"
 
 
-def test_a_difference_shows_every_line_whatever_attributes_say(bench: Bench, repo: Path) -> None:
-    write(repo, {".gitattributes": "*.py -diff\n", "a.py": "a = 2\n", "pkg/b.py": "b = 2\n"})
-    git(repo, "add", "-A")
-    git(repo, "commit", "-q", "-m", "Second")
-    text = bench.git.diff_text(str(repo), "HEAD~1", "main", ["a.py"])
-    assert text.startswith("diff --git a/a.py b/a.py\n")
-    assert text.endswith("@@ -1 +1 @@\n-a = 1\n+a = 2\n")
-    assert "b = 2" in bench.git.diff_text(str(repo), "HEAD~1", "main")
-
-
 def test_the_log_tells_which_commits_are_ours(bench: Bench) -> None:
     where = bench.git.open(None, None, 7, "x")
     made = bench.git.commit(where, where.base, {"a.py": "1"}, message(7, "Add a"))

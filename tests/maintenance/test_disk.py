@@ -26,12 +26,12 @@ class Bench:
         self.guard = DiskGuard(
             {"the database": place},
             reserve_mb=lambda: self.reserve_mb,
-            make_room=self._make_room,
+            free_space=self._free_space,
             queue=store.queue,
             emit=store.events.emit,
         )
 
-    async def _make_room(self) -> None:
+    async def _free_space(self) -> None:
         self.made += 1
 
     @property

@@ -9,8 +9,7 @@ from pathlib import Path
 
 from db.database import Database
 from maintenance.health import Vitals
-from maintenance.service_manager import ServiceManagerLink
-from maintenance.watchdog import Watchdog
+from maintenance.service_manager import ServiceManagerLink, Watchdog
 
 
 @dataclass

@@ -15,7 +15,7 @@ from core.dialogue import Completion, Message, ModelRequest
 from core.events import Event, Kind, Level
 from core.states import Ending, Outcome, Phase
 from core.tasks import Task, TaskSpec
-from db import pruning, shrinking
+from db import pruning
 from maintenance.pruning import Keep, Pruner
 from tests.support.store import Store, open_store
 
@@ -152,9 +152,9 @@ async def test_a_database_that_is_too_large_loses_the_oldest_work_first(store: S
     for number in range(40):
         tasks.append(done(store, noise(number)))
         store.clock.advance(0.2 * DAY_S)
-    before = shrinking.size(store.db.reader()).used
+    before = pruning.size(store.db.reader()).used
     await pruner(store, database_mb=2).run()
-    after = shrinking.size(store.db.reader())
+    after = pruning.size(store.db.reader())
     assert before > 2 << 20 >= after.used
     assert after.free == 0
     left = [task.id for task in tasks if store.steps.timeline(task.id)]
@@ -189,7 +189,7 @@ async def test_events_give_way_too_when_work_is_not_enough(store: Store) -> None
         stored(store)
         store.clock.advance(DAY_S)
     await pruner(store, database_mb=1).run()
-    assert shrinking.size(store.db.reader()).used <= 1 << 20
+    assert pruning.size(store.db.reader()).used <= 1 << 20
     said = pruning.events_pruned(store.db.reader())
     assert said is not None
     assert said.setting == "database_max_mb"

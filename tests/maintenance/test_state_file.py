@@ -18,8 +18,7 @@ from core.states import DaemonState, Phase
 from core.status import DaemonStatus, WorkerStatus
 from db.database import Database
 from db.state_store import Commit, StateStore
-from maintenance.state_file import from_json
-from maintenance.state_keeper import StateKeeper, told
+from maintenance.state_file import StateKeeper, from_json, how_it_ended
 from tests.support.clocks import HandClocks
 
 CLOCKS = HandClocks()
@@ -145,17 +144,17 @@ def test_whatever_stands_in_the_file_is_read_or_refused(text: str) -> None:
 
 async def test_the_start_says_how_the_last_run_ended(site: Site) -> None:
     later = CLOCKS() + timedelta(minutes=40)
-    assert told(None, None, []) == ""
+    assert how_it_ended(None, None, []) == ""
     await site.keeper().save()
     died = site.keeper().last_run()
     await site.keeper().save(clean=True)
     clean = site.keeper().last_run()
-    assert told(clean, later, []) == "The last run ended cleanly, 2026-11-02 08:00 UTC."
-    assert told(died, None, []) == "The last run died at about 2026-11-02 08:00 UTC; no task was in flight."
+    assert how_it_ended(clean, later, []) == "The last run ended cleanly, 2026-11-02 08:00 UTC."
+    assert how_it_ended(died, None, []) == "The last run died at about 2026-11-02 08:00 UTC; no task was in flight."
     assert (
-        told(died, later, [7])
+        how_it_ended(died, later, [7])
         == "The last run died at about 2026-11-02 08:40 UTC with task 7 in flight, which goes on."
     )
-    assert told(None, later, [7, 9]) == (
+    assert how_it_ended(None, later, [7, 9]) == (
         "The last run died at about 2026-11-02 08:40 UTC with tasks 7, 9 in flight, which go on."
     )

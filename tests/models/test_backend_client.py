@@ -247,7 +247,7 @@ async def test_changes_are_told_once_and_looks_are_shared() -> None:
 
 async def test_a_look_that_hangs_is_a_no_and_starts_no_second_thread() -> None:
     switch = Switch()
-    health = HealthProbe(switch, lambda _event: None, Masker(), patience_s=0.03)
+    health = HealthProbe(switch, lambda _event: None, Masker(), wait_s=0.03)
     switch.go.clear()
     for _ in range(3):
         assert not await health.check()

@@ -16,9 +16,9 @@ from core.clock import utc_now
 from core.errors import ConfigError, NotReverted, UnknownTask, UnknownWorker
 from core.events import Event, Kind, Level
 from core.masking import Masker
+from core.revert import Reverted
 from core.states import Phase
 from core.status import DaemonStatus, ModelStatus, Restart, WorkerStatus
-from core.undo import Reverted
 from db.database import Database
 from db.event_log import EventLog
 from db.step_store import StepStore

@@ -15,6 +15,7 @@ from core.verdicts import SuiteJob, Verdict
 from test_runner import SuiteRunner
 from tests.support.sandboxes import Judge, bubblewrap, runtime
 from tests.support.trees import TextTree
+from verdict.suite_runs import surely_fail_before
 
 RIGHT = {"solution.py": "def add(a, b):\n    return a + b\n"}
 WRONG = {"solution.py": "def add(a, b):\n    return a * b\n"}
@@ -150,3 +151,22 @@ async def test_code_that_notices_a_second_look_gains_nothing(judge: Judge) -> No
     verdict = await judge({"solution.py": SLY}, TOGETHER)
     assert not verdict.passed
     assert "test_b did not fail" in verdict.reason
+
+
+@pytest.mark.parametrize(
+    ("imported", "change", "present", "red"),
+    [
+        ("from new import f", {"new.py": ""}, set(), True),
+        ("import new.deep", {"new/deep.py": ""}, set(), True),
+        ("from new import f", {"src/new.py": ""}, set(), True),
+        ("from app import new", {"app/new.py": ""}, {"app/old.py"}, False),
+        ("from new import f", {"new.py": ""}, {"new.py"}, False),
+        ("from json import f", {"json.py": ""}, set(), False),
+        ("try:\n    from new import f\nexcept ImportError:\n    pass", {"new.py": ""}, set(), False),
+        ("def test_a():\n    from new import f", {"new.py": ""}, set(), False),
+    ],
+)
+def test_a_missing_module_makes_tests_surely_fail_before(
+    imported: str, change: dict[str, str | None], present: set[str], red: bool
+) -> None:
+    assert surely_fail_before({"test_a.py": imported + "\n"}, change, present) is red

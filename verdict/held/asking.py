@@ -118,9 +118,9 @@ class Asker:
         got = await self._replies(job, planned, known)
         findings = [(case, weigh(case, reply)) for case, reply in zip(known, got.replies, strict=True)]
         unknown = sum(finding is Finding.UNKNOWN and not case.shown for case, finding in findings)
-        said = [f"{unknown} held-out cases could not be judged by value"] if unknown else []
+        unjudged = [f"{unknown} held-out cases could not be judged by value"] if unknown else []
         return Asked(
-            findings=tuple(findings), stopped=got.stopped, tree=got.tree, notes=(*notes, *said),
+            findings=tuple(findings), stopped=got.stopped, tree=got.tree, notes=(*notes, *unjudged),
             tampering="the report of the held-out calls holds what is no answer to one" if got.garbled else "",
         )  # fmt: skip
 

@@ -1,4 +1,4 @@
-"""The fourth layer around the other three: what decides, in which order, and how little of it a model is told.
+"""The fourth layer around the other three: what decides, in which order, and how little of it a model gets.
 
 The tests as shown come first, since what fails there may be told, and no tested code has met anything by then that a
 model does not know. The held-out calls come next, of which the sandbox learns inputs alone, and the whole tests last:
@@ -66,10 +66,10 @@ def _unspoken(verdict: Verdict) -> Verdict:
     for case in verdict.results:
         if case.result is not Result.PASSED:
             results[case.id.partition("[")[0]] = case.result
-    told = tuple(CaseResult(id=name, result=result) for name, result in results.items())
-    reason = f"{len(told)} test{'s' if len(told) > 1 else ''} passed" if verdict.passed else verdict.reason
+    shown = tuple(CaseResult(id=name, result=result) for name, result in results.items())
+    reason = f"{len(shown)} test{'s' if len(shown) > 1 else ''} passed" if verdict.passed else verdict.reason
     return replace(
-        verdict, reason=reason, results=told, weak=(), evidence=replace(verdict.evidence, ids=tuple(results)),
+        verdict, reason=reason, results=shown, weak=(), evidence=replace(verdict.evidence, ids=tuple(results)),
     )  # fmt: skip
 
 
@@ -119,13 +119,13 @@ def _refused(verdict: Verdict, asked: Asked, lines: Iterable[str]) -> Verdict:
     if not ways:
         ways = dict.fromkeys([("held-out tests", "a check that is not shown fails, although the shown ones pass")])
     failures = tuple(Failure(id=name, kind=KIND, message=f"{text}. {_HINT}") for name, text in ways)
-    told = [_line(case, finding) for case, finding in asked.wrong]
+    wrong = [_line(case, finding) for case, finding in asked.wrong]
     return replace(
         verdict,
         passed=False,
         reason="; ".join(text for _, text in list(ways)[:3]),
         failures=failures,
-        unseen=(*told, *lines)[:_MAX_LINES],
+        unseen=(*wrong, *lines)[:_MAX_LINES],
         evidence=replace(verdict.evidence, label=Label.TESTS_PASSED, notes=(*verdict.evidence.notes, *asked.notes)),
     )
 

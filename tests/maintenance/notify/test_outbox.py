@@ -27,7 +27,7 @@ notices = st.builds(
     title=st.text(max_size=20),
     lines=st.lists(st.text(max_size=5), max_size=3).map(tuple),
 )
-lanes = st.builds(
+queues = st.builds(
     ChannelQueue,
     waiting=st.lists(st.builds(Waiting, notice=notices, tries=st.integers(0, 80)), max_size=6).map(tuple),
     failures=st.integers(0, 99),
@@ -39,48 +39,48 @@ def notice(number: int) -> Notice:
     return Notice(id=f"event-{number}", kind=NoticeKind.FAILED, title=f"title {number}")
 
 
-@given(st.builds(Outbox, cursor=st.integers(0), lanes=st.dictionaries(st.text(max_size=5), lanes, max_size=2)))
+@given(st.builds(Outbox, cursor=st.integers(0), queues=st.dictionaries(st.text(max_size=5), queues, max_size=2)))
 def test_an_outbox_comes_back_from_its_row_as_it_was(box: Outbox) -> None:
     assert read_outbox(json.loads(json.dumps(box.as_row()))) == box
 
 
-def test_a_lane_that_fails_rests_longer_and_longer_up_to_an_hour() -> None:
-    lane, rests = ChannelQueue().with_notice(notice(1)), []
+def test_a_queue_that_fails_rests_longer_and_longer_up_to_an_hour() -> None:
+    queue, rests = ChannelQueue().with_notice(notice(1)), []
     for _ in range(9):
-        lane = lane.failed(NOW)
-        assert lane.rests_until
-        rests.append((lane.rests_until - NOW).total_seconds())
-        assert lane.rests(NOW)
+        queue = queue.failed(NOW)
+        assert queue.rests_until
+        rests.append((queue.rests_until - NOW).total_seconds())
+        assert queue.rests(NOW)
     assert rests == [60, 120, 240, 480, 960, 1920, 3600, 3600, 3600]
-    assert not lane.rests(NOW + timedelta(seconds=3600))
-    assert lane.told() == ChannelQueue(), "one that arrives ends the rest"
+    assert not queue.rests(NOW + timedelta(seconds=3600))
+    assert queue.delivered() == ChannelQueue(), "one that arrives ends the rest"
 
 
 def test_a_clock_that_was_set_back_does_not_make_a_rest_of_years() -> None:
-    lane = ChannelQueue().with_notice(notice(1)).failed(NOW)
-    assert not lane.rests(NOW - timedelta(seconds=LONGEST_REST_S))
+    queue = ChannelQueue().with_notice(notice(1)).failed(NOW)
+    assert not queue.rests(NOW - timedelta(seconds=LONGEST_REST_S))
 
 
 def test_one_that_is_refused_for_ever_keeps_no_other_back_and_is_given_up_in_the_end() -> None:
-    lane = ChannelQueue().with_notice(notice(1)).with_notice(notice(2)).failed(NOW)
-    assert [each.notice.id for each in lane.waiting] == ["event-2", "event-1"]
-    lane = lane.told()
+    queue = ChannelQueue().with_notice(notice(1)).with_notice(notice(2)).failed(NOW)
+    assert [each.notice.id for each in queue.waiting] == ["event-2", "event-1"]
+    queue = queue.delivered()
     for _ in range(MAX_TRIES - 1):
-        assert lane.waiting
-        lane = lane.failed(NOW)
-    assert lane.waiting == ()
+        assert queue.waiting
+        queue = queue.failed(NOW)
+    assert queue.waiting == ()
 
 
 @given(st.integers(1, 500), st.integers(0, 3))
 def test_however_many_come_few_wait_and_all_are_counted(many: int, tried: int) -> None:
-    lane = ChannelQueue()
+    queue = ChannelQueue()
     for number in range(many):
-        lane = lane.with_notice(notice(number))
-        lane = lane.failed(NOW) if number < tried else lane
-    assert len(lane.waiting) <= MAX_WAITING
-    assert sum(each.notice.count for each in lane.waiting) == many
-    merged = lane.merged(2)
+        queue = queue.with_notice(notice(number))
+        queue = queue.failed(NOW) if number < tried else queue
+    assert len(queue.waiting) <= MAX_WAITING
+    assert sum(each.notice.count for each in queue.waiting) == many
+    merged = queue.merged(2)
     assert sum(each.notice.count for each in merged.waiting) == many
-    assert {each.notice.id for each in lane.waiting if each.tries} == {
+    assert {each.notice.id for each in queue.waiting if each.tries} == {
         each.notice.id for each in merged.waiting if each.tries
     }, "what may have arrived keeps its id"

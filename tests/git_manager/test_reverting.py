@@ -8,9 +8,9 @@ import pytest
 
 from core.commit_message import CommitMessage, task_of
 from core.errors import GitError, MergeConflict
+from core.revert import revert_message, undoes
 from core.revisions import Commit, Workspace
 from core.tasks import Change
-from core.undo import revert_message, undoes
 from git_manager import GitManager
 from tests.git_manager.conftest import Bench, message
 from tests.support.git_repo import fingerprint, git, write

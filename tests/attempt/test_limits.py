@@ -6,7 +6,7 @@ import asyncio
 
 import pytest
 
-from attempt.time_limit import PausableTimeLimit, TimedModel
+from attempt.limits import PausableTimeLimit, TimedModel
 from core.dialogue import Completion, ModelRequest
 from core.states import Phase
 from tests.support.virtual_time import run

@@ -1,17 +1,17 @@
-"""Many go through the gate at once, or one alone."""
+"""Many hold the lock at once, or one alone."""
 
 import threading
 
-from gitrepo.gate import Gate
+from gitrepo.shared_lock import SharedLock
 
 LONG_S = 20.0
 
 
 def test_many_are_inside_at_once() -> None:
-    gate, both = Gate(), threading.Barrier(2, timeout=LONG_S)
+    lock, both = SharedLock(), threading.Barrier(2, timeout=LONG_S)
 
     def enter() -> None:
-        with gate.shared():
+        with lock.shared():
             both.wait()
 
     other = threading.Thread(target=enter)
@@ -21,22 +21,22 @@ def test_many_are_inside_at_once() -> None:
 
 
 def test_one_alone_waits_for_all_and_newcomers_wait_for_it() -> None:
-    gate, order = Gate(), list[str]()
+    lock, order = SharedLock(), list[str]()
     inside, leave, waiting = threading.Event(), threading.Event(), threading.Event()
 
     def visitor() -> None:
-        with gate.shared():
+        with lock.shared():
             inside.set()
             leave.wait(LONG_S)
             order.append("visitor")
 
     def alone() -> None:
         waiting.set()
-        with gate.exclusive():
+        with lock.exclusive():
             order.append("alone")
 
     def newcomer() -> None:
-        with gate.shared():
+        with lock.shared():
             order.append("newcomer")
 
     threads = [threading.Thread(target=each) for each in (visitor, alone, newcomer)]
@@ -44,7 +44,7 @@ def test_one_alone_waits_for_all_and_newcomers_wait_for_it() -> None:
     assert inside.wait(LONG_S)
     threads[1].start()
     assert waiting.wait(LONG_S)
-    while not gate._alone:
+    while not lock._exclusive:
         pass
     threads[2].start()
     leave.set()
@@ -54,12 +54,12 @@ def test_one_alone_waits_for_all_and_newcomers_wait_for_it() -> None:
 
 
 def test_an_error_inside_opens_the_gate_again() -> None:
-    gate = Gate()
-    for way in (gate.exclusive, gate.shared):
+    lock = SharedLock()
+    for way in (lock.exclusive, lock.shared):
         try:
             with way():
                 raise RuntimeError
         except RuntimeError:
             pass
-    with gate.exclusive(), threading.Lock():
+    with lock.exclusive(), threading.Lock():
         pass

@@ -8,7 +8,7 @@ from core.states import Phase
 from core.tasks import TaskSpec
 from core.verdicts import Evidence, Failure, Label, Verdict
 from memory.embedders import choose
-from memory.pattern_gate import PatternGate
+from memory.pattern_check import PatternCheck
 from memory.store import LongTermMemory
 from tests.support.store import Store
 from tests.support.trees import TextTree
@@ -51,7 +51,7 @@ async def learned(store: Store, memory: LongTermMemory, bad: str = BAD, good: st
 async def asked(memory: LongTermMemory, text: str, task_id: int | None = None, **base: str) -> ChangeCheckReport:
     spec = TaskSpec(description="Write mean()")
     tree = TextTree({f"{name}.py": kept for name, kept in base.items()})
-    return await PatternGate(memory).examine(
+    return await PatternCheck(memory).examine(
         ChangeCheckJob(spec=spec, tree=tree, change={"m.py": text}, task_id=task_id)
     )
 
@@ -81,7 +81,7 @@ async def test_files_that_are_no_code_or_tests_or_go_are_passed_over(store: Stor
     await learned(store, memory)
     change = {"notes.md": RENAMED, "test_m.py": RENAMED, "gone.py": None}
     job = ChangeCheckJob(spec=TaskSpec(description="Write mean()"), tree=TextTree({"gone.py": RENAMED}), change=change)
-    assert await PatternGate(memory).examine(job) == ChangeCheckReport()
+    assert await PatternCheck(memory).examine(job) == ChangeCheckReport()
 
 
 async def test_code_that_passed_since_is_no_warning_any_more(store: Store) -> None:

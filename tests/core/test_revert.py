@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from core.commit_message import CommitMessage, task_of
-from core.undo import revert_message, undoes
+from core.revert import revert_message, undoes
 
 ONE, OTHER = "a1" * 20, "b2" * 20
 HOSTILE = st.one_of(

@@ -1,13 +1,13 @@
-"""Looks at a repository for its owner: what is checked out, what changed, and what a push would still take along.
+"""How a repository stands, for its owner: what is checked out, what changed, and what a push would still take along.
 
-The look writes nothing, and it starts no program that the repository names: files are compared in the view, with the
+Reading it writes nothing, and it starts no program that the repository names: files are compared in the view, with the
 index and the files of the checkout, and attributes that name a filter find none there.
 """
 
 from __future__ import annotations
 
 from core.errors import GitError
-from core.repositories import Glance
+from core.repositories import RepositoryStatus
 from gitrepo import history, protocol
 from gitrepo.discovery import remote_url
 from gitrepo.registry import Repositories, Where
@@ -17,13 +17,13 @@ LOOK_S = 4.0
 """A command takes no longer; what is not known by then is left out."""
 
 
-class Looking:
-    """Looks at repositories; every method blocks, and may be called from any thread."""
+class StatusReader:
+    """Reads how repositories stand; every method blocks, and may be called from any thread."""
 
     def __init__(self, repositories: Repositories) -> None:
         self._repositories = repositories
 
-    def glance(self, where: Where, timeout_s: float = LOOK_S) -> Glance:
+    def read(self, where: Where, timeout_s: float = LOOK_S) -> RepositoryStatus:
         """How a repository stands now.
 
         Raises:
@@ -34,7 +34,7 @@ class Looking:
         newest = found.resolve("HEAD")[0]
         remote = remote_url(found.common)
         upstream, ahead, behind = _tracked(found, head, timeout_s)
-        return Glance(
+        return RepositoryStatus(
             root=str(found.root),
             branch=head.removeprefix("refs/heads/") or None,
             newest=history.newest(found, newest, 1)[0] if newest else None,

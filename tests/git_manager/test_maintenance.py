@@ -37,9 +37,9 @@ def age(bench: Bench, days: float) -> None:
 
 def test_packing_leaves_no_loose_object_and_everything_readable(bench: Bench) -> None:
     landed = [land(bench, number) for number in range(1, 13)]
-    before = bench.git.care.stored()
-    bench.git.care.pack()
-    after = bench.git.care.stored()
+    before = bench.git.maintenance.stored()
+    bench.git.maintenance.pack()
+    after = bench.git.maintenance.stored()
     assert before.loose > 60
     assert (after.loose, after.packs) == (0, 1)
     assert after.packed >= before.loose
@@ -57,11 +57,11 @@ def test_work_goes_on_after_packing_also_in_another_process(bench: Bench) -> Non
     other = bench.another()
     where, _ = land(bench, 1)
     assert other.tree(None, bench.git.tip(where)).entries()
-    bench.git.care.pack()
+    bench.git.maintenance.pack()
     land(bench, 2)
     assert other.tree(None, bench.git.tip(where)).read("m2.py") == b"x = 2\n"
-    bench.git.care.pack()
-    bench.git.care.drop()
+    bench.git.maintenance.pack()
+    bench.git.maintenance.drop()
     assert [line.task_id for line in other.recent_commits(None, 3)][:2] == [2, 1]
     assert sound(bench)
 
@@ -91,8 +91,8 @@ def test_many_work_while_it_is_packed(bench: Bench) -> None:
     for thread in threads:
         thread.start()
     for _ in range(3):
-        bench.git.care.pack()
-        bench.git.care.drop()
+        bench.git.maintenance.pack()
+        bench.git.maintenance.drop()
     over.set()
     for thread in threads:
         thread.join()
@@ -105,12 +105,12 @@ def test_what_nothing_names_is_dropped_when_it_is_old(bench: Bench) -> None:
     where, _ = land(bench, 1)
     lost = bench.git.commit(where, where.base, {"lost.py": "y\n"}, message(2))
     assert lost
-    branches = [each for each in bench.git.care.branches() if each.commit == lost.id]
+    branches = [each for each in bench.git.maintenance.branches() if each.commit == lost.id]
     git(bench.workspace, "update-ref", "-d", branches[0].name)
     age(bench, 13)
-    bench.git.care.drop()
+    bench.git.maintenance.drop()
     assert bench.git.describe(where, lost.id)
-    bench.git.care.drop(unnamed_days=12)
+    bench.git.maintenance.drop(unnamed_days=12)
     assert lost.id not in git(bench.workspace, "cat-file", "--batch-check", "--batch-all-objects")
     assert sound(bench)
 
@@ -120,8 +120,8 @@ def test_what_is_young_stays_though_nothing_names_it(bench: Bench) -> None:
     made = bench.git.commit(where, where.base, {"a.py": "z\n"}, message(3))
     assert made
     git(bench.workspace, "update-ref", "-d", f"refs/heads/{made.branch}")
-    bench.git.care.pack()
-    bench.git.care.drop()
+    bench.git.maintenance.pack()
+    bench.git.maintenance.drop()
     assert bench.git.tree(where, made.id).read("a.py") == b"z\n"
 
 
@@ -132,17 +132,17 @@ def test_only_integrated_branches_of_chosen_tasks_are_deleted(bench: Bench) -> N
     unintegrated = bench.git.commit(where, where.base, {"four.py": "4\n"}, message(4))
     assert unintegrated
     git(bench.workspace, "branch", "agent/1-mine", "main")  # a visitor's, on another task's commit
-    bench.git.care.pack()
+    bench.git.maintenance.pack()
     asked: list[frozenset[int]] = []
 
     def done(ids: object) -> set[int]:
         asked.append(frozenset(ids))  # type: ignore[call-overload]  # a collection of ids
         return {1, 2, 4}
 
-    gone = bench.git.care.delete_of(done)
+    gone = bench.git.maintenance.delete_of(done)
     assert asked == [frozenset({1, 2, 3})]
     assert sorted(gone) == ["refs/heads/agent/1-task-1", "refs/heads/agent/2-task-2"]
-    left = {each.name for each in bench.git.care.branches()}
+    left = {each.name for each in bench.git.maintenance.branches()}
     assert left == {"refs/heads/agent/1-mine", "refs/heads/agent/3-task-3", f"refs/heads/{unintegrated.branch}"}
     assert bench.git.find_commit(bench.git.open(None, None, 1, "task 1"), 1)
 
@@ -150,14 +150,14 @@ def test_only_integrated_branches_of_chosen_tasks_are_deleted(bench: Bench) -> N
 def test_a_branch_that_somebody_looks_at_stays(bench: Bench) -> None:
     land(bench, 1)
     git(bench.workspace, "checkout", "-q", "agent/1-task-1")
-    assert bench.git.care.delete_of(lambda ids: ids) == []
+    assert bench.git.maintenance.delete_of(lambda ids: ids) == []
 
 
 def test_repositories_of_the_owner_are_never_cared_for(bench: Bench, repo: Path) -> None:
     where = bench.git.open(str(repo), None, 7, "x")
     assert bench.git.commit(where, where.base, {"a.py": "2\n"}, message())
     before = fingerprint(repo), git(repo, "count-objects", "-v"), git(repo, "for-each-ref")
-    bench.git.care.pack()
-    bench.git.care.drop(unnamed_days=0)
-    bench.git.care.delete_of(lambda ids: ids)
+    bench.git.maintenance.pack()
+    bench.git.maintenance.drop(unnamed_days=0)
+    bench.git.maintenance.delete_of(lambda ids: ids)
     assert (fingerprint(repo), git(repo, "count-objects", "-v"), git(repo, "for-each-ref")) == before

@@ -1,4 +1,4 @@
-"""The cheap gates: syntax, and files that may not be written; and failures as text."""
+"""What is checked before a run: syntax, and files that may not be written; and failures as text."""
 
 from __future__ import annotations
 

@@ -1,14 +1,21 @@
-"""The owner's command, as a real process."""
+"""The ways of a notice: the owner's command as a real process, and a POST over real HTTP."""
 
 from __future__ import annotations
 
+import hashlib
+import hmac
 import json
 import os
+import socket
 import sys
+import time
 from pathlib import Path
 
-from maintenance.notify.command import for_desktop, run_command
+import pytest
+
+from maintenance.notify.channels import for_desktop, post, run_command
 from maintenance.notify.notices import Notice, NoticeKind
+from tests.support.receiver import receiving
 
 NOTICE = Notice(id="event-7", kind=NoticeKind.FAILED, title="Task 7 failed: $(touch x)", message="wörds\n", task_id=7)
 ENVIRON = {"PATH": os.environ["PATH"], "OPENAI_API_KEY": "sk-very-secret", "DISPLAY": ":0"}
@@ -62,3 +69,48 @@ async def test_the_desktop_gets_title_and_text_as_words_and_no_markup(tmp_path: 
     assert await run_command(for_desktop(notice), notice, {"PATH": f"{tmp_path}:{os.environ['PATH']}"}) == ""
     said = json.loads(shown.read_text())
     assert said == ["--app-name=Nightshift", "--", notice.title, "&lt;a href='x'&gt;a&lt;/a&gt; &amp; b"]
+
+
+TROUBLE = Notice(id="event-7", kind=NoticeKind.TROUBLE, title="Tür", task_id=7)
+
+
+async def test_it_is_signed_over_time_and_body() -> None:
+    now = int(time.time())
+    with receiving() as receiver:
+        assert await post(receiver.url, "hush", TROUBLE, now) == ""
+    headers, body = receiver.headers[0], receiver.bodies[0]
+    assert json.loads(body)["title"] == "Tür"
+    assert headers["X-Nightshift-Notice"] == "event-7"
+    assert headers["X-Nightshift-Timestamp"] == str(now)
+    wanted = hmac.new(b"hush", str(now).encode() + b"." + body, hashlib.sha256).hexdigest()
+    assert headers["X-Nightshift-Signature"] == f"sha256={wanted}"
+
+
+async def test_without_a_secret_there_is_no_signature() -> None:
+    with receiving() as receiver:
+        assert await post(receiver.url, "", TROUBLE, 1) == ""
+    assert "X-Nightshift-Signature" not in receiver.headers[0]
+
+
+@pytest.mark.parametrize("status", [301, 307, 308])
+async def test_a_redirect_is_refused_and_not_followed(status: int) -> None:
+    with receiving() as receiver:
+        receiver.statuses = [status]
+        assert "redirects elsewhere" in await post(receiver.url, "hush", TROUBLE, 1)
+    assert len(receiver.bodies) == 1
+
+
+@pytest.mark.parametrize("status", [400, 401, 429, 500])
+async def test_what_is_not_taken_is_told_by_its_status(status: int) -> None:
+    with receiving() as receiver:
+        receiver.statuses = [status]
+        assert await post(receiver.url, "", TROUBLE, 1) == f"the URL answered with HTTP {status}"
+
+
+async def test_who_does_not_answer_is_not_waited_for_and_the_url_is_not_told() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        url = f"http://127.0.0.1:{silent.getsockname()[1]}/secret-path"
+        assert await post(url, "", TROUBLE, 1, wall_s=0.2) == "the URL gave no answer within 0.2 s"
+    gone = await post(url, "", TROUBLE, 1)
+    assert gone.startswith("the URL does not answer")
+    assert "secret-path" not in gone

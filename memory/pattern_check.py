@@ -1,4 +1,4 @@
-"""A gate that warns of code that failed before, by its syntax tree and before anything of it runs.
+"""A change check that warns of code that failed before, by its syntax tree and before anything of it runs.
 
 A warning holds nothing up: it is a note for the owner, and its lesson is one for the phases that follow, where the
 attempt may see lessons at all (a share of attempts sees none, to know what lessons are worth; these get no warning).
@@ -21,8 +21,8 @@ RULE = "memory.failed_before"
 MOST = 5
 
 
-class PatternGate:
-    """Asks memory about each new or changed function (`core.ports.Gate`)."""
+class PatternCheck:
+    """Asks memory about each new or changed function (`core.ports.ChangeCheck`)."""
 
     def __init__(self, memory: LongTermMemory) -> None:
         self._memory = memory

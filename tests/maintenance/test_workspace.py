@@ -34,7 +34,7 @@ class Bench:
 
     def __post_init__(self) -> None:
         self.chore = Workspace(
-            self.git.care,
+            self.git.maintenance,
             self.store.db,
             self.store.state,
             self.store.events,
@@ -58,7 +58,7 @@ class Bench:
         return task.id
 
     def branches(self) -> set[int]:
-        return {branch.task_id for branch in self.git.care.branches()}
+        return {branch.task_id for branch in self.git.maintenance.branches()}
 
     def told(self) -> list[Event]:
         self.store.db.write(lambda _: None).result()
@@ -82,9 +82,9 @@ def bench(tmp_path: Path) -> Iterator[Bench]:
 
 async def test_a_workspace_with_little_in_it_is_left_alone(bench: Bench) -> None:
     bench.land()
-    before = bench.git.care.stored()
+    before = bench.git.maintenance.stored()
     await bench.chore.run()
-    assert bench.git.care.stored() == before
+    assert bench.git.maintenance.stored() == before
     assert bench.told() == []
 
 
@@ -98,7 +98,7 @@ async def test_loose_objects_are_packed_when_there_are_enough(bench: Bench) -> N
     own.view("fast-import", "--quiet", stdin=stream.encode())
     bench.quiet = False
     await bench.chore.run()
-    assert bench.git.care.stored().loose == 0
+    assert bench.git.maintenance.stored().loose == 0
     (event,) = bench.told()
     assert event.data["loose_before"] >= workspace.LOOSE
     assert "the workspace was packed" in event.message
@@ -117,7 +117,7 @@ async def test_once_a_week_it_is_cleaned_when_nothing_runs(bench: Bench) -> None
     bench.quiet = True
     await bench.chore.run()
     assert bench.branches() == {unintegrated, waiting, young}
-    assert bench.git.care.stored().loose == 0
+    assert bench.git.maintenance.stored().loose == 0
     (event,) = bench.told()
     assert event.data["branches"] == 2
     await bench.chore.run()

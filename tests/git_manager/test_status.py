@@ -14,7 +14,7 @@ from tests.support.git_repo import fingerprint, git, make_repo, write
 
 def test_a_look_tells_branch_newest_commit_and_changed_files(bench: Bench, tmp_path: Path) -> None:
     repo = make_repo(tmp_path / "shop", {"a.py": "1\n", "b.py": "1\n", "c.py": "1\n"})
-    clean = bench.git.looking.glance(str(repo))
+    clean = bench.git.statuses.read(str(repo))
     assert (clean.root, clean.branch, clean.changed, clean.upstream, clean.remote) == (
         str(repo), "main", 0, None, None,
     )  # fmt: skip
@@ -26,13 +26,13 @@ def test_a_look_tells_branch_newest_commit_and_changed_files(bench: Bench, tmp_p
     write(repo, {"b.py": "2\n"})
     git(repo, "add", "b.py")
     (repo / "c.py").unlink()
-    assert bench.git.looking.glance(str(repo)).changed == 3
+    assert bench.git.statuses.read(str(repo)).changed == 3
 
 
 def test_a_file_that_was_only_touched_has_not_changed(bench: Bench, tmp_path: Path) -> None:
     repo = make_repo(tmp_path / "shop", {"a.py": "1\n"})
     write(repo, {"a.py": "1\n"})
-    assert bench.git.looking.glance(str(repo)).changed == 0
+    assert bench.git.statuses.read(str(repo)).changed == 0
 
 
 def test_a_look_compares_a_branch_with_what_it_tracks(bench: Bench, tmp_path: Path) -> None:
@@ -44,7 +44,7 @@ def test_a_look_compares_a_branch_with_what_it_tracks(bench: Bench, tmp_path: Pa
     git(origin, "commit", "-q", "--allow-empty", "-m", "theirs")
     git(repo, "fetch", "-q")
     git(repo, "remote", "set-url", "origin", "https://me:secret@example.invalid/x.git")
-    found = bench.git.looking.glance(str(repo))
+    found = bench.git.statuses.read(str(repo))
     assert (found.upstream, found.ahead, found.behind) == ("origin/main", 2, 1)
     assert found.remote == "https://***@example.invalid/x.git"
 
@@ -52,7 +52,7 @@ def test_a_look_compares_a_branch_with_what_it_tracks(bench: Bench, tmp_path: Pa
 def test_a_detached_head_has_no_branch(bench: Bench, tmp_path: Path) -> None:
     repo = make_repo(tmp_path / "shop")
     git(repo, "checkout", "-q", "--detach")
-    found = bench.git.looking.glance(str(repo))
+    found = bench.git.statuses.read(str(repo))
     assert found.branch is None
     assert found.newest is not None
 
@@ -62,7 +62,7 @@ def test_the_daemons_own_repository_follows_its_tasks(bench: Bench) -> None:
     commit = bench.git.commit(where, where.base, {"a.py": "2\n"}, message())
     assert commit
     assert bench.git.advance(where, commit, where.base)
-    found = bench.git.looking.glance(None)
+    found = bench.git.statuses.read(None)
     assert (found.branch, found.changed) == ("main", 0)
     assert found.newest is not None
     assert (found.newest.id, found.newest.task_id) == (commit.id, 7)
@@ -71,13 +71,13 @@ def test_the_daemons_own_repository_follows_its_tasks(bench: Bench) -> None:
 def test_a_repository_without_a_commit_is_told_too(bench: Bench, tmp_path: Path) -> None:
     (tmp_path / "empty").mkdir()
     git(tmp_path / "empty", "init", "-q", "-b", "main")
-    found = bench.git.looking.glance(str(tmp_path / "empty"))
+    found = bench.git.statuses.read(str(tmp_path / "empty"))
     assert (found.branch, found.newest, found.changed) == ("main", None, None)
 
 
 def test_what_is_no_repository_is_an_error(bench: Bench, tmp_path: Path) -> None:
     with pytest.raises(GitError, match="no folder"):
-        bench.git.looking.glance(str(tmp_path / "gone"))
+        bench.git.statuses.read(str(tmp_path / "gone"))
 
 
 def test_a_look_writes_nothing_and_starts_no_program_that_the_repository_names(bench: Bench, tmp_path: Path) -> None:
@@ -88,9 +88,9 @@ def test_a_look_writes_nothing_and_starts_no_program_that_the_repository_names(b
     with (repo / ".git" / "config").open("a") as config:
         config.write(f'[filter "evil"]\nclean = {program}\nsmudge = {program}\n[diff "evil"]\ntextconv = {program}\n')
         config.write(f"[core]\nfsmonitor = {program}\n[diff]\nexternal = {program}\n")
-    bench.git.looking.glance(str(repo))  # what git keeps of the repository in its view is made now
+    bench.git.statuses.read(str(repo))  # what git keeps of the repository in its view is made now
     (repo / "a.py").write_text("2\n")
     before = fingerprint(repo)
-    assert bench.git.looking.glance(str(repo)).changed == 1
+    assert bench.git.statuses.read(str(repo)).changed == 1
     assert not list(marks.iterdir())
     assert fingerprint(repo) == before

@@ -3,7 +3,7 @@
 Each task leaves a dozen loose objects, a branch and a note. Packing is safe beside everything else: an object is
 removed only when a pack on the disk has it. Dropping is not: a command that is about to use an object again, because it
 has just the bytes that are to be stored, may find it gone the moment after. So what nothing names is dropped only when
-it is weeks old, and while no command of ours stores anything (`Gate`). Repositories of the owner's are never cared for.
+it is weeks old, and while no command of ours stores anything (`SharedLock`). The owner's repositories are left alone.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ class Branch:
     integrated: bool
 
 
-class Care:
+class RepositoryMaintenance:
     """Cares for the daemon's own repository. Every method blocks, and may be called from any thread."""
 
     def __init__(self, repositories: Repositories) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from core.costs import cost_text
+from client.views import cost_text
 
 
 @pytest.mark.parametrize(
