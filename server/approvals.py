@@ -8,10 +8,11 @@ from typing import Annotated
 from pydantic import BaseModel, ConfigDict, Field, StrictBool, StringConstraints
 
 from core.change_checks import Answerer, Approval, AskKind
+from core.clock import Moment
 from core.masking import Masker
 from server.formatting import Mask, short, whole
 from server.query import Id, Query
-from server.schemas import Answer, Moment
+from server.schemas import Answer
 
 MAX_ANSWER_CHARS = 2000
 _by_shape = Masker()

@@ -6,11 +6,12 @@ from typing import Annotated, Self
 
 from pydantic import BaseModel, ConfigDict, Field, StrictBool, model_validator
 
+from core.clock import Moment
 from db.commit_signs import ChangedFile
 from db.state_store import Commit
 from server.formatting import Mask, short
 from server.query import Id, Query
-from server.schemas import Answer, Moment
+from server.schemas import Answer
 
 FILES_SHOWN = 20
 

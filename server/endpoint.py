@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Literal, TypeVar
+from typing import Any, Literal, TypeVar
 
 from flask import Response, request
 from pydantic import BaseModel, ValidationError
@@ -13,7 +13,6 @@ from pydantic import BaseModel, ValidationError
 from server.bodies import BadBody, read_json
 from server.context import AppContext
 from server.query import Query
-from server.schemas import Answer
 
 _B = TypeVar("_B", bound=BaseModel)
 _Q = TypeVar("_Q", bound=Query)
@@ -61,9 +60,9 @@ class Call:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reply:
-    """What a view answers; the contract names the model of each status."""
+    """What a view answers, a model or a dataclass; the contract names the type of each status."""
 
-    answer: Answer
+    answer: object
     status: int = 200
     headers: Mapping[str, str] = field(default_factory=dict)
 
@@ -75,7 +74,7 @@ View = Callable[[Call], Reply | Response]
 class Endpoint:
     """One operation of the API.
 
-    `answers` maps each status of success to the model of its JSON; an endpoint without any answers with `media` (or
+    `answers` maps each status of success to the type of its JSON; an endpoint without any answers with `media` (or
     one of `other_media`), and its view with a whole response. One without a view is served elsewhere. Parameters of
     the path are numbers, except those in `texts`. `errors` are the statuses of failure that belong to this endpoint;
     those of the guard can come from each.
@@ -86,7 +85,7 @@ class Endpoint:
     path: str
     summary: str
     view: View | None = None
-    answers: dict[int, type[Answer]] = field(default_factory=dict)
+    answers: dict[int, type[Any]] = field(default_factory=dict)
     media: str = "application/json"
     other_media: tuple[str, ...] = ()
     query: type[Query] = Query

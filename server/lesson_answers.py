@@ -7,6 +7,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from core.clock import Moment
 from core.shares import Interval, Share, difference
 from core.states import Phase
 from memory.listing import Listed, State
@@ -14,7 +15,7 @@ from memory.recall_log import Assignment
 from server.diffs.lesson_diffs import RowKind, fixed_files
 from server.formatting import Mask, short, whole
 from server.query import Query
-from server.schemas import Answer, Moment
+from server.schemas import Answer
 
 MAX_QUERY = 400
 MAX_IMPORT = 20_000_000

@@ -9,10 +9,11 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from core.clock import Moment
 from report.document import Shape, Style
 from report.stored import Filed
 from server.query import Query
-from server.schemas import Answer, Moment
+from server.schemas import Answer
 
 
 class Piece(Answer):

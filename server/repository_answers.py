@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from core.clock import Moment
 from core.masking import printable
 from core.repositories import Glance, RepositoryState, RepositoryStates
 from core.revisions import LogLine
-from server.schemas import Answer, Moment
+from server.schemas import Answer
 
 
 class NewestCommit(Answer):

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import operator
-from datetime import datetime
-from typing import Annotated, Any, Literal
+from typing import Any, Literal, Self, TypeVar
 
-from pydantic import BaseModel, ConfigDict, Field, PlainSerializer, WithJsonSchema
+from pydantic import BaseModel, ConfigDict, Field, TypeAdapter
 
-from core.clock import to_text
+from core.clock import Moment
 from core.events import Event, Kind, Level
 from core.queueing import PauseSource
 from core.states import DaemonState, Ending, Outcome, Phase, Status
@@ -17,17 +16,19 @@ from core.tasks import Language
 from db.event_log import LogPage
 from server.log import ansi
 
-Moment = Annotated[
-    datetime,
-    PlainSerializer(to_text, return_type=str),
-    WithJsonSchema({"type": "string", "format": "date-time", "description": "ISO 8601, UTC, ends in Z"}),
-]
+T = TypeVar("T")
+_ADAPTERS: dict[type[Any], TypeAdapter[Any]] = {}
 
 
 class Answer(BaseModel):
-    """A JSON answer."""
+    """A JSON answer of a shape of its own. Where a value of ours is sent as it is, it is the answer itself."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, from_attributes=True, defer_build=True)
+
+    @classmethod
+    def from_value(cls, value: object, **own: Any) -> Self:
+        """The answer that has the fields of a value, except those that are given: they differ from it or are added."""
+        return cls(**{name: getattr(value, name) for name in cls.model_fields if name not in own}, **own)
 
 
 class Failed(Answer):
@@ -261,6 +262,18 @@ class Logs(Answer):
     events: list[LogLine]
     first_id: int
     last_id: int
+
+
+def adapter(kind: type[T]) -> TypeAdapter[T]:
+    """Reads and writes the JSON of an answer: a model, or a dataclass that is sent as it is."""
+    if kind not in _ADAPTERS:
+        _ADAPTERS[kind] = TypeAdapter(kind)
+    return _ADAPTERS[kind]
+
+
+def as_json(answer: object) -> str:
+    """The answer as it is sent."""
+    return adapter(type(answer)).dump_json(answer).decode()
 
 
 def build_models(kind: type[Answer] = Answer) -> None:

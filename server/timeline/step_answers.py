@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import Literal
 
+from core.clock import Moment
 from core.verdicts import Label, Result
 from server.formatting import Passage
-from server.schemas import Answer, LogLine, Moment
+from server.schemas import Answer, LogLine
 from server.timeline.timeline_answers import TimelineStep
 
 

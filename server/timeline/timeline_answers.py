@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from core.clock import Moment
 from core.forking import Fork
 from core.states import Outcome, Phase
 from core.tasks import Kind, Language
 from server.approvals import ApprovalRow
 from server.formatting import Passage
-from server.schemas import Answer, Moment, PhaseRun
+from server.schemas import Answer, PhaseRun
 
 
 class GivenFile(Answer):
