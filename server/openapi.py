@@ -26,7 +26,11 @@ _SHAPES: Json = {
 
 
 class _Schemas(GenerateJsonSchema):
-    """A dataclass is sent with all its fields, those that have a default as well."""
+    """A dataclass is sent with all its fields, those that have a default as well, and with no others."""
+
+    def dataclass_schema(self, schema: Any) -> Json:
+        """The schema of a dataclass."""
+        return {**super().dataclass_schema(schema), "additionalProperties": False}
 
     def field_is_required(self, field: Any, total: bool) -> bool:
         """Tell whether the field is always there."""

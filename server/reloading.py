@@ -6,26 +6,12 @@ from collections.abc import Mapping
 
 from core.errors import ConfigError
 from server.context import AppContext, Busy
-from server.schemas import Answer
+from settings.live import Reloaded
 
 RELOAD_WALL_S = 30.0
 
 
-class Waits(Answer):
-    """A setting that was changed and needs a restart; `holds` is the value until then, masked where it is secret."""
-
-    name: str
-    holds: str
-
-
-class Renewed(Answer):
-    """Names of the settings that were changed and hold now (`changed`), and of those that wait for a restart."""
-
-    changed: list[str]
-    later: list[Waits]
-
-
-def renewed(context: AppContext) -> Renewed:
+def reloaded(context: AppContext) -> Reloaded:
     """Have the daemon read its settings again.
 
     Raises:
@@ -33,7 +19,7 @@ def renewed(context: AppContext) -> Renewed:
         Busy: it takes too long, and may still be done.
     """
     try:
-        return Renewed.model_validate(context.reload().result(RELOAD_WALL_S))
+        return context.reload().result(RELOAD_WALL_S)
     except TimeoutError:
         raise Busy("the settings are still being read: the log tells when it is done") from None
 

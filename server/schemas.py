@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import operator
-from typing import Any, Literal, Self, TypeVar
+from typing import Any, Self, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter
 
 from core.clock import Moment
 from core.events import Event, Kind, Level
-from core.queueing import PauseSource
-from core.states import DaemonState, Ending, Outcome, Phase, Status
+from core.queueing import PauseReason
+from core.states import DaemonState, Ending, Phase, Status
 from core.tasks import Kind as TaskKind
-from core.tasks import Language
+from core.tasks import Language, Spent
 from db.event_log import LogPage
+from db.step_store import PhaseTime
 from server.log import ansi
 
 T = TypeVar("T")
@@ -50,35 +51,12 @@ class Moved(Answer):
     cancel_requested: bool
 
 
-class Spent(Answer):
-    """What the task used so far, over all attempts.
-
-    `cost_usd` is the cost that is known; `unpriced` counts the calls of models whose price is not set.
-    """
-
-    model_calls: int
-    tokens_in: int
-    tokens_out: int
-    cost_usd: float
-    unpriced: int
-    model_s: float
-    suite_s: float
-
-
-class PhaseRun(Answer):
-    """One phase of an iteration."""
-
-    phase: Phase
-    outcome: Outcome
-    duration_s: float | None
-
-
 class Iteration(Answer):
     """One try of one attempt, 0 while only planning was done; counts are null while no suite was run."""
 
     iteration: int
     attempt: int
-    phases: list[PhaseRun]
+    phases: tuple[PhaseTime, ...]
     passed: int | None
     failed: int | None
     total: int | None
@@ -148,87 +126,11 @@ class Tasks(Answer):
     counts: dict[Status, int]
 
 
-class Worker(Answer):
-    """One worker; `task_id` is null while it is idle."""
-
-    name: str
-    task_id: int | None
-    description: str
-    attempt: int
-    phase: Phase | None
-    iteration: int
-    since: Moment | None
-    last_line: str
-    done: int
-    failed: int
-
-
-class Backend(Answer):
-    """One model backend; `cost_usd` leaves out the `unpriced` calls, whose cost is not known.
-
-    `measured` is what it solved of the attempts it began, by kind of task; empty unless routing is measured.
-    """
-
-    name: str
-    model: str
-    available: bool
-    detail: str
-    circuit: Literal["closed", "open", "half_open"]
-    calls: int
-    failures: int
-    tokens_in: int
-    tokens_out: int
-    cost_usd: float
-    unpriced: int
-    latency_s: float | None
-    measured: str
-
-
-class SavedReplies(Answer):
-    """What the built-in engine spared in the last `days`: `saved` of all `replies`, and the tasks it `solved` alone."""
-
-    days: float
-    replies: int
-    saved: int
-    solved: int
-
-
-class Held(Answer):
-    """A reason why no task is begun; “it goes on” is completed by `lifted_by`."""
-
-    source: PauseSource
-    reason: str
-    since: Moment
-    lifted_by: str
-
-
-class DaemonReport(Answer):
-    """The daemon as a whole; `queue` counts the tasks of each status, `approvals` what waits for its owner."""
-
-    state: DaemonState
-    uptime_s: float
-    version: str
-    workers: list[Worker]
-    queue: dict[Status, int]
-    models: list[Backend]
-    next_checkpoint_at: Moment | None
-    sandbox: str
-    sandbox_detail: str
-    embedder: str
-    workspace: str
-    notices: list[str]
-    pid: int
-    approvals: int
-    saved: SavedReplies
-    holds: list[Held]
-    unread: int
-
-
 class Paused(Answer):
     """The daemon's state after a pause or a resume, and what holds tasks back then."""
 
     state: DaemonState
-    holds: list[Held]
+    holds: tuple[PauseReason, ...]
 
 
 class LogLine(Answer):

@@ -5,7 +5,8 @@ from __future__ import annotations
 from concurrent.futures import CancelledError
 
 from core.errors import NotReverted
-from server.commits import Commits, CommitsQuery, RevertIn, Reviewed, ReviewIn, Taken
+from core.undo import Reverted
+from server.commits import Commits, CommitsQuery, RevertIn, Reviewed, ReviewIn
 from server.context import REVERT_WALL_S, AppContext, Busy
 from server.endpoint import Call, Endpoint, Reply
 from server.reviewing import Reviewing
@@ -35,7 +36,7 @@ def revert_task(call: Call) -> Reply:
         raise NotReverted("the daemon stops; look at the task when it runs again") from None
     except TimeoutError:
         raise Busy("the tests still run, and the revert may still be made: look at the task's page") from None
-    return Reply(answer=Taken.model_validate(done))
+    return Reply(answer=done)
 
 
 def _reviewing(context: AppContext) -> Reviewing:
@@ -80,7 +81,7 @@ ENDPOINTS = (
         path="/api/task/{task_id}/revert",
         summary="Take back what a task integrated, by a commit on top; answers when it is made, after running tests.",
         body=RevertIn,
-        answers={200: Taken},
+        answers={200: Reverted},
         errors=(400, 404, 409, 415, 503),
     ),
 )

@@ -17,7 +17,6 @@ from server.context import AppContext, settled
 from server.endpoint import Call, Endpoint, Reply
 from server.formatting import short
 from server.lesson_answers import (
-    Imported,
     InUse,
     LearnedOn,
     Learning,
@@ -28,10 +27,8 @@ from server.lesson_answers import (
     LessonsQuery,
     LessonUse,
     SeenIn,
-    estimate,
     lesson_detail,
     lesson_row,
-    solved,
     uplift_of,
 )
 from server.query import BadQuery
@@ -101,11 +98,11 @@ def show_learning(call: Call) -> Reply:
             embedder=short(context.status().embedder, context.mask),
             failures=_in_use(counts, "failure"),
             patterns=_in_use(counts, "pattern"),
-            shown=solved(found.shown),
-            control=solved(found.control),
+            shown=found.shown,
+            control=found.control,
             solve_rate=uplift_of(found.shown, found.control),
-            iterations=estimate(found.iterations),
-            tokens=estimate(found.tokens),
+            iterations=found.iterations,
+            tokens=found.tokens,
             learned=[LearnedOn(day=day, lessons=count) for day, count in days],
         )
     )
@@ -130,7 +127,7 @@ def import_lessons(call: Call) -> Reply:
     except NotLessons as error:
         raise BadBody(f"lines: nothing was taken\n{error}") from None
     taken = settled(call.context.database.write(lambda conn: exchange.take(conn, lessons)))
-    return Reply(answer=Imported(new=taken.new, known=taken.known))
+    return Reply(answer=taken)
 
 
 def _key(call: Call) -> Key:
@@ -160,16 +157,9 @@ def _detail(context: AppContext, key: Key) -> LessonDetail:
 
 
 def _use(context: AppContext, key: Key, use: Use) -> LessonUse:
-    return LessonUse(
-        task_id=use.task_id,
+    return LessonUse.from_value(
+        use,
         description=short(use.description.strip().split("\n")[0], context.mask),
-        attempt=use.attempt,
-        arm=use.arm,
-        score=use.score,
-        at=use.at,
-        solved=use.solved,
-        iterations=use.iterations,
-        tokens=use.tokens,
         seen_in=_seen_in(context, key, use) if use.arm is recall_log.Assignment.SHOWN else [],
     )
 
@@ -216,7 +206,7 @@ ENDPOINTS = (
         summary="Take lessons as JSON Lines, all or none; known ones are not taken twice.",
         body=LessonsIn,
         body_required=True,
-        answers={200: Imported},
+        answers={200: exchange.Taken},
         errors=(400, 415, 503),
     ),
     Endpoint(

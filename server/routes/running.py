@@ -5,12 +5,14 @@ from __future__ import annotations
 from pydantic import BaseModel, ConfigDict, Field
 
 from core.queueing import PauseState
+from core.status import DaemonStatus
 from server.context import AppContext, settled
 from server.endpoint import Call, Endpoint, Reply
 from server.health import Health, look
 from server.pausing import CheckpointAsked, checkpoint_asked
-from server.reloading import Renewed, renewed
-from server.schemas import DaemonReport, Paused
+from server.reloading import reloaded
+from server.schemas import Paused
+from settings.live import Reloaded
 
 
 class PauseIn(BaseModel):
@@ -23,7 +25,7 @@ class PauseIn(BaseModel):
 
 def show_status(call: Call) -> Reply:
     """The daemon as a whole."""
-    return Reply(answer=DaemonReport.model_validate(call.context.status()))
+    return Reply(answer=call.context.status())
 
 
 def pause(call: Call) -> Reply:
@@ -43,7 +45,7 @@ def checkpoint(call: Call) -> Reply:
 
 def reload(call: Call) -> Reply:
     """Read the settings again."""
-    return Reply(answer=renewed(call.context))
+    return Reply(answer=reloaded(call.context))
 
 
 def check_health(call: Call) -> Reply:
@@ -53,7 +55,7 @@ def check_health(call: Call) -> Reply:
 
 
 def _paused(context: AppContext, pause: PauseState) -> Reply:
-    return Reply(answer=Paused.model_validate({"state": context.status().state, "holds": pause.reasons}))
+    return Reply(answer=Paused(state=context.status().state, holds=pause.reasons))
 
 
 ENDPOINTS = (
@@ -63,7 +65,7 @@ ENDPOINTS = (
         method="GET",
         path="/api/status",
         summary="The daemon as a whole: workers, queue, models.",
-        answers={200: DaemonReport},
+        answers={200: DaemonStatus},
         errors=(400,),
     ),
     Endpoint(
@@ -100,7 +102,7 @@ ENDPOINTS = (
         method="POST",
         path="/api/reload",
         summary="Read the settings and tasks.yaml again; if a setting has a fault (422), all the old ones still hold.",
-        answers={200: Renewed},
+        answers={200: Reloaded},
         errors=(400, 422, 503),
     ),
     Endpoint(

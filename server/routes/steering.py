@@ -4,19 +4,12 @@ from __future__ import annotations
 
 from concurrent.futures import CancelledError
 
+from core.status import Restart
 from server.context import Busy, settled
 from server.endpoint import Call, Endpoint, Reply
 from server.lists.bulk import BulkDone, BulkIn, Prioritised, PriorityIn, act_on_many
-from server.schemas import Answer
 
 RESTART_WALL_S = 20.0
-
-
-class Restarted(Answer):
-    """A worker that began anew; `task_id` is the task that it put down for it, null when it was idle."""
-
-    name: str
-    task_id: int | None
 
 
 def act_on_tasks(call: Call) -> Reply:
@@ -37,7 +30,7 @@ def restart_worker(call: Call) -> Reply:
         done = call.context.restart(call.text("name")).result(RESTART_WALL_S)
     except (TimeoutError, CancelledError):
         raise Busy("the worker has not put its task down yet; look again in a moment") from None
-    return Reply(answer=Restarted(name=done.name, task_id=done.task_id))
+    return Reply(answer=done)
 
 
 ENDPOINTS = (
@@ -70,7 +63,7 @@ ENDPOINTS = (
         path="/api/worker/{name}/restart",
         summary="End what a worker does now and begin it anew: its task goes on from the last finished step.",
         texts=("name",),
-        answers={200: Restarted},
+        answers={200: Restart},
         errors=(400, 404, 503),
     ),
 )

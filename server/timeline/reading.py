@@ -19,7 +19,6 @@ from memory.recall_log import Assignment, of_task
 from server.approvals import approval_row
 from server.context import AppContext
 from server.formatting import TEXT_CHARS, passage, short
-from server.schemas import PhaseRun
 from server.timeline.task_reading import mappings, number, shown_lessons
 from server.timeline.timeline_answers import (
     AttemptBrief,
@@ -119,7 +118,7 @@ def _tries(rows: Sequence[IterationRow], steps: Sequence[TimelineStep]) -> list[
     return [
         TimelineTry(
             iteration=row.iteration,
-            phases=[PhaseRun.model_validate(phase) for phase in row.phases],
+            phases=row.phases,
             passed=row.passed,
             failed=row.failed,
             total=row.total,

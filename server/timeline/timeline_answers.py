@@ -6,9 +6,10 @@ from core.clock import Moment
 from core.forking import Fork
 from core.states import Outcome, Phase
 from core.tasks import Kind, Language
+from db.step_store import PhaseTime
 from server.approvals import ApprovalRow
 from server.formatting import Passage
-from server.schemas import Answer, PhaseRun
+from server.schemas import Answer
 
 
 class GivenFile(Answer):
@@ -93,7 +94,7 @@ class TimelineTry(Answer):
     """
 
     iteration: int
-    phases: list[PhaseRun]
+    phases: tuple[PhaseTime, ...]
     passed: int | None
     failed: int | None
     total: int | None
