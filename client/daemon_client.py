@@ -28,8 +28,7 @@ from server.auth.access import known_token
 from server.commits import Commits, Reviewed
 from server.lists.bulk import BulkDone, BulkIn, Prioritised
 from server.pausing import CheckpointAsked
-from server.schemas import Failed, Logs, Moved, Paused, TaskDetail, Tasks, adapter
-from server.submitted import Submitted
+from server.schemas import Failed, Logs, Moved, Paused, Submitted, TaskDetail, Tasks, adapter
 from server.timeline.forking import Forked, ForkIn
 from settings.live import Reloaded
 

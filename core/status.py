@@ -51,8 +51,8 @@ class ModelStatus:
     tokens_in: int = 0
     tokens_out: int = 0
     cost_usd: float = 0.0
-    latency_s: float | None = None
     unpriced: int = 0
+    latency_s: float | None = None
     measured: str = ""
 
 

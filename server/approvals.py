@@ -114,19 +114,14 @@ def approval_row(approval: Approval, wait_s: float, mask: Mask = _by_shape) -> A
     ask = approval.ask
     is_assumed = bool(ask.default) and approval.granted is None
     wanted = next((line for line in approval.wanted.split("\n") if line.strip()), "")
-    return ApprovalRow(
+    return ApprovalRow.from_values(
+        approval,
+        ask,
         approval_id=approval.id,
-        task_id=approval.task_id,
         wanted=short(wanted, mask),
-        attempt=approval.attempt,
-        kind=ask.kind,
         subject=whole(ask.subject, mask),
         question=whole(ask.question, mask),
         default=whole(ask.default, mask),
-        granted=approval.granted,
         answer=whole(approval.answer, mask),
-        asked_at=approval.asked_at,
         assumed_at=approval.asked_at + timedelta(seconds=wait_s) if is_assumed else None,
-        answered_at=approval.answered_at,
-        answered_by=approval.answered_by,
     )

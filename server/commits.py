@@ -94,7 +94,7 @@ class ReviewIn(BaseModel):
 def commit_row(commit: Commit, mask: Mask) -> CommitRow:
     """The entry of the ledger as the API shows it."""
     files = commit.files
-    return CommitRow.from_value(
+    return CommitRow.from_values(
         commit,
         subject=short(commit.subject, mask),
         target=commit.target.removeprefix("refs/heads/"),

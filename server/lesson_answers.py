@@ -163,12 +163,12 @@ def uplift_of(shown: Share, without: Share) -> Interval | None:
 
 def lesson_row(one: Listed, mask: Mask, nearness: float | None = None) -> LessonRow:
     """A lesson as lists show it."""
-    return LessonRow.from_value(one, **_shown(one, mask), nearness=nearness)
+    return LessonRow.from_values(one, **_shown(one, mask), nearness=nearness)
 
 
 def lesson_detail(one: Listed, mask: Mask, uses: Sequence[LessonUse]) -> LessonDetail:
     """A lesson in full."""
-    return LessonDetail.from_value(
+    return LessonDetail.from_values(
         one,
         **_shown(one, mask),
         nearness=None,

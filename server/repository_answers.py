@@ -63,20 +63,17 @@ def repositories(states: RepositoryStates) -> Repositories:
 
 def _row(state: RepositoryState) -> RepositoryRow:
     seen, ours = state.glance or Glance(root=state.repo, branch=None, newest=None, changed=None), state.ours
-    return RepositoryRow(
+    return RepositoryRow.from_values(
+        seen,
+        ours,
         path=printable(state.repo),
         own=state.is_own,
         branch=seen.branch and printable(seen.branch),
         newest=_newest(seen.newest) if seen.newest else None,
-        changed=seen.changed,
         upstream=seen.upstream and printable(seen.upstream),
-        ahead=seen.ahead,
-        behind=seen.behind,
         remote=seen.remote and printable(seen.remote),
         our_commits=ours.commits,
         our_last_at=ours.last_at,
-        unpushed=ours.unpushed,
-        pushed_at=ours.pushed_at,
         error=printable(state.error),
     )
 

@@ -27,9 +27,13 @@ class Answer(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True, from_attributes=True, defer_build=True)
 
     @classmethod
-    def from_value(cls, value: object, **own: Any) -> Self:
-        """The answer that has the fields of a value, except those that are given: they differ from it or are added."""
-        return cls(**{name: getattr(value, name) for name in cls.model_fields if name not in own}, **own)
+    def from_values(cls, *values: object, **own: Any) -> Self:
+        """The answer whose fields are those of values, looked up in this order, except those given: they differ."""
+
+        def found(name: str) -> Any:
+            return getattr(next((value for value in values if hasattr(value, name)), None), name)
+
+        return cls(**{name: found(name) for name in cls.model_fields if name not in own}, **own)
 
 
 class Failed(Answer):
@@ -41,6 +45,17 @@ class Failed(Answer):
     error: str
     fields: dict[str, str] = Field(default_factory=dict)
     more: int = Field(0, exclude_if=operator.not_)
+
+
+class Submitted(Answer):
+    """The task that was made, or that the same key made before.
+
+    `differs` names the fields in which that earlier task is another one than what was sent; it stays as it was.
+    """
+
+    task_id: int
+    status: Status
+    differs: tuple[str, ...] = ()
 
 
 class Moved(Answer):

@@ -153,7 +153,7 @@ def _file(
 ) -> FileDiff:
     status: Literal["added", "changed", "removed"] = "added" if old is None else "removed" if new is None else "changed"
     counted = bool(one.hunks)
-    return FileDiff.from_value(
+    return FileDiff.from_values(
         one,
         path=whole(path, mask),
         status=status,

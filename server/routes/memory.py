@@ -157,7 +157,7 @@ def _detail(context: AppContext, key: Key) -> LessonDetail:
 
 
 def _use(context: AppContext, key: Key, use: Use) -> LessonUse:
-    return LessonUse.from_value(
+    return LessonUse.from_values(
         use,
         description=short(use.description.strip().split("\n")[0], context.mask),
         seen_in=_seen_in(context, key, use) if use.arm is recall_log.Assignment.SHOWN else [],

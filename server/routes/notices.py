@@ -7,7 +7,7 @@ from collections.abc import Callable
 from pydantic import Field
 
 from core.errors import NightshiftError
-from maintenance.notify.notices import Notice, NoticeKind, notice_of
+from maintenance.notify.notices import NoticeKind, notice_of
 from server.context import AppContext
 from server.endpoint import Call, Endpoint, Reply
 from server.query import After, Query
@@ -49,7 +49,7 @@ def list_notices(call: Call) -> Reply:
         return Reply(answer=Notices(notices=[], last_id=events.newest_id()))
     found, wanted = events.after(after, limit=LOOKED_AT), call.context.settings.told()
     made = (notice_of(event, _names(call.context)) for event in found)
-    rows = [_row(each) for each in made if each and each.kind in wanted]
+    rows = [NoticeRow.from_values(each) for each in made if each and each.kind in wanted]
     return Reply(answer=Notices(notices=rows, last_id=found[-1].id if found else after))
 
 
@@ -61,17 +61,6 @@ def _names(context: AppContext) -> Callable[[int], str]:
             return ""
 
     return name_of
-
-
-def _row(notice: Notice) -> NoticeRow:
-    return NoticeRow(
-        id=notice.id,
-        kind=notice.kind,
-        title=notice.title,
-        message=notice.message,
-        at=notice.at,
-        task_id=notice.task_id,
-    )
 
 
 ENDPOINTS = (

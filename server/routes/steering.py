@@ -21,7 +21,7 @@ def prioritise_task(call: Call) -> Reply:
     """Make a task more or less urgent."""
     priority = call.body(PriorityIn).priority
     task = settled(call.context.queue.prioritise(call.number("task_id"), priority))
-    return Reply(answer=Prioritised(task_id=task.id, status=task.status, priority=task.spec.priority))
+    return Reply(answer=Prioritised.from_values(task, task.spec, task_id=task.id))
 
 
 def restart_worker(call: Call) -> Reply:

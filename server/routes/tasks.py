@@ -12,8 +12,7 @@ from server.endpoint import Call, Endpoint, Reply
 from server.lists.task_answers import task_detail
 from server.lists.task_list import TasksQuery, list_of_tasks
 from server.reviewing import Reviewing
-from server.schemas import Moved, TaskDetail, Tasks
-from server.submitted import Submitted
+from server.schemas import Moved, Submitted, TaskDetail, Tasks
 
 
 def submit_task(call: Call) -> Reply:
@@ -21,7 +20,7 @@ def submit_task(call: Call) -> Reply:
     spec = call.context.read_task(read_task_body(request))
     sent = settled(call.context.queue.submit(spec))
     return Reply(
-        answer=Submitted(task_id=sent.task_id, status=sent.status, differs=sent.differs),
+        answer=Submitted.from_values(sent),
         status=201 if sent.created else 200,
         headers={"Location": f"/api/task/{sent.task_id}"},
     )
@@ -29,12 +28,12 @@ def submit_task(call: Call) -> Reply:
 
 def show_task(call: Call) -> Reply:
     """One task with its iterations."""
-    task = call.context.queue.get(call.number("task_id"))
-    pruned = pruning.notes(call.context.database.reader(), task.id, task.ended_at)
-    detail = task_detail(task, call.context.steps.iterations(task.id), call.context.queue.family(task), pruned)
     context = call.context
+    task = context.queue.get(call.number("task_id"))
     reverted_by = Reviewing(context.database, context.queue, context.events, context.mask).reverted_by(task.id)
-    return Reply(answer=detail.model_copy(update={"reverted_by": reverted_by}))
+    pruned = pruning.notes(context.database.reader(), task.id, task.ended_at)
+    rows, family = context.steps.iterations(task.id), context.queue.family(task)
+    return Reply(answer=task_detail(task, rows, family, reverted_by, pruned))
 
 
 def list_tasks(call: Call) -> Reply:
@@ -45,13 +44,13 @@ def list_tasks(call: Call) -> Reply:
 def cancel_task(call: Call) -> Reply:
     """Cancel a task."""
     task = settled(call.context.queue.cancel(call.number("task_id")))
-    return Reply(answer=Moved(task_id=task.id, status=task.status, cancel_requested=task.cancel_requested))
+    return Reply(answer=Moved.from_values(task, task_id=task.id))
 
 
 def retry_task(call: Call) -> Reply:
     """Queue a task again."""
     task = settled(call.context.queue.retry(call.number("task_id")))
-    return Reply(answer=Moved(task_id=task.id, status=task.status, cancel_requested=task.cancel_requested))
+    return Reply(answer=Moved.from_values(task, task_id=task.id))
 
 
 ENDPOINTS = (

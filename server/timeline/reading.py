@@ -22,6 +22,7 @@ from server.formatting import TEXT_CHARS, passage, short
 from server.timeline.task_reading import mappings, number, shown_lessons
 from server.timeline.timeline_answers import (
     AttemptBrief,
+    ForkRow,
     GivenFile,
     Mark,
     NowRunning,
@@ -31,7 +32,6 @@ from server.timeline.timeline_answers import (
     TimelineStep,
     TimelineTry,
     Words,
-    fork_row,
 )
 from taskqueue import store
 
@@ -59,8 +59,8 @@ def timeline_of(context: AppContext, task: Task, attempt: int | None) -> Timelin
     return Timeline(
         task_id=task.id,
         words=_words(context, task),
-        forked_from=fork_row(task.id, found[0]) if found else None,
-        forks=[fork_row(task_id, fork) for task_id, fork in store.forks_of(conn, task.id)],
+        forked_from=ForkRow.from_values(found[0], task_id=task.id) if found else None,
+        forks=[ForkRow.from_values(fork, task_id=task_id) for task_id, fork in store.forks_of(conn, task.id)],
         attempts=attempts,
         attempt=shown,
         tries=_tries([row for row in rows if row.attempt == shown], told_steps(context, steps[-MOST_STEPS:], calls)),
@@ -115,24 +115,7 @@ def _tries(rows: Sequence[IterationRow], steps: Sequence[TimelineStep]) -> list[
     by_try: defaultdict[int, list[TimelineStep]] = defaultdict(list)
     for step in steps:
         by_try[step.iteration].append(step)
-    return [
-        TimelineTry(
-            iteration=row.iteration,
-            phases=row.phases,
-            passed=row.passed,
-            failed=row.failed,
-            total=row.total,
-            tokens_in=row.tokens_in,
-            tokens_out=row.tokens_out,
-            cost_usd=row.cost_usd,
-            lessons=row.lessons,
-            duration_s=row.duration_s,
-            started_at=row.started_at,
-            ended_at=row.ended_at,
-            steps=by_try[row.iteration],
-        )
-        for row in rows
-    ]
+    return [TimelineTry.from_values(row, steps=by_try[row.iteration]) for row in rows]
 
 
 def told_steps(context: AppContext, rows: Sequence[StepRow], calls: Iterable[Call]) -> list[TimelineStep]:
@@ -146,19 +129,10 @@ def told_steps(context: AppContext, rows: Sequence[StepRow], calls: Iterable[Cal
 def _step(context: AppContext, row: StepRow, calls: Sequence[Call]) -> TimelineStep:
     mask, data, findings = context.mask, row.data, list(mappings(row.data, "findings"))
     prompts = list(mappings(data, "prompts"))
-    return TimelineStep(
-        attempt=row.attempt,
-        step_no=row.step_no,
-        iteration=row.iteration,
-        phase=row.phase,
-        outcome=row.outcome,
+    return TimelineStep.from_values(
+        row,
         next=short(str(data.get("next", "")), mask),
         note=short(row.note, mask),
-        started_at=row.started_at,
-        duration_s=row.duration_s,
-        passed=row.passed,
-        failed=row.failed,
-        total=row.total,
         label=short(str(data.get("label", "")), mask),
         calls=len(calls),
         tokens_in=sum(call.tokens_in for call in calls),
@@ -217,16 +191,7 @@ def _is_told(event: Event) -> bool:
 
 def _mark(event: Event, context: AppContext) -> Mark:
     assert event.at is not None, "only stored events are shown"
-    return Mark(
-        id=event.id,
-        at=event.at,
-        level=event.level,
-        event=event.kind,
-        message=short(event.message, context.mask),
-        attempt=event.attempt,
-        iteration=event.iteration,
-        phase=event.phase,
-    )
+    return Mark.from_values(event, event=event.kind, message=short(event.message, context.mask))
 
 
 def _recalls(context: AppContext, task_id: int) -> list[RecallRow]:
@@ -236,17 +201,12 @@ def _recalls(context: AppContext, task_id: int) -> list[RecallRow]:
     for near in of_task(context.database.reader(), task_id):
         log = told.pop((near.attempt, near.kind, near.item), None)
         rows.append(
-            RecallRow(
-                attempt=near.attempt,
-                kind=near.kind,
-                item=near.item,
+            RecallRow.from_values(
+                near,
                 about=short((log.about if log else "") or near.about.partition("\n")[0], context.mask),
-                arm=near.arm,
-                score=near.score,
                 age_days=log.age_days if log else None,
                 iteration=log.iteration if log else None,
                 phase=log.phase if log else None,
-                solved=near.solved,
             )
         )
     return [*rows, *(_from_log(one, context) for one in told.values())]
@@ -254,15 +214,11 @@ def _recalls(context: AppContext, task_id: int) -> list[RecallRow]:
 
 def _from_log(one: Any, context: AppContext) -> RecallRow:
     """A lesson that only the log tells of: an earlier version, or a gate, showed it."""
-    return RecallRow(
+    return RecallRow.from_values(
+        one,
         attempt=one.attempt or 0,
         kind=short(one.source, context.mask),
-        item=one.item,
         about=short(one.about, context.mask),
         arm=Assignment.SHOWN,
-        score=one.score,
-        age_days=one.age_days,
-        iteration=one.iteration,
-        phase=one.phase,
         solved=None,
     )

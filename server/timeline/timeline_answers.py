@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from core.clock import Moment
-from core.forking import Fork
 from core.states import Outcome, Phase
 from core.tasks import Kind, Language
 from db.step_store import PhaseTime
@@ -185,8 +184,3 @@ class Timeline(Answer):
     recalls: list[RecallRow]
     asks: list[ApprovalRow]
     pruned: list[str]
-
-
-def fork_row(task_id: int, fork: Fork) -> ForkRow:
-    """A fork as the API shows it."""
-    return ForkRow(task_id=task_id, source=fork.source, attempt=fork.attempt, step_no=fork.step_no, model=fork.model)
