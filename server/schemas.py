@@ -28,12 +28,10 @@ class Answer(BaseModel):
 
     @classmethod
     def from_values(cls, *values: object, **own: Any) -> Self:
-        """The answer whose fields are those of values, looked up in this order, except those given: they differ."""
-
-        def found(name: str) -> Any:
-            return getattr(next((value for value in values if hasattr(value, name)), None), name)
-
-        return cls(**{name: found(name) for name in cls.model_fields if name not in own}, **own)
+        """The answer whose fields are those of values, the first that has one, except those given: they differ."""
+        names = [name for name in cls.model_fields if name not in own]
+        found = {name: getattr(value, name) for value in reversed(values) for name in names if hasattr(value, name)}
+        return cls(**found, **own)
 
 
 class Failed(Answer):

@@ -78,10 +78,9 @@ def timeline_of(context: AppContext, task: Task, attempt: int | None) -> Timelin
 def _words(context: AppContext, task: Task) -> Words:
     spec, mask = task.spec, context.mask
     groups = ((spec.tests, True), (spec.files, False))
-    return Words(
+    return Words.from_values(
+        spec,
         description=passage(spec.description, mask, TEXT_CHARS),
-        kind=spec.kind,
-        language=spec.language,
         files=[
             GivenFile(path=short(path, mask), chars=len(text), test=test)
             for files, test in groups
