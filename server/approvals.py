@@ -19,7 +19,7 @@ _by_shape = Masker()
 
 
 class ApprovalRow(Answer):
-    """One ask: `subject` names what a yes allows; `granted` is null until it is decided.
+    """One ask, beside its answer: `subject` names what a yes allows; `granted` is null until it is decided.
 
     `default` is what is assumed where nobody answers a question, and `assumed_at` when that will be; null where the ask
     waits as long as it takes, or was decided. `answered_by` is null until then, and where that was not noted.

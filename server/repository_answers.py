@@ -20,7 +20,7 @@ class NewestCommit(Answer):
 
 
 class RepositoryRow(Answer):
-    """One repository.
+    """One repository: what git says of it, and what the ledger does.
 
     `changed` counts files that differ from the newest commit, untracked ones left out. `ahead` and `behind` compare the
     branch with what it tracks. `our_commits` are those of Nightshift, `unpushed` those of them that were integrated and

@@ -48,7 +48,8 @@ class Failed(Answer):
 class Submitted(Answer):
     """The task that was made, or that the same key made before.
 
-    `differs` names the fields in which that earlier task is another one than what was sent; it stays as it was.
+    `differs` names the fields in which that earlier task is another one than what was sent; it stays as it was. Which
+    of both it is says the HTTP status, where `core.queueing.Submitted` has a field.
     """
 
     task_id: int
@@ -65,7 +66,10 @@ class Moved(Answer):
 
 
 class Iteration(Answer):
-    """One try of one attempt, 0 while only planning was done; counts are null while no suite was run."""
+    """One try of one attempt, 0 while only planning was done; counts are null while no suite was run.
+
+    What else is known of it (`db.step_store.IterationRow`) is for the timeline.
+    """
 
     iteration: int
     attempt: int
@@ -76,7 +80,10 @@ class Iteration(Answer):
 
 
 class TaskSummary(Answer):
-    """A task as lists show it; a description beyond 4,000 characters is cut and ends in an ellipsis."""
+    """A task as lists show it; a description beyond 4,000 characters is cut and ends in an ellipsis.
+
+    The fields of `core.tasks.Task` and of its specification stand side by side here.
+    """
 
     task_id: int
     status: Status

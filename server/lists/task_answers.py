@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 from core.plain_data import shallow
 from core.subtasks import Family
 from core.tasks import Task
+from db.step_store import IterationRow
 from server.schemas import Child, Iteration, TaskDetail, TaskSummary
-
-if TYPE_CHECKING:
-    from db.step_store import IterationRow
 
 MAX_LISTED_CHARS = 4000
 MAX_TITLE_CHARS = 200

@@ -94,15 +94,12 @@ def show_learning(call: Call) -> Reply:
     counts, found = listing.states(conn), recall_log.uplift(conn)
     days = listing.learned_by_day(conn, context.clock(), DAYS)
     return Reply(
-        answer=Learning(
+        answer=Learning.from_values(
+            found,
             embedder=short(context.status().embedder, context.mask),
             failures=_in_use(counts, "failure"),
             patterns=_in_use(counts, "pattern"),
-            shown=found.shown,
-            control=found.control,
             solve_rate=uplift_of(found.shown, found.control),
-            iterations=found.iterations,
-            tokens=found.tokens,
             learned=[LearnedOn(day=day, lessons=count) for day, count in days],
         )
     )

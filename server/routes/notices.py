@@ -25,7 +25,10 @@ class NoticesQuery(Query):
 
 
 class NoticeRow(Answer):
-    """One notice; the same `id` is the same notice. `at` is ISO 8601, UTC."""
+    """One notice; the same `id` is the same notice. `at` is ISO 8601, UTC.
+
+    What the webhook is sent besides (`maintenance.notify.notices.Notice`) is of no use to a browser.
+    """
 
     id: str
     kind: NoticeKind

@@ -15,7 +15,7 @@ from core.states import ENDED, Status
 from core.tasks import Task
 from db import pruning
 from db.step_store import Call, IterationRow, StepRow
-from memory.recall_log import Assignment, of_task
+from memory.recall_log import of_task
 from server.approvals import approval_row
 from server.context import AppContext
 from server.formatting import TEXT_CHARS, passage, short
@@ -194,30 +194,21 @@ def _mark(event: Event, context: AppContext) -> Mark:
 
 
 def _recalls(context: AppContext, task_id: int) -> list[RecallRow]:
-    """What was near to each attempt; the log tells where it was shown and how old it was, as long as it is kept."""
-    told = {(one.attempt, one.source, one.item): one for one in shown_lessons(context, task_id)}
+    """What was near to each attempt; the log tells where it was shown and how old it was, as long as it is kept.
+
+    It alone tells of what an earlier version, or a gate, showed.
+    """
+    told = {(one.attempt, one.kind, one.item): one for one in shown_lessons(context, task_id)}
     rows = list[RecallRow]()
     for near in of_task(context.database.reader(), task_id):
         log = told.pop((near.attempt, near.kind, near.item), None)
         rows.append(
             RecallRow.from_values(
                 near,
-                about=short((log.about if log else "") or near.about.partition("\n")[0], context.mask),
+                about=log.about if log and log.about else short(near.about.partition("\n")[0], context.mask),
                 age_days=log.age_days if log else None,
                 iteration=log.iteration if log else None,
                 phase=log.phase if log else None,
             )
         )
-    return [*rows, *(_from_log(one, context) for one in told.values())]
-
-
-def _from_log(one: Any, context: AppContext) -> RecallRow:
-    """A lesson that only the log tells of: an earlier version, or a gate, showed it."""
-    return RecallRow.from_values(
-        one,
-        attempt=one.attempt or 0,
-        kind=short(one.source, context.mask),
-        about=short(one.about, context.mask),
-        arm=Assignment.SHOWN,
-        solved=None,
-    )
+    return [*rows, *told.values()]

@@ -73,7 +73,7 @@ class StepFile(Answer):
 
 
 class FailureRow(Answer):
-    """One distinct failure, as models are told of it."""
+    """One distinct failure, as models are told of it; unlike in `core.verdicts.Failure`, long texts may be cut."""
 
     id: str
     kind: str
@@ -84,7 +84,7 @@ class FailureRow(Answer):
 
 
 class EvidenceRow(Answer):
-    """What a verdict rests on; see `core.verdicts.Evidence`."""
+    """What a verdict rests on: `core.verdicts.Evidence`, with the number of tests in place of their ids."""
 
     tree: str
     sandbox: str

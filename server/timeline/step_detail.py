@@ -28,7 +28,7 @@ from server.timeline.step_answers import (
     StepDetail,
     StepFile,
 )
-from server.timeline.task_reading import ShownFinding, mappings, number, shown_findings
+from server.timeline.task_reading import mappings, number, shown_findings
 from server.timeline.verdict_answers import verdict_row
 
 PART_CHARS = 60_000
@@ -108,7 +108,7 @@ class Steps:
             files=_files(work, earlier, mask),
             packages={short(name, mask): short(version, mask) for name, version in work.packages.items()},
             verdict=verdict_row(work.verdict, mask) if work.verdict and _judged(row, work, earlier) else None,
-            findings=_findings(row, mask),
+            findings=shown_findings(row.data, mask),
             lessons=_lessons(work, mask),
             lines=[_line(event, mask) for event in self._events(row)],
         )
@@ -201,13 +201,6 @@ def _thought(row: StepRow, work: AttemptState, mask: Mask) -> Reflection | None:
     if row.phase is not Phase.REFLECTING or not work.tries:
         return None
     return shortened(work.tries[-1].reflection, mask, 4000)
-
-
-def _findings(row: StepRow, mask: Mask) -> list[ShownFinding]:
-    return [
-        replace(shortened(one, mask), reason=short(one.reason, mask, 2000), fix=short(one.fix, mask, 2000))
-        for one in shown_findings(row.data)
-    ]
 
 
 def _lessons(work: AttemptState, mask: Mask) -> list[LessonText]:

@@ -31,7 +31,10 @@ class Words(Answer):
 
 
 class ForkRow(Answer):
-    """Where a fork began: after a step of an attempt of `source`. `model` is asked first; empty: as settings say."""
+    """A fork and where it began: after a step of an attempt of `source`.
+
+    `model` is asked first; empty: as settings say.
+    """
 
     task_id: int
     source: int
