@@ -283,7 +283,7 @@ class Daemon:
             uptime_s=self._clocks.monotonic() - self._began,
             version=VERSION,
             workers=self._executor.statuses() if self._executor else (),
-            queue={status.value: count for status, count in self._store.queue.counts().items()},
+            queue=self._store.queue.counts(),
             models=services.models.status(),
             next_checkpoint_at=self._maintenance.checkpoint.due_at(),
             sandbox=services.sandbox_name,

@@ -15,7 +15,7 @@ import click
 from client.errors import Exit, NotFound
 from client.output import Block, Cell, Fields, Lines, Table, Tone, cell, stamp
 from client.session import Session
-from server.commits import CommitRow, Commits, Taken
+from server.commits import CommitRow, Commits
 
 if TYPE_CHECKING:
     from attempt.verify import Report
@@ -75,8 +75,7 @@ def revert(session: Session, task_id: int, *, force: bool = False, reapply: bool
     else:
         from bootstrap.revert import revert_alone  # noqa: PLC0415  # the other actions need none of it
 
-        made = asyncio.run(revert_alone(task_id, session.settings, force=force, reapply=reapply))
-        done = Taken.model_validate(made)
+        done = asyncio.run(revert_alone(task_id, session.settings, force=force, reapply=reapply))
     what = "brought back" if done.reapplied else "taken back"
     session.print(done, Cell(f"task {done.task_id} {what}: {done.by[:10]} on {done.branch} of {done.repo}"))
     if not session.out.as_json:

@@ -20,16 +20,17 @@ from client.errors import DaemonGone, NotAllowed, NotFound, Stranger
 from config import Settings
 from core.errors import ConfigError, IllegalMove, InvalidTask, NightshiftError
 from core.events import Level
+from core.revert import Reverted
+from core.status import DaemonStatus
 from maintenance.instance_lock import is_held
 from server.approvals import ApprovalRow, Approvals
 from server.auth.access import known_token
-from server.commits import Commits, Reviewed, Taken
+from server.commits import Commits, Reviewed
 from server.lists.bulk import BulkDone, BulkIn, Prioritised
 from server.pausing import CheckpointAsked
-from server.reloading import Renewed
-from server.schemas import Answer, DaemonReport, Failed, Logs, Moved, Paused, TaskDetail, Tasks
-from server.submitted import Submitted
+from server.schemas import Failed, Logs, Moved, Paused, Submitted, TaskDetail, Tasks, adapter
 from server.timeline.forking import Forked, ForkIn
+from settings.reloaded import Reloaded
 
 PROBE_WALL_S = 2.0
 ANSWER_WALL_S = 30.0
@@ -38,7 +39,7 @@ REVERT_WALL_S = 960.0
 MAX_ANSWER_BYTES = 50_000_000
 TOO_SOON_TRIES = 10
 _LOOPBACK = {"0.0.0.0": "127.0.0.1", "::": "::1", "": "127.0.0.1"}  # noqa: S104  # read, never bound
-A = TypeVar("A", bound=Answer)
+A = TypeVar("A")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -87,9 +88,9 @@ class DaemonClient:
         """Whether a daemon is behind it."""
         return not self.why_offline
 
-    def report(self, wall_s: float = ANSWER_WALL_S) -> DaemonReport:
+    def report(self, wall_s: float = ANSWER_WALL_S) -> DaemonStatus:
         """The daemon as a whole."""
-        return self._read(DaemonReport, self._send("GET", "/api/status", wall_s=wall_s))
+        return self._read(DaemonStatus, self._send("GET", "/api/status", wall_s=wall_s))
 
     def logs(self, query: LogQuery) -> Logs:
         """Events, oldest first."""
@@ -169,12 +170,12 @@ class DaemonClient:
         """Mark every commit as read."""
         return self._post("/api/commits/reviewed", Reviewed, {"all": True})
 
-    def revert(self, task_id: int, *, force: bool, reapply: bool) -> Taken:
+    def revert(self, task_id: int, *, force: bool, reapply: bool) -> Reverted:
         """Have the daemon take back what a task integrated, or bring it back; it runs tests first."""
         body = {"force": force, "reapply": reapply}
-        return self._read(Taken, self._send("POST", f"/api/task/{task_id}/revert", body, wall_s=REVERT_WALL_S))
+        return self._read(Reverted, self._send("POST", f"/api/task/{task_id}/revert", body, wall_s=REVERT_WALL_S))
 
-    def reload(self) -> Renewed:
+    def reload(self) -> Reloaded:
         """Have the daemon read its settings again.
 
         Raises:
@@ -185,7 +186,7 @@ class DaemonClient:
         reply = self._send("POST", "/api/reload", {})
         if reply.status == httpx.codes.UNPROCESSABLE_ENTITY:
             raise ConfigError(self._failed(reply).error.splitlines())
-        return self._read(Renewed, reply)
+        return self._read(Reloaded, reply)
 
     def close(self) -> None:
         """Let go of connections and databases; the client may not be used again."""
@@ -241,7 +242,7 @@ class DaemonClient:
         if not httpx.codes.is_success(reply.status):
             raise self._error(reply)
         try:
-            return kind.model_validate_json(reply.content)
+            return adapter(kind).validate_json(reply.content)
         except ValidationError:
             why = "something that is not Nightshift answers, or one of another version"
             raise Stranger(self._at(why)) from None

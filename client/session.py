@@ -10,7 +10,7 @@ from client.output import Block, Cell, Color, Lines, Printer
 from client.views import Views
 from config import Settings, load_settings, place_is_given, user_folders
 from maintenance.instance_lock import is_held
-from server.schemas import Answer
+from server.schemas import as_json
 
 
 class Session:
@@ -48,7 +48,7 @@ class Session:
             self._client.close()
         self._client = None
 
-    def print(self, answer: Answer | Mapping[str, object], shown: Sequence[Block] | Cell) -> None:
+    def print(self, answer: object, shown: Sequence[Block] | Cell) -> None:
         """Print what came of an action.
 
         Args:
@@ -57,10 +57,10 @@ class Session:
         """
         if not self.out.as_json:
             self.out.blocks([Lines(lines=[shown])] if isinstance(shown, Cell) else shown)
-        elif isinstance(answer, Answer):
-            self.out.document(answer.model_dump_json())
-        else:
+        elif isinstance(answer, Mapping):
             self.out.mapping(answer)
+        else:
+            self.out.document(as_json(answer))
 
     def note_if_down(self, consequence: str) -> None:
         """Add, where no daemon answers, that it does not and what follows from it."""

@@ -9,17 +9,15 @@ from dataclasses import dataclass
 from client.output import Block, Cell, Fields, Lines, Table, Tone, cell, span, stamp
 from core.events import Level
 from core.masking import printable
+from core.queueing import PauseReason
 from core.states import ENDED, DaemonState, Status
-from core.status import sandbox_in_brief
+from core.status import DaemonStatus, SavedReplies, sandbox_in_brief
 from server.approvals import ApprovalRow, Approvals
 from server.schemas import (
     Child,
-    DaemonReport,
-    Held,
     Iteration,
     LogLine,
     Logs,
-    SavedReplies,
     TaskDetail,
     Tasks,
     TaskSummary,
@@ -47,7 +45,7 @@ class Views:
 
     local: bool = False
 
-    def report(self, report: DaemonReport) -> list[Block]:
+    def report(self, report: DaemonStatus) -> list[Block]:
         """The daemon as a whole."""
         blocks: list[Block] = [Fields(pairs=self._daemon(report))]
         if report.workers:
@@ -149,7 +147,7 @@ class Views:
         columns = f"{time}  {line.level:<7}  {task:>5}  {line.event:<21}  {text}"
         return Cell(columns.rstrip(), LEVEL_TONE.get(line.level, Tone.PLAIN))
 
-    def _daemon(self, report: DaemonReport) -> list[tuple[str, Cell]]:
+    def _daemon(self, report: DaemonStatus) -> list[tuple[str, Cell]]:
         counts = ", ".join(f"{n} {status}" for status, n in report.queue.items() if n)
         running = report.state is not DaemonState.STOPPED
         isolation = "; ".join(sandbox_in_brief(report.sandbox_detail)) or report.sandbox
@@ -171,7 +169,7 @@ class Views:
             ("checkpoint", stamp(report.next_checkpoint_at, local=self.local)),
         ]
 
-    def _workers(self, report: DaemonReport) -> Table:
+    def _workers(self, report: DaemonStatus) -> Table:
         rows = [
             [
                 cell(worker.name),
@@ -188,7 +186,7 @@ class Views:
         return Table(head=("worker", "task", "phase", "iteration", "since", "done", "failed", "doing"), rows=rows)
 
 
-def pause_reasons(holds: Sequence[Held]) -> Lines:
+def pause_reasons(holds: Sequence[PauseReason]) -> Lines:
     """Why no task is begun, and what ends each reason."""
     reasons = ((hold.source, f": {hold.reason}" if hold.reason else "", hold.lifted_by) for hold in holds)
     return Lines(lines=[Cell(f"held back ({source}){why}; goes on {how}", Tone.WARN) for source, why, how in reasons])
@@ -224,7 +222,7 @@ def _saved(saved: SavedReplies) -> str:
     return f"{saved.saved} of {saved.replies} replies saved{share} in {saved.days:g} days, {tasks}"
 
 
-def _models(report: DaemonReport) -> Table:
+def _models(report: DaemonStatus) -> Table:
     rows = [
         [
             cell(model.name),

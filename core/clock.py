@@ -6,6 +6,9 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from typing import Annotated
+
+from pydantic import PlainSerializer, WithJsonSchema
 
 Clock = Callable[[], datetime]
 Seconds = Callable[[], float]
@@ -51,6 +54,14 @@ def no_number(value: object) -> object:
 def to_text(at: datetime) -> str:
     """ISO 8601 with microseconds and `Z`; texts of this form sort as the times do."""
     return at.astimezone(UTC).isoformat(timespec="microseconds")[:-6] + "Z"
+
+
+Moment = Annotated[
+    datetime,
+    PlainSerializer(to_text, return_type=str),
+    WithJsonSchema({"type": "string", "format": "date-time", "description": "ISO 8601, UTC, ends in Z"}),
+]
+"""A time in a value that the API sends as it is."""
 
 
 def from_text(text: str) -> datetime:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import random
 from dataclasses import dataclass, field
-from datetime import datetime
 from enum import StrEnum
 
+from core.clock import Moment
 from core.states import DaemonState, Status
 
 
@@ -64,16 +64,12 @@ BY_OWNER = (PauseSource.OWNER, PauseSource.CHECKPOINT)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PauseReason:
-    """One reason why no task is begun."""
+    """One reason why no task is begun; “it goes on” is completed by `lifted_by`."""
 
     source: PauseSource
     reason: str
-    since: datetime
-
-    @property
-    def lifted_by(self) -> str:
-        """What ends it, to follow “goes on” in a sentence."""
-        return self.source.lifted_by
+    since: Moment
+    lifted_by: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -93,7 +89,7 @@ class PauseState:
         return "; ".join(each.reason for each in self.reasons if each.reason)
 
     @property
-    def since(self) -> datetime | None:
+    def since(self) -> Moment | None:
         """Since when no task was begun."""
         return min((each.since for each in self.reasons), default=None)
 

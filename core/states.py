@@ -45,6 +45,14 @@ class DaemonState(StrEnum):
     STOPPED = "stopped"
 
 
+class CircuitState(StrEnum):
+    """State of a circuit breaker around a model's backend."""
+
+    CLOSED = "closed"
+    OPEN = "open"
+    HALF_OPEN = "half_open"
+
+
 class Phase(StrEnum):
     """A phase of one attempt; the value is what the first line of a system prompt says."""
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from datetime import datetime
 
+from core.clock import Moment
 from core.queueing import PauseReason
-from core.states import DaemonState, Phase
+from core.states import CircuitState, DaemonState, Phase, Status
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -20,7 +20,7 @@ class WorkerStatus:
     attempt: int = 0
     phase: Phase | None = None
     iteration: int = 0
-    since: datetime | None = None
+    since: Moment | None = None
     last_line: str = ""
     done: int = 0
     failed: int = 0
@@ -36,7 +36,7 @@ class Restart:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ModelStatus:
-    """One backend of the chain. `circuit` is closed, open or half_open.
+    """One backend of the chain; `cost_usd` leaves out the `unpriced` calls, whose cost is not known.
 
     `measured` tells what it solved of the attempts it began, by the kind of the task, where that decides who is asked.
     """
@@ -45,14 +45,14 @@ class ModelStatus:
     model: str
     available: bool
     detail: str = ""
-    circuit: str = "closed"
+    circuit: CircuitState = CircuitState.CLOSED
     calls: int = 0
     failures: int = 0
     tokens_in: int = 0
     tokens_out: int = 0
     cost_usd: float = 0.0
-    latency_s: float | None = None
     unpriced: int = 0
+    latency_s: float | None = None
     measured: str = ""
 
 
@@ -80,9 +80,9 @@ class DaemonStatus:
     uptime_s: float
     version: str
     workers: tuple[WorkerStatus, ...] = ()
-    queue: Mapping[str, int] = field(default_factory=dict)
+    queue: Mapping[Status, int] = field(default_factory=dict)
     models: tuple[ModelStatus, ...] = ()
-    next_checkpoint_at: datetime | None = None
+    next_checkpoint_at: Moment | None = None
     sandbox: str = ""
     sandbox_detail: str = ""
     embedder: str = ""

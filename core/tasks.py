@@ -132,9 +132,9 @@ class Spent:
     tokens_in: int = 0
     tokens_out: int = 0
     cost_usd: float = 0.0
+    unpriced: int = 0
     model_s: float = 0.0
     suite_s: float = 0.0
-    unpriced: int = 0
 
     def __add__(self, other: Spent) -> Spent:
         return Spent(**{f.name: getattr(self, f.name) + getattr(other, f.name) for f in fields(self)})

@@ -9,14 +9,14 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 
 from core.clock import Clock, from_text, to_text
 from core.events import Emitter, Kind, Level
 from core.ports import Sink
-from core.states import DaemonState
+from core.states import DaemonState, Status
 from core.status import DaemonStatus
 from core.tasks import Spent
 from db.state_store import StateStore
@@ -67,8 +67,8 @@ def _snapshot(status: DaemonStatus, totals: Totals, now: datetime, clean: bool) 
         "starts": totals.starts,
         "queue": dict(status.queue),
         "totals": {
-            "done": status.queue.get("done", 0),
-            "failed": status.queue.get("failed", 0),
+            "done": status.queue.get(Status.DONE, 0),
+            "failed": status.queue.get(Status.FAILED, 0),
             "commits": totals.commits,
             "model_calls": spent.model_calls,
             "tokens_in": spent.tokens_in,
@@ -86,7 +86,9 @@ def _snapshot(status: DaemonStatus, totals: Totals, now: datetime, clean: bool) 
             for worker in status.workers
             if worker.task_id is not None
         ],
-        "holds": [{**asdict(hold), "since": to_text(hold.since)} for hold in status.holds],
+        "holds": [
+            {"source": hold.source, "reason": hold.reason, "since": to_text(hold.since)} for hold in status.holds
+        ],
         "next_checkpoint_at": to_text(due) if due else None,
     }
 

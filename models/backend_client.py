@@ -24,7 +24,6 @@ from collections.abc import Callable, Mapping
 from contextlib import AbstractAsyncContextManager, nullcontext
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
-from enum import StrEnum
 from itertools import count
 from typing import Any, Protocol
 
@@ -33,6 +32,7 @@ from core.dialogue import BUILT_IN, Completion, ModelRequest
 from core.errors import ModelError, ModelRefused, ModelUnavailable
 from core.events import BackendData, CallFailureData, Emitter, Kind, Level
 from core.ports import Sink
+from core.states import CircuitState
 from core.status import ModelStatus
 from models.base import BaseModelHandler, events_about
 from models.budgets import Price, price_of
@@ -42,14 +42,6 @@ from models.token_estimates import TokenEstimator
 
 CLOCK_SLACK = timedelta(minutes=5)
 """A pause that begins further in the future than this was begun under a wrong clock, and does not hold."""
-
-
-class CircuitState(StrEnum):
-    """State of a circuit breaker."""
-
-    CLOSED = "closed"
-    OPEN = "open"
-    HALF_OPEN = "half_open"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -421,7 +413,7 @@ class BackendClient:
             model=self.backend.model,
             available=self.health.available,
             detail=self._masker("; ".join(filter(None, (self.why, unpriced)))),
-            circuit=self.circuit.state.value,
+            circuit=self.circuit.state,
             calls=stats.calls,
             failures=stats.failures,
             tokens_in=stats.tokens_in,

@@ -33,9 +33,9 @@ from core.gauge import Gauge
 from core.masking import Masker
 from core.ports import Sink
 from core.routing import ModelResult, Results, Route
-from core.states import Phase
+from core.states import CircuitState, Phase
 from core.status import ModelStatus
-from models.backend_client import BackendClient, CircuitState, InMemoryPauseStore, PauseStore
+from models.backend_client import BackendClient, InMemoryPauseStore, PauseStore
 from models.base import BaseModelHandler
 from models.budgets import Price
 from models.call import CallPolicy

@@ -11,7 +11,7 @@ from flask import Blueprint, Flask, Response, request
 from server.context import AppContext
 from server.endpoint import Endpoint
 from server.query import read_query
-from server.schemas import Answer
+from server.schemas import as_json
 
 
 def register(app: Flask, context: AppContext, endpoints: Sequence[Endpoint]) -> None:
@@ -36,9 +36,9 @@ def _view(context: AppContext, endpoint: Endpoint) -> Callable[..., Response]:
     return respond
 
 
-def body_of(context: AppContext, answer: Answer) -> str:
+def body_of(context: AppContext, answer: object) -> str:
     """The answer's JSON without secrets, for tasks and models may have written them."""
-    text, mask = answer.model_dump_json(), context.mask
+    text, mask = as_json(answer), context.mask
     if mask(text) == text:
         return text
 

@@ -8,17 +8,18 @@ from typing import Annotated
 from pydantic import BaseModel, ConfigDict, Field, StrictBool, StringConstraints
 
 from core.change_checks import Answerer, Approval, AskKind
+from core.clock import Moment
 from core.masking import Masker
 from server.formatting import Mask, short, whole
 from server.query import Id, Query
-from server.schemas import Answer, Moment
+from server.schemas import Answer
 
 MAX_ANSWER_CHARS = 2000
 _by_shape = Masker()
 
 
 class ApprovalRow(Answer):
-    """One ask: `subject` names what a yes allows; `granted` is null until it is decided.
+    """One ask, beside its answer: `subject` names what a yes allows; `granted` is null until it is decided.
 
     `default` is what is assumed where nobody answers a question, and `assumed_at` when that will be; null where the ask
     waits as long as it takes, or was decided. `answered_by` is null until then, and where that was not noted.
@@ -113,19 +114,14 @@ def approval_row(approval: Approval, wait_s: float, mask: Mask = _by_shape) -> A
     ask = approval.ask
     is_assumed = bool(ask.default) and approval.granted is None
     wanted = next((line for line in approval.wanted.split("\n") if line.strip()), "")
-    return ApprovalRow(
+    return ApprovalRow.from_values(
+        approval,
+        ask,
         approval_id=approval.id,
-        task_id=approval.task_id,
         wanted=short(wanted, mask),
-        attempt=approval.attempt,
-        kind=ask.kind,
         subject=whole(ask.subject, mask),
         question=whole(ask.question, mask),
         default=whole(ask.default, mask),
-        granted=approval.granted,
         answer=whole(approval.answer, mask),
-        asked_at=approval.asked_at,
         assumed_at=approval.asked_at + timedelta(seconds=wait_s) if is_assumed else None,
-        answered_at=approval.answered_at,
-        answered_by=approval.answered_by,
     )

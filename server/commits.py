@@ -2,25 +2,19 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Annotated, Self
 
 from pydantic import BaseModel, ConfigDict, Field, StrictBool, model_validator
 
+from core.clock import Moment
 from db.commit_signs import ChangedFile
 from db.state_store import Commit
 from server.formatting import Mask, short
 from server.query import Id, Query
-from server.schemas import Answer, Moment
+from server.schemas import Answer
 
 FILES_SHOWN = 20
-
-
-class FileStat(Answer):
-    """A file of a commit, and how many lines came and went; null for both where it is no text."""
-
-    path: str
-    added: int | None
-    removed: int | None
 
 
 class CommitRow(Answer):
@@ -45,7 +39,7 @@ class CommitRow(Answer):
     added: int
     removed: int
     file_count: int | None
-    files: list[FileStat] | None
+    files: list[ChangedFile] | None
 
 
 class Commits(Answer):
@@ -61,20 +55,6 @@ class Reviewed(Answer):
 
     commits: list[CommitRow]
     unread: int
-
-
-class Taken(Answer):
-    """What was taken back, or with `reapplied` brought back: `by` is the new commit on `branch`."""
-
-    task_id: int
-    commit: str
-    subject: str
-    by: str
-    branch: str
-    repo: str
-    judged: str
-    forced: bool
-    reapplied: bool
 
 
 class CommitsQuery(Query):
@@ -114,25 +94,12 @@ class ReviewIn(BaseModel):
 def commit_row(commit: Commit, mask: Mask) -> CommitRow:
     """The entry of the ledger as the API shows it."""
     files = commit.files
-    return CommitRow(
-        id=commit.id,
-        task_id=commit.task_id,
-        commit=commit.commit,
+    return CommitRow.from_values(
+        commit,
         subject=short(commit.subject, mask),
-        label=commit.label,
-        repo=commit.repo,
-        branch=commit.branch,
         target=commit.target.removeprefix("refs/heads/"),
-        integrated=commit.integrated,
-        at=commit.at,
-        reviewed_at=commit.reviewed_at,
-        reverted_by=commit.reverted_by,
         added=sum(file.added or 0 for file in files or ()),
         removed=sum(file.removed or 0 for file in files or ()),
         file_count=None if files is None else len(files),
-        files=None if files is None else [_stat(file, mask) for file in files[:FILES_SHOWN]],
+        files=files and [replace(file, path=short(file.path, mask)) for file in files[:FILES_SHOWN]],
     )
-
-
-def _stat(file: ChangedFile, mask: Mask) -> FileStat:
-    return FileStat(path=short(file.path, mask), added=file.added, removed=file.removed)

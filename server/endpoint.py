@@ -20,7 +20,6 @@ from pydantic import BaseModel
 from server.bodies import read_model
 from server.context import AppContext
 from server.query import MAX_ID, Query
-from server.schemas import Answer
 
 Method = Literal["GET", "POST", "PUT"]
 View = Callable[..., Any]
@@ -30,9 +29,9 @@ _V = TypeVar("_V", bound=View)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reply:
-    """An answer with another status than 200, or with headers; the endpoint names the model of each status."""
+    """An answer with another status than 200, or with headers; the endpoint names the type of each status."""
 
-    answer: Answer
+    answer: object
     status: int = 200
     headers: Mapping[str, str] = field(default_factory=dict)
 
@@ -41,7 +40,7 @@ class Reply:
 class Endpoint:
     """One operation of the API.
 
-    `answers` maps each status of success to the model of its JSON; an endpoint without any answers with `media` (or
+    `answers` maps each status of success to the type of its JSON; an endpoint without any answers with `media` (or
     one of `other_media`), and its view with a whole response. One without a view is served elsewhere. Parameters of
     the path are numbers, except those in `texts`. `errors` are the statuses of failure that belong to this endpoint;
     those of the guard can come from each. A view whose body may also be a text reads it itself.
@@ -52,7 +51,7 @@ class Endpoint:
     path: str
     summary: str
     view: View | None = None
-    answers: dict[int, type[Answer]] = field(default_factory=dict)
+    answers: dict[int, type[Any]] = field(default_factory=dict)
     media: str = "application/json"
     other_media: tuple[str, ...] = ()
     query: type[Query] = Query
@@ -86,7 +85,7 @@ class Endpoint:
             sent = self.body_required or request.content_length
             given["body"] = read_model(request, self.body) if sent else None
         made = self.view(**given)
-        reply = Reply(answer=made) if isinstance(made, Answer) else made
+        reply = made if isinstance(made, Reply | Response) else Reply(answer=made)
         if isinstance(reply, Response):
             assert not self.answers, "the contract promises JSON"
         else:
@@ -105,7 +104,7 @@ class Routes:
         method: Method,
         path: str,
         *,
-        answers: dict[int, type[Answer]] | None = None,
+        answers: dict[int, type[Any]] | None = None,
         errors: tuple[int, ...] = (400,),
         **more: Any,
     ) -> Callable[[_V], _V]:
@@ -114,7 +113,7 @@ class Routes:
         def add(view: _V) -> _V:
             hints = get_type_hints(view)
             made = hints["return"]
-            promised = {200: made} if isinstance(made, type) and issubclass(made, Answer) else answers or {}
+            promised = answers or ({} if issubclass(made, Reply | Response) else {200: made})
             known = {
                 "name": view.__name__,
                 "summary": " ".join((inspect.getdoc(view) or "").split()),

@@ -7,32 +7,18 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from core.clock import Moment
 from core.shares import Interval, Share, difference
 from core.states import Phase
 from memory.listing import Listed, State
 from memory.recall_log import Assignment
-from server.diffs.lesson_diffs import RowKind, fixed_files
+from server.diffs.lesson_diffs import FixedFile, fixed_files
 from server.formatting import Mask, short, whole
 from server.query import Query
-from server.schemas import Answer, Moment
+from server.schemas import Answer
 
 MAX_QUERY = 400
 MAX_IMPORT = 20_000_000
-
-
-class Solved(Answer):
-    """Attempts, and how many of them were solved."""
-
-    part: int
-    whole: int
-
-
-class Estimate(Answer):
-    """A difference, with lessons less without, and its 95 % confidence interval."""
-
-    estimate: float
-    low: float
-    high: float
 
 
 class LessonRow(Answer):
@@ -54,26 +40,10 @@ class LessonRow(Answer):
     last_used_at: Moment | None
     times_used: int
     helped: int
-    shown: Solved
-    withheld: Solved
-    uplift: Estimate | None
+    shown: Share
+    withheld: Share
+    uplift: Interval | None
     nearness: float | None = None
-
-
-class FixRow(Answer):
-    """A line of a fix; `parts` are pairs of class and text, as everywhere."""
-
-    kind: RowKind
-    old: int | None
-    new: int | None
-    parts: list[tuple[str, str]]
-
-
-class FixFile(Answer):
-    """What the fix changed in one file; `path` is empty where the stored text names none."""
-
-    path: str
-    rows: list[FixRow]
 
 
 class LessonUse(Answer):
@@ -110,7 +80,7 @@ class LessonDetail(LessonRow):
     signature: str
     error: str
     failed_code: str
-    fix: list[FixFile]
+    fix: list[FixedFile]
     created_at: Moment
     retired_at: Moment | None
     retired_by: str
@@ -156,19 +126,12 @@ class Learning(Answer):
     embedder: str
     failures: InUse
     patterns: InUse
-    shown: Solved
-    control: Solved
-    solve_rate: Estimate | None
-    iterations: Estimate | None
-    tokens: Estimate | None
+    shown: Share
+    control: Share
+    solve_rate: Interval | None
+    iterations: Interval | None
+    tokens: Interval | None
     learned: list[LearnedOn]
-
-
-class Imported(Answer):
-    """How many lessons of a file are new here, and how many were known."""
-
-    new: int
-    known: int
 
 
 class LessonsIn(BaseModel):
@@ -193,62 +156,38 @@ class LessonsQuery(Query):
     offset: int = Field(0, ge=0, le=1_000_000, description="so many are passed over")
 
 
-def solved(share: Share) -> Solved:
-    """Counts as they are sent."""
-    return Solved(part=share.part, whole=share.whole)
-
-
-def estimate(found: Interval | None) -> Estimate | None:
-    """An interval as it is sent."""
-    return Estimate(estimate=found.estimate, low=found.low, high=found.high) if found else None
-
-
-def uplift_of(shown: Share, without: Share) -> Estimate | None:
+def uplift_of(shown: Share, without: Share) -> Interval | None:
     """The difference of two solve rates; None while one side is empty, for then it says nothing."""
-    return estimate(difference(shown, without)) if shown.whole and without.whole else None
+    return difference(shown, without) if shown.whole and without.whole else None
 
 
 def lesson_row(one: Listed, mask: Mask, nearness: float | None = None) -> LessonRow:
     """A lesson as lists show it."""
-    return LessonRow(**_facts(one, mask), nearness=nearness)
+    return LessonRow.from_values(one, **_shown(one, mask), nearness=nearness)
 
 
 def lesson_detail(one: Listed, mask: Mask, uses: Sequence[LessonUse]) -> LessonDetail:
     """A lesson in full."""
-    files = [
-        FixFile(path=file.path, rows=[FixRow.model_validate(row) for row in file.rows])
-        for file in fixed_files(whole(one.fix, mask))
-    ]
-    return LessonDetail(
-        **_facts(one, mask),
+    return LessonDetail.from_values(
+        one,
+        **_shown(one, mask),
+        nearness=None,
         signature=whole(one.signature, mask),
         error=whole(one.about, mask),
         failed_code=whole(one.code, mask),
-        fix=files,
-        created_at=one.created_at,
-        retired_at=one.retired_at,
-        retired_by=one.retired_by,
-        judged_from=one.judged_from,
-        uses=list(uses),
+        fix=fixed_files(whole(one.fix, mask)),
+        uses=uses,
     )
 
 
-def _facts(one: Listed, mask: Mask) -> dict[str, Any]:
+def _shown(one: Listed, mask: Mask) -> dict[str, Any]:
+    """What is shown otherwise than it is stored."""
     first = next((line for line in one.about.split("\n") if line.strip()), "")
     return {
         "id": f"{one.kind}-{one.id}",
-        "kind": one.kind,
         "about": short(first, mask),
         "lesson": short(one.lesson, mask),
         "language": short(one.language, mask),
         "repo": short(one.repo, mask),
-        "task_id": one.task_id,
-        "state": one.state,
-        "learned_at": one.learned_at,
-        "last_used_at": one.last_used_at,
-        "times_used": one.times_used,
-        "helped": one.helped,
-        "shown": solved(one.shown),
-        "withheld": solved(one.withheld),
         "uplift": uplift_of(one.shown, one.withheld),
     }

@@ -18,7 +18,7 @@ from prometheus_client.core import GaugeMetricFamily, Metric
 from prometheus_client.registry import Collector
 
 from core.events import Event, Kind, Level
-from core.states import DaemonState, Ending, Status
+from core.states import CircuitState, DaemonState, Ending, Status
 from core.status import DaemonStatus
 from server.context import AppContext
 from taskqueue import listing
@@ -26,7 +26,6 @@ from taskqueue import listing
 MEDIA = "text/plain; version=0.0.4; charset=utf-8"
 RUN_S = (1, 3, 10, 30, 60, 180, 600, 1800, 3600, 10_800)
 LATENCY_S = (0.1, 0.3, 1, 3, 10, 30, 60, 120, 300)
-CIRCUITS = ("closed", "half_open", "open")
 _MODEL = ("backend", "model")
 _log = logging.getLogger(__name__)
 
@@ -159,7 +158,7 @@ def _models(status: DaemonStatus) -> Iterator[Metric]:
     known = {(model.name, model.model): model for model in status.models}
     up = [(name, model.available) for name, model in known.items()]
     yield _gauge("model_up", "Whether a backend can be asked", _MODEL, up)
-    circuits = [((*name, state), model.circuit == state) for name, model in known.items() for state in CIRCUITS]
+    circuits = [((*name, state), model.circuit == state) for name, model in known.items() for state in CircuitState]
     yield _gauge("model_circuit", "1 for the state of a backend's circuit breaker", (*_MODEL, "state"), circuits)
 
 

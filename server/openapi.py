@@ -5,12 +5,12 @@ from __future__ import annotations
 from http import HTTPStatus
 from typing import Any, Literal
 
-from pydantic import BaseModel
-from pydantic.json_schema import models_json_schema
+from pydantic import TypeAdapter
+from pydantic.json_schema import GenerateJsonSchema
 
 from server.contract import ENDPOINTS
 from server.endpoint import Endpoint
-from server.schemas import Failed
+from server.schemas import Failed, adapter
 
 Json = dict[str, Any]
 Mode = Literal["validation", "serialization"]
@@ -23,6 +23,19 @@ _SHAPES: Json = {
         "properties": {name: {"type": "string"} for name in ("id", "event", "data")},
     },
 }
+
+
+class _Schemas(GenerateJsonSchema):
+    """A dataclass is sent with all its fields, those that have a default as well, and with no others."""
+
+    def dataclass_schema(self, schema: Any) -> Json:
+        """The schema of a dataclass."""
+        return {**super().dataclass_schema(schema), "additionalProperties": False}
+
+    def field_is_required(self, field: Any, total: bool) -> bool:
+        """Tell whether the field is always there."""
+        sent = self.mode == "serialization" and field["type"] == "dataclass-field"
+        return sent or super().field_is_required(field, total)
 
 
 def document(version: str) -> Json:
@@ -50,15 +63,19 @@ def document(version: str) -> Json:
     }
 
 
-def _schemas() -> tuple[dict[type[BaseModel], Json], Json]:
-    """A reference for each model, and the schemas that they lead to."""
+def _schemas() -> tuple[dict[type[Any], Json], Json]:
+    """A reference for each type, and the schemas that they lead to."""
     answers = {model for endpoint in ENDPOINTS for model in endpoint.answers.values()} | {Failed}
     bodies = {endpoint.body for endpoint in ENDPOINTS if endpoint.body}
-    wanted: list[tuple[type[BaseModel], Mode]] = [(model, "serialization") for model in answers]
+    wanted: list[tuple[type[Any], Mode]] = [(model, "serialization") for model in answers]
     wanted += [(model, "validation") for model in bodies]
     wanted.sort(key=lambda pair: pair[0].__name__)
-    refs, found = models_json_schema(wanted, ref_template="#/components/schemas/{model}")
-    return {model: refs[model, mode] for model, mode in wanted}, _with_doubles(found["$defs"])
+    refs, found = TypeAdapter.json_schemas(
+        [(number, mode, adapter(model)) for number, (model, mode) in enumerate(wanted)],
+        ref_template="#/components/schemas/{model}",
+        schema_generator=_Schemas,
+    )
+    return {model: refs[number, mode] for number, (model, mode) in enumerate(wanted)}, _with_doubles(found["$defs"])
 
 
 def _with_doubles(schema: Any) -> Any:
@@ -70,7 +87,7 @@ def _with_doubles(schema: Any) -> Any:
     return {name: _with_doubles(each) for name, each in schema.items() if name != "uniqueItems"}
 
 
-def _operation(endpoint: Endpoint, refs: dict[type[BaseModel], Json]) -> Json:
+def _operation(endpoint: Endpoint, refs: dict[type[Any], Json]) -> Json:
     operation: Json = {
         "operationId": endpoint.name,
         "summary": endpoint.summary,
@@ -116,7 +133,7 @@ def _path_schema(text: bool) -> Json:
     return {"type": "string", "minLength": 1} if text else {"type": "integer", "minimum": 0}
 
 
-def _responses(endpoint: Endpoint, refs: dict[type[BaseModel], Json]) -> Json:
+def _responses(endpoint: Endpoint, refs: dict[type[Any], Json]) -> Json:
     responses: Json = {
         str(status): _response(status, endpoint.media, refs[model]) for status, model in endpoint.answers.items()
     }

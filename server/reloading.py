@@ -4,29 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from pydantic import Field
-
 from core.errors import ConfigError
 from server.context import AppContext, Busy
-from server.schemas import Answer
-from server.settings_answers import Waits
+from settings.reloaded import Reloaded
 
 RELOAD_WALL_S = 30.0
 FILES = frozenset({"config.yaml", "settings.overrides.yaml"})
 
 
-class Renewed(Answer):
-    """Names of the settings that were changed and hold now (`changed`), and of those that wait for a restart.
-
-    `overruled` are those of which `config.yaml` says something else than the settings page, which is what holds.
-    """
-
-    changed: list[str]
-    later: list[Waits]
-    overruled: list[str] = Field(default_factory=list)
-
-
-def renewed(context: AppContext) -> Renewed:
+def reloaded(context: AppContext) -> Reloaded:
     """Have the daemon read its settings again.
 
     Raises:
@@ -34,7 +20,7 @@ def renewed(context: AppContext) -> Renewed:
         Busy: it takes too long, and may still be done.
     """
     try:
-        return Renewed.model_validate(context.reload().result(RELOAD_WALL_S))
+        return context.reload().result(RELOAD_WALL_S)
     except TimeoutError:
         raise Busy("the settings are still being read: the log tells when it is done") from None
 

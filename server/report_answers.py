@@ -9,10 +9,11 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from core.clock import Moment
 from report.html import Document, read
 from report.stored import Fact, Filed
 from server.query import Query
-from server.schemas import Answer, Moment
+from server.schemas import Answer
 
 
 class ReportRow(Answer):

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from core.clock import Moment
 from core.masking import printable
 from core.repositories import RepositoryState, RepositoryStates, RepositoryStatus
 from core.revisions import LogLine
-from server.schemas import Answer, Moment
+from server.schemas import Answer
 
 
 class NewestCommit(Answer):
@@ -19,7 +20,7 @@ class NewestCommit(Answer):
 
 
 class RepositoryRow(Answer):
-    """One repository.
+    """One repository: what git says of it, and what the ledger does.
 
     `changed` counts files that differ from the newest commit, untracked ones left out. `ahead` and `behind` compare the
     branch with what it tracks. `our_commits` are those of Nightshift, `unpushed` those of them that were integrated and
@@ -62,20 +63,17 @@ def repositories(states: RepositoryStates) -> Repositories:
 
 def _row(state: RepositoryState) -> RepositoryRow:
     seen, ours = state.status or RepositoryStatus(root=state.repo, branch=None, newest=None, changed=None), state.ours
-    return RepositoryRow(
+    return RepositoryRow.from_values(
+        seen,
+        ours,
         path=printable(state.repo),
         own=state.is_own,
         branch=seen.branch and printable(seen.branch),
         newest=_newest(seen.newest) if seen.newest else None,
-        changed=seen.changed,
         upstream=seen.upstream and printable(seen.upstream),
-        ahead=seen.ahead,
-        behind=seen.behind,
         remote=seen.remote and printable(seen.remote),
         our_commits=ours.commits,
         our_last_at=ours.last_at,
-        unpushed=ours.unpushed,
-        pushed_at=ours.pushed_at,
         error=printable(state.error),
     )
 

@@ -3,31 +3,35 @@
 from __future__ import annotations
 
 import operator
-from datetime import datetime
-from typing import Annotated, Any, Literal
+from typing import Any, Self, TypeVar
 
-from pydantic import BaseModel, ConfigDict, Field, PlainSerializer, WithJsonSchema
+from pydantic import BaseModel, ConfigDict, Field, TypeAdapter
 
-from core.clock import to_text
+from core.clock import Moment
 from core.events import Event, Kind, Level
-from core.queueing import PauseSource
-from core.states import DaemonState, Ending, Outcome, Phase, Status
+from core.queueing import PauseReason
+from core.states import DaemonState, Ending, Phase, Status
 from core.tasks import Kind as TaskKind
-from core.tasks import Language
+from core.tasks import Language, Spent
 from db.event_log import LogPage
+from db.step_store import PhaseTime
 from server.log import ansi
 
-Moment = Annotated[
-    datetime,
-    PlainSerializer(to_text, return_type=str),
-    WithJsonSchema({"type": "string", "format": "date-time", "description": "ISO 8601, UTC, ends in Z"}),
-]
+T = TypeVar("T")
+_ADAPTERS: dict[type[Any], TypeAdapter[Any]] = {}
 
 
 class Answer(BaseModel):
-    """A JSON answer."""
+    """A JSON answer of a shape of its own. Where a value of ours is sent as it is, it is the answer itself."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, from_attributes=True, defer_build=True)
+
+    @classmethod
+    def from_values(cls, *values: object, **own: Any) -> Self:
+        """The answer whose fields are those of values, the first that has one, except those given: they differ."""
+        names = [name for name in cls.model_fields if name not in own]
+        found = {name: getattr(value, name) for value in reversed(values) for name in names if hasattr(value, name)}
+        return cls(**found, **own)
 
 
 class Failed(Answer):
@@ -41,6 +45,18 @@ class Failed(Answer):
     more: int = Field(0, exclude_if=operator.not_)
 
 
+class Submitted(Answer):
+    """The task that was made, or that the same key made before.
+
+    `differs` names the fields in which that earlier task is another one than what was sent; it stays as it was. Which
+    of both it is says the HTTP status, where `core.queueing.Submitted` has a field.
+    """
+
+    task_id: int
+    status: Status
+    differs: tuple[str, ...] = ()
+
+
 class Moved(Answer):
     """A task after a person acted on it. A running task ends at its next safe point: `cancel_requested`."""
 
@@ -49,42 +65,25 @@ class Moved(Answer):
     cancel_requested: bool
 
 
-class Spent(Answer):
-    """What the task used so far, over all attempts.
-
-    `cost_usd` is the cost that is known; `unpriced` counts the calls of models whose price is not set.
-    """
-
-    model_calls: int
-    tokens_in: int
-    tokens_out: int
-    cost_usd: float
-    unpriced: int
-    model_s: float
-    suite_s: float
-
-
-class PhaseRun(Answer):
-    """One phase of an iteration."""
-
-    phase: Phase
-    outcome: Outcome
-    duration_s: float | None
-
-
 class Iteration(Answer):
-    """One try of one attempt, 0 while only planning was done; counts are null while no suite was run."""
+    """One try of one attempt, 0 while only planning was done; counts are null while no suite was run.
+
+    What else is known of it (`db.step_store.IterationRow`) is for the timeline.
+    """
 
     iteration: int
     attempt: int
-    phases: list[PhaseRun]
+    phases: tuple[PhaseTime, ...]
     passed: int | None
     failed: int | None
     total: int | None
 
 
 class TaskSummary(Answer):
-    """A task as lists show it; a description beyond 4,000 characters is cut and ends in an ellipsis."""
+    """A task as lists show it; a description beyond 4,000 characters is cut and ends in an ellipsis.
+
+    The fields of `core.tasks.Task` and of its specification stand side by side here.
+    """
 
     task_id: int
     status: Status
@@ -147,87 +146,11 @@ class Tasks(Answer):
     counts: dict[Status, int]
 
 
-class Worker(Answer):
-    """One worker; `task_id` is null while it is idle."""
-
-    name: str
-    task_id: int | None
-    description: str
-    attempt: int
-    phase: Phase | None
-    iteration: int
-    since: Moment | None
-    last_line: str
-    done: int
-    failed: int
-
-
-class Backend(Answer):
-    """One model backend; `cost_usd` leaves out the `unpriced` calls, whose cost is not known.
-
-    `measured` is what it solved of the attempts it began, by kind of task; empty unless routing is measured.
-    """
-
-    name: str
-    model: str
-    available: bool
-    detail: str
-    circuit: Literal["closed", "open", "half_open"]
-    calls: int
-    failures: int
-    tokens_in: int
-    tokens_out: int
-    cost_usd: float
-    unpriced: int
-    latency_s: float | None
-    measured: str
-
-
-class SavedReplies(Answer):
-    """What the built-in engine spared in the last `days`: `saved` of all `replies`, and the tasks it `solved` alone."""
-
-    days: float
-    replies: int
-    saved: int
-    solved: int
-
-
-class Held(Answer):
-    """A reason why no task is begun; “it goes on” is completed by `lifted_by`."""
-
-    source: PauseSource
-    reason: str
-    since: Moment
-    lifted_by: str
-
-
-class DaemonReport(Answer):
-    """The daemon as a whole; `queue` counts the tasks of each status, `approvals` what waits for its owner."""
-
-    state: DaemonState
-    uptime_s: float
-    version: str
-    workers: list[Worker]
-    queue: dict[Status, int]
-    models: list[Backend]
-    next_checkpoint_at: Moment | None
-    sandbox: str
-    sandbox_detail: str
-    embedder: str
-    workspace: str
-    notices: list[str]
-    pid: int
-    approvals: int
-    saved: SavedReplies
-    holds: list[Held]
-    unread: int
-
-
 class Paused(Answer):
     """The daemon's state after a pause or a resume, and what holds tasks back then."""
 
     state: DaemonState
-    holds: list[Held]
+    holds: tuple[PauseReason, ...]
 
 
 class LogLine(Answer):
@@ -261,6 +184,18 @@ class Logs(Answer):
     events: list[LogLine]
     first_id: int
     last_id: int
+
+
+def adapter(kind: type[T]) -> TypeAdapter[T]:
+    """Reads and writes the JSON of an answer: a model, or a dataclass that is sent as it is."""
+    if kind not in _ADAPTERS:
+        _ADAPTERS[kind] = TypeAdapter(kind)
+    return _ADAPTERS[kind]
+
+
+def as_json(answer: object) -> str:
+    """The answer as it is sent."""
+    return adapter(type(answer)).dump_json(answer).decode()
 
 
 def build_models(kind: type[Answer] = Answer) -> None:

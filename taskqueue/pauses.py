@@ -29,7 +29,12 @@ def read(conn: Connection) -> PauseState:
     """All reasons that stand."""
     rows = {row["source"]: row for row in conn.execute("SELECT source, reason, since FROM holds")}
     found = [
-        PauseReason(source=source, reason=rows[source]["reason"], since=from_text(rows[source]["since"]))
+        PauseReason(
+            source=source,
+            reason=rows[source]["reason"],
+            since=from_text(rows[source]["since"]),
+            lifted_by=source.lifted_by,
+        )
         for source in PauseSource
         if source in rows
     ]

@@ -169,6 +169,6 @@ class CaseFiles:
         files, left_out = compared(before, after, self._context.mask, only=only)
         fault = before.fault or after.fault
         note = f"{note}what the files were before cannot be read, so all lines count as added: {fault}" if fault else ""
-        return Diff.model_construct(
+        return Diff(
             of=of, before=before.name, after=after.name, commit=commit, note=note, files=files, left_out=left_out
         )

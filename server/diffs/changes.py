@@ -7,14 +7,15 @@ said. Nothing here writes, and nothing grows with the size of what is compared b
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
 from core.errors import GitError
 from core.tree import Tree
 from server.diffs import hunks, marking
-from server.diffs.hunks import Difference
+from server.diffs.hunks import Difference, Hunk
+from server.diffs.marking import Line
 from server.formatting import Mask, whole
 from server.schemas import Answer
 
@@ -25,23 +26,6 @@ MOST_COLOURED = 60_000
 """Characters that are highlighted in one answer, both sides together."""
 
 OpenTree = Callable[[], Tree]
-
-
-class DiffLineOut(Answer):
-    """A line; `old` and `new` are its numbers, `parts` pairs of class and text (w marks a word that changed)."""
-
-    kind: hunks.Kind
-    old: int | None
-    new: int | None
-    parts: list[tuple[str, str]]
-
-
-class HunkOut(Answer):
-    """Lines that lie together; the numbers are those of its first lines, from 1."""
-
-    old: int
-    new: int
-    lines: list[DiffLineOut]
 
 
 class FileDiff(Answer):
@@ -56,7 +40,7 @@ class FileDiff(Answer):
     added: int | None
     removed: int | None
     told: str
-    hunks: list[HunkOut]
+    hunks: tuple[Hunk, ...]
 
 
 class Diff(Answer):
@@ -168,25 +152,14 @@ def _file(
 ) -> FileDiff:
     status: Literal["added", "changed", "removed"] = "added" if old is None else "removed" if new is None else "changed"
     counted = bool(one.hunks)
-    return FileDiff.model_construct(
+    return FileDiff.from_values(
+        one,
         path=whole(path, mask),
         status=status,
         test=path in tests,
         added=one.added if counted else None,
         removed=one.removed if counted else None,
-        told=one.note,
-        hunks=list(_hunks(one)),
     )
-
-
-def _hunks(one: Difference) -> Iterator[HunkOut]:
-    """The hunks as they are sent; not validated, for they were made here, and there are thousands of lines."""
-    for hunk in one.hunks:
-        lines = [
-            DiffLineOut.model_construct(kind=line.kind, old=line.old, new=line.new, parts=list(line.parts))
-            for line in hunk.lines
-        ]
-        yield HunkOut.model_construct(old=hunk.old, new=hunk.new, lines=lines)
 
 
 class FileText(Answer):
@@ -196,7 +169,7 @@ class FileText(Answer):
     of: str
     chars: int
     told: str
-    lines: list[list[tuple[str, str]]]
+    lines: list[Line]
 
 
 def file_text(path: str, raw: bytes, of: str, mask: Mask) -> FileText:
@@ -207,5 +180,5 @@ def file_text(path: str, raw: bytes, of: str, mask: Mask) -> FileText:
     elif len(raw) > hunks.MOST_CHARS:
         note = f"too long to be shown: {len(raw):,} bytes"
     text = "" if note else whole(raw.decode("utf-8", "replace"), mask)
-    lines = [] if note else [list(line) for line in marking.lines_of(text, path)]
+    lines = [] if note else list(marking.lines_of(text, path))
     return FileText(path=whole(path, mask), of=of, chars=len(text) or len(raw), told=note, lines=lines)

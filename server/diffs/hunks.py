@@ -29,7 +29,10 @@ Kind = Literal["same", "added", "gone"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DiffLine:
-    """A line: its number in the old text and in the new one (None where it is not there), and its pieces."""
+    """A line: its number in the old text and in the new one (None where it is not there), and its pieces.
+
+    These are pairs of class and text; w marks a word that changed.
+    """
 
     kind: Kind
     old: int | None

@@ -18,7 +18,7 @@ RowKind = Literal["same", "added", "gone", "place"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Row:
+class FixRow:
     """A line with its numbers in the old and in the new text; `place` stands between hunks."""
 
     kind: RowKind
@@ -32,7 +32,7 @@ class FixedFile:
     """What a fix changed in one file."""
 
     path: str
-    rows: list[Row] = field(default_factory=list)
+    rows: list[FixRow] = field(default_factory=list)
 
 
 def fixed_files(diff: str) -> list[FixedFile]:
@@ -69,7 +69,7 @@ def _path(old: str, new: str) -> str:
     return (old if new == _NONE else new)[2:]
 
 
-def _rows(lines: Sequence[str], path: str) -> Iterator[Row]:
+def _rows(lines: Sequence[str], path: str) -> Iterator[FixRow]:
     old_text = marking.lines_of("\n".join(line[1:] for line in lines if line[:1] in {"-", " "}), path)
     new_text = marking.lines_of("\n".join(line[1:] for line in lines if line[:1] in {"+", " "}), path)
     old_at = new_at = 0
@@ -78,18 +78,18 @@ def _rows(lines: Sequence[str], path: str) -> Iterator[Row]:
         kind, text = line[:1], line[1:]
         if head := _HEAD.match(line):
             old, new = int(head[1]), int(head[2])
-            yield Row(kind="place", old=None, new=None, parts=(("", line),))
+            yield FixRow(kind="place", old=None, new=None, parts=(("", line),))
         elif kind == "-":
-            yield Row(kind="gone", old=old, new=None, parts=_at(old_text, old_at, text))
+            yield FixRow(kind="gone", old=old, new=None, parts=_at(old_text, old_at, text))
             old, old_at = old + 1, old_at + 1
         elif kind == "+":
-            yield Row(kind="added", old=None, new=new, parts=_at(new_text, new_at, text))
+            yield FixRow(kind="added", old=None, new=new, parts=_at(new_text, new_at, text))
             new, new_at = new + 1, new_at + 1
         elif kind == " ":
-            yield Row(kind="same", old=old, new=new, parts=_at(new_text, new_at, text))
+            yield FixRow(kind="same", old=old, new=new, parts=_at(new_text, new_at, text))
             old, new, old_at, new_at = old + 1, new + 1, old_at + 1, new_at + 1
         elif line:
-            yield Row(kind="place", old=None, new=None, parts=(("", line),))
+            yield FixRow(kind="place", old=None, new=None, parts=(("", line),))
 
 
 def _at(lines: Sequence[Line], at: int, text: str) -> Line:

@@ -165,11 +165,10 @@ def _result(task_id: int, write: Future[Task], wall_s: float) -> BulkResult:
         task = write.result(max(0.0, wall_s))
         return BulkResult(task_id=task_id, ok=True, status=task.status, error="")
     except (TaskError, StoreFull) as error:
-        return BulkResult(task_id=task_id, ok=False, status=None, error=str(error))
+        why = str(error)
     except TimeoutError:
         why = "the database is busy and may still take this change: look before you send it again"
-        return BulkResult(task_id=task_id, ok=False, status=None, error=why)
     except StoreError:
         _log.exception("task %d could not be changed", task_id)
         why = "something went wrong inside Nightshift; its log says what"
-        return BulkResult(task_id=task_id, ok=False, status=None, error=why)
+    return BulkResult(task_id=task_id, ok=False, status=None, error=why)

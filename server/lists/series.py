@@ -10,12 +10,13 @@ from enum import StrEnum
 
 from pydantic import Field
 
+from core.clock import Moment
 from core.states import Status
 from db import series
 from db.series import Ends, Use
 from db.sqlite import Connection
 from server.query import Query
-from server.schemas import Answer, Moment
+from server.schemas import Answer
 
 HOUR_S, DAY_S = 3600, 86_400
 MAX_BUCKETS = 100

@@ -5,7 +5,8 @@ from __future__ import annotations
 from concurrent.futures import CancelledError
 
 from core.errors import NotReverted
-from server.commits import Commits, CommitsQuery, RevertIn, Reviewed, ReviewIn, Taken
+from core.revert import Reverted
+from server.commits import Commits, CommitsQuery, RevertIn, Reviewed, ReviewIn
 from server.context import REVERT_WALL_S, AppContext, Busy
 from server.endpoint import Routes
 from server.reviewing import Reviewing
@@ -32,7 +33,7 @@ def review_task(context: AppContext, task_id: int) -> Reviewed:
 
 
 @routes.endpoint("POST", "/api/task/{task_id}/revert", errors=(400, 404, 409, 415, 503))
-def revert_task(context: AppContext, task_id: int, body: RevertIn | None) -> Taken:
+def revert_task(context: AppContext, task_id: int, body: RevertIn | None) -> Reverted:
     """Take back what a task integrated, by a commit on top; answers when it is made, after running tests."""
     how = body or RevertIn()
     try:
@@ -41,7 +42,7 @@ def revert_task(context: AppContext, task_id: int, body: RevertIn | None) -> Tak
         raise NotReverted("the daemon stops; look at the task when it runs again") from None
     except TimeoutError:
         raise Busy("the tests still run, and the revert may still be made: look at the task's page") from None
-    return Taken.model_validate(done)
+    return done
 
 
 def _reviewing(context: AppContext) -> Reviewing:

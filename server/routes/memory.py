@@ -17,7 +17,6 @@ from server.context import AppContext, settled
 from server.endpoint import Routes
 from server.formatting import short
 from server.lesson_answers import (
-    Imported,
     InUse,
     LearnedOn,
     Learning,
@@ -28,10 +27,8 @@ from server.lesson_answers import (
     LessonsQuery,
     LessonUse,
     SeenIn,
-    estimate,
     lesson_detail,
     lesson_row,
-    solved,
     uplift_of,
 )
 from server.query import BadQuery
@@ -103,15 +100,12 @@ def show_learning(context: AppContext) -> Learning:
     conn = context.database.reader()
     counts, found = listing.states(conn), recall_log.uplift(conn)
     days = listing.learned_by_day(conn, context.clock(), DAYS)
-    return Learning(
+    return Learning.from_values(
+        found,
         embedder=short(context.status().embedder, context.mask),
         failures=_in_use(counts, "failure"),
         patterns=_in_use(counts, "pattern"),
-        shown=solved(found.shown),
-        control=solved(found.control),
         solve_rate=uplift_of(found.shown, found.control),
-        iterations=estimate(found.iterations),
-        tokens=estimate(found.tokens),
         learned=[LearnedOn(day=day, lessons=count) for day, count in days],
     )
 
@@ -129,14 +123,13 @@ def export_lessons(context: AppContext) -> Response:
 
 
 @routes.endpoint("POST", "/api/lessons/import", errors=(400, 415, 503))
-def import_lessons(context: AppContext, body: LessonsIn) -> Imported:
+def import_lessons(context: AppContext, body: LessonsIn) -> exchange.Taken:
     """Take lessons as JSON Lines, all or none; known ones are not taken twice."""
     try:
         lessons = exchange.read(body.lines)
     except NotLessons as error:
         raise BadBody(f"lines: nothing was taken\n{error}") from None
-    taken = settled(context.database.write(lambda conn: exchange.take(conn, lessons)))
-    return Imported(new=taken.new, known=taken.known)
+    return settled(context.database.write(lambda conn: exchange.take(conn, lessons)))
 
 
 def _key(name: str) -> Key:
@@ -165,16 +158,9 @@ def _detail(context: AppContext, key: Key) -> LessonDetail:
 
 
 def _use(context: AppContext, key: Key, use: Use) -> LessonUse:
-    return LessonUse(
-        task_id=use.task_id,
+    return LessonUse.from_values(
+        use,
         description=short(use.description.strip().split("\n")[0], context.mask),
-        attempt=use.attempt,
-        arm=use.arm,
-        score=use.score,
-        at=use.at,
-        solved=use.solved,
-        iterations=use.iterations,
-        tokens=use.tokens,
         seen_in=_seen_in(context, key, use) if use.arm is recall_log.Assignment.SHOWN else [],
     )
 

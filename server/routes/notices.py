@@ -7,7 +7,7 @@ from collections.abc import Callable
 from pydantic import Field
 
 from core.errors import NightshiftError
-from maintenance.notify.notices import Notice, NoticeKind, notice_of
+from maintenance.notify.notices import NoticeKind, notice_of
 from server.context import AppContext
 from server.endpoint import Routes
 from server.query import After, Query
@@ -27,7 +27,10 @@ class NoticesQuery(Query):
 
 
 class NoticeRow(Answer):
-    """One notice; the same `id` is the same notice. `at` is ISO 8601, UTC."""
+    """One notice; the same `id` is the same notice. `at` is ISO 8601, UTC.
+
+    What the webhook is sent besides (`maintenance.notify.notices.Notice`) is of no use to a browser.
+    """
 
     id: str
     kind: NoticeKind
@@ -52,7 +55,7 @@ def list_notices(context: AppContext, query: NoticesQuery) -> Notices:
         return Notices(notices=[], last_id=events.newest_id())
     found, wanted = events.after(after, limit=LOOKED_AT), context.settings.notify_on()
     made = (notice_of(event, _names(context)) for event in found)
-    rows = [_row(each) for each in made if each and each.kind in wanted]
+    rows = [NoticeRow.from_values(each) for each in made if each and each.kind in wanted]
     return Notices(notices=rows, last_id=found[-1].id if found else after)
 
 
@@ -64,14 +67,3 @@ def _names(context: AppContext) -> Callable[[int], str]:
             return ""
 
     return name_of
-
-
-def _row(notice: Notice) -> NoticeRow:
-    return NoticeRow(
-        id=notice.id,
-        kind=notice.kind,
-        title=notice.title,
-        message=notice.message,
-        at=notice.at,
-        task_id=notice.task_id,
-    )

@@ -5,12 +5,14 @@ from __future__ import annotations
 from pydantic import BaseModel, ConfigDict, Field
 
 from core.queueing import PauseState
+from core.status import DaemonStatus
 from server.context import AppContext, settled
 from server.endpoint import Reply, Routes
 from server.health import Health, look
 from server.pausing import CheckpointAsked, checkpoint_asked
-from server.reloading import Renewed, renewed
-from server.schemas import DaemonReport, Paused
+from server.reloading import reloaded
+from server.schemas import Paused
+from settings.reloaded import Reloaded
 
 routes = Routes()
 
@@ -24,9 +26,9 @@ class PauseIn(BaseModel):
 
 
 @routes.endpoint("GET", "/api/status")
-def show_status(context: AppContext) -> DaemonReport:
+def show_status(context: AppContext) -> DaemonStatus:
     """The daemon as a whole: workers, queue, models."""
-    return DaemonReport.model_validate(context.status())
+    return context.status()
 
 
 @routes.endpoint("POST", "/api/pause", errors=(400, 415, 503))
@@ -48,9 +50,9 @@ def checkpoint(context: AppContext) -> CheckpointAsked:
 
 
 @routes.endpoint("POST", "/api/reload", errors=(400, 422, 503))
-def reload(context: AppContext) -> Renewed:
+def reload(context: AppContext) -> Reloaded:
     """Read the settings and tasks.yaml again; if a setting has a fault (422), all the old ones still hold."""
-    return renewed(context)
+    return reloaded(context)
 
 
 @routes.endpoint("GET", "/healthz", answers={200: Health, 503: Health}, errors=())
@@ -61,4 +63,4 @@ def check_health(context: AppContext) -> Reply:
 
 
 def _paused(context: AppContext, pause: PauseState) -> Paused:
-    return Paused.model_validate({"state": context.status().state, "holds": pause.reasons})
+    return Paused(state=context.status().state, holds=pause.reasons)

@@ -4,21 +4,14 @@ from __future__ import annotations
 
 from concurrent.futures import CancelledError
 
+from core.status import Restart
 from server.context import AppContext, Busy, settled
 from server.endpoint import Routes
 from server.lists.bulk import BulkDone, BulkIn, Prioritised, PriorityIn, act_on_many
-from server.schemas import Answer
 
 routes = Routes()
 
 RESTART_WALL_S = 20.0
-
-
-class Restarted(Answer):
-    """A worker that began anew; `task_id` is the task that it put down for it, null when it was idle."""
-
-    name: str
-    task_id: int | None
 
 
 @routes.endpoint("POST", "/api/tasks/bulk", errors=(400, 415, 503))
@@ -30,16 +23,15 @@ def act_on_tasks(context: AppContext, body: BulkIn) -> BulkDone:
 @routes.endpoint("POST", "/api/task/{task_id}/priority", errors=(400, 404, 409, 415, 503))
 def prioritise_task(context: AppContext, task_id: int, body: PriorityIn) -> Prioritised:
     """Let a task be claimed sooner (a higher priority) or later."""
-    priority = body.priority
-    task = settled(context.queue.prioritise(task_id, priority))
-    return Prioritised(task_id=task.id, status=task.status, priority=task.spec.priority)
+    task = settled(context.queue.prioritise(task_id, body.priority))
+    return Prioritised.from_values(task, task.spec, task_id=task.id)
 
 
 @routes.endpoint("POST", "/api/worker/{name}/restart", errors=(400, 404, 503))
-def restart_worker(context: AppContext, name: str) -> Restarted:
+def restart_worker(context: AppContext, name: str) -> Restart:
     """End what a worker does now and begin it anew: its task goes on from the last finished step."""
     try:
         done = context.restart(name).result(RESTART_WALL_S)
     except (TimeoutError, CancelledError):
         raise Busy("the worker has not put its task down yet; look again in a moment") from None
-    return Restarted(name=done.name, task_id=done.task_id)
+    return done

@@ -12,8 +12,7 @@ from server.endpoint import Reply, Routes
 from server.lists.task_answers import task_detail
 from server.lists.task_list import TasksQuery, list_of_tasks
 from server.reviewing import Reviewing
-from server.schemas import Moved, TaskDetail, Tasks
-from server.submitted import Submitted
+from server.schemas import Moved, Submitted, TaskDetail, Tasks
 
 routes = Routes()
 
@@ -36,7 +35,7 @@ def submit_task(context: AppContext) -> Reply:
     spec = context.read_task(read_task_body(request))
     sent = settled(context.queue.submit(spec))
     return Reply(
-        answer=Submitted(task_id=sent.task_id, status=sent.status, differs=sent.differs),
+        answer=Submitted.from_values(sent),
         status=201 if sent.created else 200,
         headers={"Location": f"/api/task/{sent.task_id}"},
     )
@@ -46,10 +45,10 @@ def submit_task(context: AppContext) -> Reply:
 def show_task(context: AppContext, task_id: int) -> TaskDetail:
     """One task with its iterations."""
     task = context.queue.get(task_id)
-    pruned = pruning.notes(context.database.reader(), task.id, task.ended_at)
-    detail = task_detail(task, context.steps.iterations(task.id), context.queue.family(task), pruned)
     reverted_by = Reviewing(context.database, context.queue, context.events, context.mask).reverted_by(task.id)
-    return detail.model_copy(update={"reverted_by": reverted_by})
+    pruned = pruning.notes(context.database.reader(), task.id, task.ended_at)
+    rows, family = context.steps.iterations(task.id), context.queue.family(task)
+    return task_detail(task, rows, family, reverted_by, pruned)
 
 
 @routes.endpoint("GET", "/api/tasks")
@@ -62,11 +61,11 @@ def list_tasks(context: AppContext, query: TasksQuery) -> Tasks:
 def cancel_task(context: AppContext, task_id: int) -> Moved:
     """Cancel a task; a running one ends at its next safe point."""
     task = settled(context.queue.cancel(task_id))
-    return Moved(task_id=task.id, status=task.status, cancel_requested=task.cancel_requested)
+    return Moved.from_values(task, task_id=task.id)
 
 
 @routes.endpoint("POST", "/api/task/{task_id}/retry", errors=(400, 404, 409, 503))
 def retry_task(context: AppContext, task_id: int) -> Moved:
     """Queue a failed or cancelled task again."""
     task = settled(context.queue.retry(task_id))
-    return Moved(task_id=task.id, status=task.status, cancel_requested=task.cancel_requested)
+    return Moved.from_values(task, task_id=task.id)

@@ -81,14 +81,7 @@ class Forking:
         model = self._model(asked.model) if asked.model else ""
         fork = Fork(source=task_id, attempt=row.attempt, step_no=row.step_no, model=model, noted=bool(asked.note))
         sent = settled(self._queue.submit_fork(forked_spec(task.spec, fork, asked.note), fork, row.work))
-        return Forked(
-            task_id=sent.task_id,
-            status=sent.status,
-            source=task_id,
-            attempt=fork.attempt,
-            step_no=fork.step_no,
-            model=model,
-        )
+        return Forked.from_values(sent, fork)
 
     def _row(self, task: Task, asked: ForkIn) -> StepRow:
         attempt = asked.attempt or task.attempt

@@ -15,14 +15,14 @@ from core.states import ENDED, Status
 from core.tasks import Task
 from db import pruning
 from db.step_store import Call, IterationRow, StepRow
-from memory.recall_log import Assignment, of_task
+from memory.recall_log import of_task
 from server.approvals import approval_row
 from server.context import AppContext
 from server.formatting import TEXT_CHARS, passage, short
-from server.schemas import PhaseRun
 from server.timeline.task_reading import mappings, number, shown_lessons
 from server.timeline.timeline_answers import (
     AttemptBrief,
+    ForkRow,
     GivenFile,
     Mark,
     NowRunning,
@@ -32,7 +32,6 @@ from server.timeline.timeline_answers import (
     TimelineStep,
     TimelineTry,
     Words,
-    fork_row,
 )
 from taskqueue import store
 
@@ -61,8 +60,8 @@ def timeline_of(context: AppContext, task: Task, attempt: int | None) -> Timelin
     return Timeline(
         task_id=task.id,
         words=_words(context, task),
-        forked_from=fork_row(task.id, found[0]) if found else None,
-        forks=[fork_row(task_id, fork) for task_id, fork in store.forks_of(conn, task.id)],
+        forked_from=ForkRow.from_values(found[0], task_id=task.id) if found else None,
+        forks=[ForkRow.from_values(fork, task_id=task_id) for task_id, fork in store.forks_of(conn, task.id)],
         attempts=attempts,
         attempt=shown,
         tries=_tries(mine, timeline_steps(context, steps[-MOST_STEPS:], calls)),
@@ -80,10 +79,9 @@ def timeline_of(context: AppContext, task: Task, attempt: int | None) -> Timelin
 def _words(context: AppContext, task: Task) -> Words:
     spec, mask = task.spec, context.mask
     groups = ((spec.tests, True), (spec.files, False))
-    return Words(
+    return Words.from_values(
+        spec,
         description=passage(spec.description, mask, TEXT_CHARS),
-        kind=spec.kind,
-        language=spec.language,
         files=[
             GivenFile(path=short(path, mask), chars=len(text), test=test)
             for files, test in groups
@@ -117,24 +115,7 @@ def _tries(rows: Sequence[IterationRow], steps: Sequence[TimelineStep]) -> list[
     by_try: defaultdict[int, list[TimelineStep]] = defaultdict(list)
     for step in steps:
         by_try[step.iteration].append(step)
-    return [
-        TimelineTry(
-            iteration=row.iteration,
-            phases=[PhaseRun.model_validate(phase) for phase in row.phases],
-            passed=row.passed,
-            failed=row.failed,
-            total=row.total,
-            tokens_in=row.tokens_in,
-            tokens_out=row.tokens_out,
-            cost_usd=row.cost_usd,
-            lessons=row.lessons,
-            duration_s=row.duration_s,
-            started_at=row.started_at,
-            ended_at=row.ended_at,
-            steps=by_try[row.iteration],
-        )
-        for row in rows
-    ]
+    return [TimelineTry.from_values(row, steps=by_try[row.iteration]) for row in rows]
 
 
 def timeline_steps(context: AppContext, rows: Sequence[StepRow], calls: Iterable[Call]) -> list[TimelineStep]:
@@ -148,19 +129,10 @@ def timeline_steps(context: AppContext, rows: Sequence[StepRow], calls: Iterable
 def _step(context: AppContext, row: StepRow, calls: Sequence[Call]) -> TimelineStep:
     mask, data, findings = context.mask, row.data, list(mappings(row.data, "findings"))
     prompts = list(mappings(data, "prompts"))
-    return TimelineStep(
-        attempt=row.attempt,
-        step_no=row.step_no,
-        iteration=row.iteration,
-        phase=row.phase,
-        outcome=row.outcome,
+    return TimelineStep.from_values(
+        row,
         next=short(str(data.get("next", "")), mask),
         note=short(row.note, mask),
-        started_at=row.started_at,
-        duration_s=row.duration_s,
-        passed=row.passed,
-        failed=row.failed,
-        total=row.total,
         label=short(str(data.get("label", "")), mask),
         calls=len(calls),
         tokens_in=sum(call.tokens_in for call in calls),
@@ -219,52 +191,25 @@ def _is_marked(event: Event) -> bool:
 
 def _mark(event: Event, context: AppContext) -> Mark:
     assert event.at is not None, "only stored events are shown"
-    return Mark(
-        id=event.id,
-        at=event.at,
-        level=event.level,
-        event=event.kind,
-        message=short(event.message, context.mask),
-        attempt=event.attempt,
-        iteration=event.iteration,
-        phase=event.phase,
-    )
+    return Mark.from_values(event, event=event.kind, message=short(event.message, context.mask))
 
 
 def _recalls(context: AppContext, task_id: int) -> list[RecallRow]:
-    """What was near to each attempt; the log tells where it was shown and how old it was, as long as it is kept."""
-    logged = {(one.attempt, one.source, one.item): one for one in shown_lessons(context, task_id)}
+    """What was near to each attempt; the log tells where it was shown and how old it was, as long as it is kept.
+
+    Of what an earlier version, or a check of a change, showed only the log knows.
+    """
+    logged = {(one.attempt, one.kind, one.item): one for one in shown_lessons(context, task_id)}
     rows = list[RecallRow]()
     for near in of_task(context.database.reader(), task_id):
         log = logged.pop((near.attempt, near.kind, near.item), None)
         rows.append(
-            RecallRow(
-                attempt=near.attempt,
-                kind=near.kind,
-                item=near.item,
-                about=short((log.about if log else "") or near.about.partition("\n")[0], context.mask),
-                arm=near.arm,
-                score=near.score,
+            RecallRow.from_values(
+                near,
+                about=log.about if log and log.about else short(near.about.partition("\n")[0], context.mask),
                 age_days=log.age_days if log else None,
                 iteration=log.iteration if log else None,
                 phase=log.phase if log else None,
-                solved=near.solved,
             )
         )
-    return [*rows, *(_from_log(one, context) for one in logged.values())]
-
-
-def _from_log(one: Any, context: AppContext) -> RecallRow:
-    """A lesson that only the log tells of: an earlier version, or a check of a change, showed it."""
-    return RecallRow(
-        attempt=one.attempt or 0,
-        kind=short(one.source, context.mask),
-        item=one.item,
-        about=short(one.about, context.mask),
-        arm=Assignment.SHOWN,
-        score=one.score,
-        age_days=one.age_days,
-        iteration=one.iteration,
-        phase=one.phase,
-        solved=None,
-    )
+    return [*rows, *logged.values()]

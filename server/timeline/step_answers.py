@@ -4,9 +4,13 @@ from __future__ import annotations
 
 from typing import Literal
 
-from core.verdicts import Label, Result
+from core.attempt_state import Reflection
+from core.brief import Brief
+from core.clock import Moment
+from core.verdicts import CaseResult, Label, Result
 from server.formatting import Passage
-from server.schemas import Answer, LogLine, Moment
+from server.schemas import Answer, LogLine
+from server.timeline.task_reading import ShownFinding
 from server.timeline.timeline_answers import TimelineStep
 
 
@@ -68,17 +72,8 @@ class StepFile(Answer):
     chars: int
 
 
-class TestRow(Answer):
-    """One test of a verdict."""
-
-    id: str
-    result: Result
-    duration_s: float
-    message: str
-
-
 class FailureRow(Answer):
-    """One distinct failure, as models are told of it."""
+    """One distinct failure, as models are told of it; unlike in `core.verdicts.Failure`, long texts may be cut."""
 
     id: str
     kind: str
@@ -89,7 +84,7 @@ class FailureRow(Answer):
 
 
 class EvidenceRow(Answer):
-    """What a verdict rests on; see `core.verdicts.Evidence`."""
+    """What a verdict rests on: `core.verdicts.Evidence`, with the number of tests in place of their ids."""
 
     tree: str
     sandbox: str
@@ -115,33 +110,12 @@ class VerdictRow(Answer):
     reason: str
     duration_s: float
     counts: dict[Result, int]
-    tests: list[TestRow]
+    tests: list[CaseResult]
     left_out: int
     failures: list[FailureRow]
     weak: list[str]
     unseen: list[str]
     evidence: EvidenceRow
-
-
-class FindingRow(Answer):
-    """A finding of a reader, of the checker or of memory. `place` is path and line; `fix` may be empty."""
-
-    severity: str
-    rule: str
-    place: str
-    reason: str
-    fix: str
-
-
-class Thought(Answer):
-    """A diagnosis of what failed."""
-
-    pattern: str
-    root_cause: str
-    hypothesis: str
-    suggested_fix: str
-    replan: bool
-    tests_at_fault: bool
 
 
 class LessonText(Answer):
@@ -152,25 +126,6 @@ class LessonText(Answer):
     text: Passage
     score: float
     age_days: float
-
-
-class QuestionRow(Answer):
-    """What only the owner knew, what was assumed, and what he said."""
-
-    text: str
-    default: str
-    answer: str
-
-
-class BriefRow(Answer):
-    """How vague words were read."""
-
-    goal: str
-    inputs: str
-    outputs: str
-    constraints: list[str]
-    acceptance: list[str]
-    questions: list[QuestionRow]
 
 
 class StepDetail(Answer):
@@ -187,12 +142,12 @@ class StepDetail(Answer):
     plan: Passage
     summary: str
     feedback: Passage
-    brief: BriefRow | None
-    thought: Thought | None
+    brief: Brief | None
+    thought: Reflection | None
     calls: list[StepCall]
     files: list[StepFile]
     packages: dict[str, str]
     verdict: VerdictRow | None
-    findings: list[FindingRow]
+    findings: list[ShownFinding]
     lessons: list[LessonText]
     lines: list[LogLine]

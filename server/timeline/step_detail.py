@@ -9,27 +9,23 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from core.attempt_state import AttemptState
+from core.attempt_state import AttemptState, Reflection
 from core.events import Event
 from core.states import Outcome, Phase
 from core.tasks import Task
 from db.step_store import Call, StepRow
 from server.context import AppContext
 from server.diffs.case_files import CaseFiles
-from server.formatting import Mask, Passage, passage, short, whole
+from server.formatting import Mask, Passage, passage, short, shortened, whole
 from server.schemas import LogLine, log_line
 from server.timeline.reading import timeline_steps
 from server.timeline.step_answers import (
-    BriefRow,
-    FindingRow,
     LessonText,
     PromptHeld,
-    QuestionRow,
     Said,
     StepCall,
     StepDetail,
     StepFile,
-    Thought,
 )
 from server.timeline.task_reading import mappings, number, shown_findings
 from server.timeline.transcript import transcript
@@ -106,13 +102,13 @@ class Steps:
             plan=passage(work.plan, mask, PART_CHARS),
             summary=short(work.summary, mask),
             feedback=passage(work.feedback, mask, PART_CHARS),
-            brief=_brief(work, mask) if earlier is None or earlier.brief != work.brief else None,
+            brief=shortened(work.brief, mask, 4000) if earlier is None or earlier.brief != work.brief else None,
             thought=_thought(row, work, mask),
             calls=[],
             files=_files(work, earlier, mask),
             packages={short(name, mask): short(version, mask) for name, version in work.packages.items()},
             verdict=verdict_row(work.verdict, mask) if work.verdict and _judged(row, work, earlier) else None,
-            findings=_findings(row, mask),
+            findings=shown_findings(row.data, mask),
             lessons=_lessons(work, mask),
             lines=[_line(event, mask) for event in self._events(row)],
         )
@@ -140,16 +136,9 @@ class Steps:
 
     def _call(self, call: Call, parts: list[Said], held: Mapping[str, Any] | None) -> StepCall:
         mask = self._context.mask
-        return StepCall(
-            call_no=call.call_no,
-            backend=call.backend,
+        return StepCall.from_values(
+            call,
             model=short(call.model, mask),
-            tokens_in=call.tokens_in,
-            tokens_out=call.tokens_out,
-            cost_usd=call.cost_usd,
-            latency_s=call.latency_s,
-            finish=call.finish,
-            at=call.at,
             prompt=_held(held, mask) if held else None,
             parts=parts,
             text=f"/task/{self._task.id}/call/{call.attempt}/{call.step_no}/{call.call_no}",
@@ -208,52 +197,10 @@ def _files(work: AttemptState, earlier: AttemptState | None, mask: Mask) -> list
     ]
 
 
-def _thought(row: StepRow, work: AttemptState, mask: Mask) -> Thought | None:
+def _thought(row: StepRow, work: AttemptState, mask: Mask) -> Reflection | None:
     if row.phase is not Phase.REFLECTING or not work.tries:
         return None
-    one = work.tries[-1].reflection
-    return Thought(
-        pattern=short(one.pattern, mask, 4000),
-        root_cause=short(one.root_cause, mask, 4000),
-        hypothesis=short(one.hypothesis, mask, 4000),
-        suggested_fix=short(one.suggested_fix, mask, 4000),
-        replan=one.replan,
-        tests_at_fault=one.tests_at_fault,
-    )
-
-
-def _brief(work: AttemptState, mask: Mask) -> BriefRow | None:
-    one = work.brief
-    if one is None:
-        return None
-    return BriefRow(
-        goal=short(one.goal, mask, 4000),
-        inputs=short(one.inputs, mask, 4000),
-        outputs=short(one.outputs, mask, 4000),
-        constraints=[short(each, mask, 2000) for each in one.constraints],
-        acceptance=[short(each, mask, 2000) for each in one.acceptance],
-        questions=[
-            QuestionRow(
-                text=short(each.text, mask, 2000),
-                default=short(each.default, mask, 2000),
-                answer=short(each.answer, mask, 2000),
-            )
-            for each in one.questions
-        ],
-    )
-
-
-def _findings(row: StepRow, mask: Mask) -> list[FindingRow]:
-    return [
-        FindingRow(
-            severity=short(one.severity, mask),
-            rule=short(one.rule, mask),
-            place=short(one.place, mask),
-            reason=short(one.reason, mask, 2000),
-            fix=short(one.fix, mask, 2000),
-        )
-        for one in shown_findings(row.data)
-    ]
+    return shortened(work.tries[-1].reflection, mask, 4000)
 
 
 def _lessons(work: AttemptState, mask: Mask) -> list[LessonText]:

@@ -10,8 +10,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from core.events import Kind
-from core.states import Phase
+from memory.recall_log import Assignment
 from server.context import AppContext
+from server.formatting import Mask, short
+from server.timeline.timeline_answers import RecallRow
 
 LESSONS_SHOWN = 50
 
@@ -27,53 +29,41 @@ class ShownFinding:
     fix: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ShownLesson:
-    """A lesson as it was recalled: its kind and id, how near it was, and its age then, in days."""
-
-    about: str
-    source: str
-    item: int
-    score: float
-    age_days: float
-    attempt: int | None
-    iteration: int | None
-    phase: Phase | None
-
-
-def shown_findings(data: Mapping[str, Any]) -> list[ShownFinding]:
+def shown_findings(data: Mapping[str, Any], mask: Mask) -> list[ShownFinding]:
     """The findings in the data of a step, as they were reported there."""
-    return [_finding(one) for one in mappings(data, "findings")]
+    return [_finding(one, mask) for one in mappings(data, "findings")]
 
 
-def shown_lessons(context: AppContext, task_id: int) -> list[ShownLesson]:
-    """The newest lessons that a task was shown, oldest first."""
+def _finding(one: Mapping[str, Any], mask: Mask) -> ShownFinding:
+    path, line = str(one.get("path", "")), one.get("line")
+    return ShownFinding(
+        severity=short(str(one.get("severity", "")), mask),
+        rule=short(str(one.get("rule", "")), mask),
+        place=short(f"{path}:{line}" if isinstance(line, int) and line else path, mask),
+        reason=short(str(one.get("message", "")), mask, 2000),
+        fix=short(str(one.get("fix", "")), mask, 2000),
+    )
+
+
+def shown_lessons(context: AppContext, task_id: int) -> list[RecallRow]:
+    """The newest lessons that a task was shown, oldest first, as the log tells of them."""
     events = context.events.last(LESSONS_SHOWN, task_id=task_id, kind=Kind.LESSON_RECALLED)
     return [
-        ShownLesson(
-            about=str(one.get("about", "")),
-            source=str(one.get("kind", "")),
+        RecallRow(
+            attempt=event.attempt or 0,
+            kind=short(str(one.get("kind", "")), context.mask),
             item=int(number(one.get("id"))),
+            about=short(str(one.get("about", "")), context.mask),
+            arm=Assignment.SHOWN,
             score=number(one.get("score")),
             age_days=number(one.get("age_days")),
-            attempt=event.attempt,
             iteration=event.iteration,
             phase=event.phase,
+            solved=None,
         )
         for event in events
         for one in mappings(event.data, "lessons")
     ]
-
-
-def _finding(one: Mapping[str, Any]) -> ShownFinding:
-    path, line = str(one.get("path", "")), one.get("line")
-    return ShownFinding(
-        severity=str(one.get("severity", "")),
-        rule=str(one.get("rule", "")),
-        place=f"{path}:{line}" if isinstance(line, int) and line else path,
-        reason=str(one.get("message", "")),
-        fix=str(one.get("fix", "")),
-    )
 
 
 def mappings(data: Mapping[str, Any], name: str) -> Iterator[Mapping[str, Any]]:

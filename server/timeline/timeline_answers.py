@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from core.forking import Fork
+from core.clock import Moment
 from core.states import Outcome, Phase
 from core.tasks import Kind, Language
+from db.step_store import PhaseTime
 from server.approvals import ApprovalRow
 from server.formatting import Passage
-from server.schemas import Answer, Moment, PhaseRun
+from server.schemas import Answer
 
 
 class GivenFile(Answer):
@@ -30,7 +31,10 @@ class Words(Answer):
 
 
 class ForkRow(Answer):
-    """Where a fork began: after a step of an attempt of `source`. `model` is asked first; empty: as settings say."""
+    """A fork and where it began: after a step of an attempt of `source`.
+
+    `model` is asked first; empty: as settings say.
+    """
 
     task_id: int
     source: int
@@ -92,7 +96,7 @@ class TimelineTry(Answer):
     """
 
     iteration: int
-    phases: list[PhaseRun]
+    phases: tuple[PhaseTime, ...]
     passed: int | None
     failed: int | None
     total: int | None
@@ -183,8 +187,3 @@ class Timeline(Answer):
     recalls: list[RecallRow]
     asks: list[ApprovalRow]
     pruned: list[str]
-
-
-def fork_row(task_id: int, fork: Fork) -> ForkRow:
-    """A fork as the API shows it."""
-    return ForkRow(task_id=task_id, source=fork.source, attempt=fork.attempt, step_no=fork.step_no, model=fork.model)

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 
 from core.verdicts import Evidence, Failure, Result, Verdict
 from server.formatting import Mask, passage, short
-from server.timeline.step_answers import EvidenceRow, FailureRow, TestRow, VerdictRow
+from server.timeline.step_answers import EvidenceRow, FailureRow, VerdictRow
 
 MOST_TESTS = 1000
 MOST_NAMED = 200
@@ -16,18 +17,12 @@ OUTPUT_CHARS = 20_000
 def verdict_row(verdict: Verdict, mask: Mask) -> VerdictRow:
     """A verdict; of very many tests those that did not pass come first and are told, the rest is counted."""
     results = sorted(verdict.results, key=lambda case: case.result is Result.PASSED)
-    return VerdictRow(
-        passed=verdict.passed,
+    return VerdictRow.from_values(
+        verdict,
         reason=short(verdict.reason, mask, 2000),
-        duration_s=verdict.duration_s,
         counts={result: count for result in Result if (count := verdict.count(result))},
         tests=[
-            TestRow(
-                id=short(case.id, mask),
-                result=case.result,
-                duration_s=case.duration_s,
-                message=short(case.message, mask, 2000),
-            )
+            replace(case, id=short(case.id, mask), message=short(case.message, mask, 2000))
             for case in results[:MOST_TESTS]
         ],
         left_out=max(0, len(results) - MOST_TESTS),
@@ -53,15 +48,11 @@ def _evidence(evidence: Evidence, mask: Mask) -> EvidenceRow:
     def named(values: Mapping[str, str]) -> dict[str, str]:
         return {short(name, mask): short(value, mask) for name, value in list(values.items())[:MOST_NAMED]}
 
-    return EvidenceRow(
-        tree=evidence.tree,
+    return EvidenceRow.from_values(
+        evidence,
         sandbox=short(evidence.sandbox, mask),
-        label=evidence.label,
         python=short(evidence.python, mask),
         ids=len(evidence.ids),
-        twins=evidence.twins,
-        complete=evidence.complete,
-        held_out=evidence.held_out,
         held_from=[short(name, mask) for name in evidence.held_from],
         suites=named(evidence.suites),
         dropped=named(evidence.dropped),

@@ -12,7 +12,7 @@ from playwright.sync_api import Browser, Locator, Page, expect
 
 from core.events import Event, Kind, Level
 from core.queueing import PauseSource
-from core.states import DaemonState, Phase
+from core.states import CircuitState, DaemonState, Phase
 from core.status import DaemonStatus, ModelStatus, WorkerStatus
 from server.context import AppContext
 from tests.support.app_context import make_desk, serving
@@ -102,8 +102,8 @@ def test_without_workers_and_models_it_says_what_to_do(page: Page) -> None:
 
 def test_a_model_that_is_not_asked_says_why(page: Page, app_context: AppContext, says: Says) -> None:
     down = ModelStatus(
-        name="openai", model="gpt", available=False, circuit="open", calls=1212, failures=9, tokens_in=812_031,
-        tokens_out=92_345, cost_usd=3.421, latency_s=2.25, detail="429: until 14:05", unpriced=2,
+        name="openai", model="gpt", available=False, circuit=CircuitState.OPEN, calls=1212, failures=9,
+        tokens_in=812_031, tokens_out=92_345, cost_usd=3.421, latency_s=2.25, detail="429: until 14:05", unpriced=2,
         measured="library 3 of 4",
     )  # fmt: skip
     says.change(app_context, models=(down,))

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from core.events import Event
 from core.queueing import PauseReason, PauseSource
-from core.states import DaemonState, Phase
+from core.states import DaemonState, Phase, Status
 from core.status import DaemonStatus, WorkerStatus
 from db.database import Database
 from db.state_store import Commit, StateStore
@@ -25,7 +25,8 @@ CLOCKS = HandClocks()
 BUSY = WorkerStatus(name="worker-1", task_id=7, attempt=2, phase=Phase.CODING, iteration=3)
 STATUS = DaemonStatus(
     state=DaemonState.RUNNING, uptime_s=60.25, version="1", pid=42, workers=(BUSY, WorkerStatus(name="worker-2")),
-    queue={"queued": 3, "done": 5}, holds=(PauseReason(source=PauseSource.QUIET, reason="night", since=CLOCKS()),),
+    queue={Status.QUEUED: 3, Status.DONE: 5},
+    holds=(PauseReason(source=PauseSource.QUIET, reason="night", since=CLOCKS(), lifted_by="by itself"),),
 )  # fmt: skip
 
 

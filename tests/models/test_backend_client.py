@@ -13,11 +13,11 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 from core.dialogue import Completion, ModelRequest
 from core.events import Event, Kind
 from core.masking import Masker
+from core.states import CircuitState
 from models.backend_client import (
     PAID_FAILURE_WEIGHT,
     POISON_FAILURES,
     CircuitBreaker,
-    CircuitState,
     HealthProbe,
     PoisonRequestDetector,
 )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from core.dialogue import BUILT_IN
 from core.events import Event, Kind, Level
+from core.states import CircuitState
 from core.status import ModelStatus
 from maintenance.notify.outage import LONG_S, Outage
 
@@ -14,10 +15,11 @@ class Bench:
         self.outage = Outage(self.models, self.events.append, monotonic=lambda: self.now)
 
     def models(self) -> list[ModelStatus]:
+        circuit = CircuitState.CLOSED if self.up else CircuitState.OPEN
         return [
             ModelStatus(name=BUILT_IN, model="", available=True),
             ModelStatus(name="ollama", model="small", available=self.up),
-            ModelStatus(name="openai", model="big", available=True, circuit="closed" if self.up else "open"),
+            ModelStatus(name="openai", model="big", available=True, circuit=circuit),
         ]
 
     async def look_after(self, seconds: float) -> None:

@@ -1,0 +1,39 @@
+"""How values of ours are shown: each of their texts without secrets, printable and short."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from core.masking import Masker
+from core.states import Phase
+from server.formatting import LINE_CHARS, shortened
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Part:
+    text: str
+    phase: Phase = Phase.CODING
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Whole:
+    text: str
+    number: int = 7
+    parts: tuple[Part, ...] = ()
+    names: Mapping[str, str] = field(default_factory=dict)
+
+
+def test_every_text_of_a_value_is_masked_printable_and_cut() -> None:
+    evil, mask = "hunter22 \x1b[1m", Masker(["hunter22"])
+    shown = shortened(Whole(text="y" * 1000, parts=(Part(text=evil),), names={evil: evil}), mask)
+    clean = r"*** \x1b[1m"
+    assert (len(shown.text), shown.text[-1]) == (LINE_CHARS, "…")
+    assert shown.parts == (Part(text=clean),)
+    assert shown.names == {clean: clean}
+
+
+def test_what_is_no_text_stays_as_it_is() -> None:
+    shown = shortened(Whole(text="", parts=(Part(text=""),)), str)
+    assert (shown.number, shown.parts[0].phase) == (7, Phase.CODING)
+    assert shown.parts[0].phase is Phase.CODING
