@@ -290,11 +290,17 @@ class Daemon:
             sandbox_detail=services.sandbox_detail,
             embedder=services.embedder,
             workspace=str(self._settings.workspace),
-            notices=(*services.notices, *self._live.notices, *notices(self._store, self._clock())),
+            notices=(
+                *services.notices,
+                *services.extras.notices(),
+                *self._live.notices,
+                *notices(self._store, self._clock()),
+            ),
             pid=os.getpid(),
             approvals=self._store.queue.open_approvals(),
             saved=self._store.state.saved_replies(),
             unread=self._store.state.unread_count(),
+            extras=services.extras.statuses(),
         )
 
     def _state(self, pause: PauseState) -> DaemonState:

@@ -18,35 +18,22 @@ import subprocess
 import sys
 import threading
 from collections import deque
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from enum import StrEnum
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Literal
 
 from bootstrap import packages
 from config import Settings
-from core.errors import NightshiftError
+from core.errors import ExtraMissing, UnknownExtra
 from core.events import Event, Kind, Level
 from core.masking import printable
 from core.ports import Sink
+from core.status import ExtraState, ExtraStatus
 from settings.places import ROOT
 
 Policy = Literal["auto", "ask", "off"]
-
-
-class ExtraMissing(NightshiftError):
-    """The packages of an extra are not here; the message says why, and what to do."""
-
-
-class State(StrEnum):
-    """Where an extra stands."""
-
-    INSTALLED = "installed"
-    MISSING = "missing"
-    INSTALLING = "installing"
-    FAILED = "failed"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -68,17 +55,6 @@ class Extra:
     def is_installed(self) -> bool:
         """Whether its modules can be found; nothing is imported."""
         return all(find_spec(module) for module in self.modules)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ExtraStatus:
-    """An extra for its owner; `detail` is the progress of an installation, or why there is none."""
-
-    name: str
-    purpose: str
-    megabytes: int
-    state: State
-    detail: str = ""
 
 
 EXTRAS = {
@@ -180,12 +156,23 @@ class ExtrasInstaller:
             raise ExtraMissing(self._advice(extra))
         self._install(extra)
 
+    def notices(self) -> Iterator[str]:
+        """What the owner should see of extras: what is being installed, and what could not be."""
+        for each in self.statuses():
+            if each.state is ExtraState.INSTALLING:
+                yield f"{each.name} is being installed, for {each.purpose}: {each.detail}"
+            elif each.state is ExtraState.FAILED:
+                yield f"{each.name} could not be installed, for {each.purpose}: {each.detail}"
+
     def install(self, name: str) -> None:
         """Install an extra in the background, as its owner asks for; `statuses` tells how it goes.
 
         Raises:
+            UnknownExtra: there is none of that name.
             ExtraMissing: the settings forbid it.
         """
+        if name not in self._extras:
+            raise UnknownExtra(name, self._extras)
         extra = self._extras[name]
         if self._policy == "off":
             raise ExtraMissing(self._advice(extra))
@@ -201,17 +188,17 @@ class ExtrasInstaller:
     def _status(self, extra: Extra) -> ExtraStatus:
         with self._lock:
             known = self._states.get(extra.name)
-        if known and known.state is State.INSTALLING:
+        if known and known.state is ExtraState.INSTALLING:
             return known
         if extra.is_installed:
-            return _status(extra, State.INSTALLED)
-        return known or _status(extra, State.MISSING, self._advice(extra))
+            return _status(extra, ExtraState.INSTALLED)
+        return known or _status(extra, ExtraState.MISSING, self._advice(extra))
 
     def _advice(self, extra: Extra) -> str:
         by_hand = f"`pip install -r requirements/{extra.name}.txt -c requirements/constraints.txt`"
         if self._policy == "auto":
             return "comes when it is first wanted"
-        asked = f"`nightshift --install-extra {extra.name}`, or " if self._policy == "ask" else ""
+        asked = f"`cli.py --install-extra {extra.name}`, or " if self._policy == "ask" else ""
         return f"not installed (EXTRAS={self._policy}); {asked}{by_hand}, brings it"
 
     def _install_quietly(self, extra: Extra) -> None:
@@ -224,16 +211,16 @@ class ExtrasInstaller:
         with self._one:
             if extra.is_installed:  # by the thread before
                 return
-            self._set(_status(extra, State.INSTALLING, "beginning"))
+            self._set(_status(extra, ExtraState.INSTALLING, "beginning"))
             text = f"{extra.name} is being installed (about {extra.megabytes} MB): {extra.purpose}"
             self._emit(Event(kind=Kind.EXTRA_INSTALLING, message=text))
             try:
                 self._run(extra)
             except ExtraMissing as error:
-                self._set(_status(extra, State.FAILED, str(error)))
+                self._set(_status(extra, ExtraState.FAILED, str(error)))
                 self._emit(Event(kind=Kind.EXTRA_FAILED, level=Level.WARNING, message=f"{extra.name}: {error}"))
                 raise
-            self._set(_status(extra, State.INSTALLED))
+            self._set(_status(extra, ExtraState.INSTALLED))
             self._emit(Event(kind=Kind.EXTRA_INSTALLED, message=f"{extra.name} is installed: {extra.purpose}"))
 
     def _run(self, extra: Extra) -> None:
@@ -271,7 +258,7 @@ class ExtrasInstaller:
             for line in process.stdout:
                 detail = progress.read(line.rstrip("\n"))
                 if extra:
-                    self._set(_status(extra, State.INSTALLING, detail))
+                    self._set(_status(extra, ExtraState.INSTALLING, detail))
         with self._lock:
             self._process = None
         if process.returncode:
@@ -288,7 +275,7 @@ def make_extras(settings: Settings, emit: Sink) -> ExtrasInstaller:
     return ExtrasInstaller(settings.extras, emit=emit, environ=settings.process_environment, root=ROOT)
 
 
-def _status(extra: Extra, state: State, detail: str = "") -> ExtraStatus:
+def _status(extra: Extra, state: ExtraState, detail: str = "") -> ExtraStatus:
     return ExtraStatus(name=extra.name, purpose=extra.purpose, megabytes=extra.megabytes, state=state, detail=detail)
 
 

@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from contextlib import ExitStack
 
-from bootstrap.extras import ExtraMissing, ExtrasInstaller
+from bootstrap.extras import ExtrasInstaller
 from bootstrap.repair import EngineRuns, built_in
 from bootstrap.store import StoreServices
 from config import Settings
 from core.clock import Clock, from_text, to_text
+from core.errors import ExtraMissing
 from core.masking import Masker
 from db.model_results import ModelResults
 from db.state_store import StateStore

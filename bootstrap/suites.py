@@ -5,14 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-from bootstrap.extras import ExtraMissing, ExtrasInstaller
+from bootstrap.extras import ExtrasInstaller
 from checks.bandit import BanditReader
 from checks.checker import StaticChecker
 from checks.hooks.hooks import CommandHooks
 from checks.policy import Policy
 from config import Settings
 from core.dependencies import ImportCache
-from core.errors import SandboxError
+from core.errors import ExtraMissing, SandboxError
 from core.events import Event
 from core.isolation import SandboxLimits
 from core.ports import Sandbox

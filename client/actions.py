@@ -49,6 +49,7 @@ ACTIONS: Mapping[Action, Callable[[Session, Values], int]] = {
     Action.REAPPLY: lambda s, v: commits.revert(s, v["reapply"], force=v["force"], reapply=True),
     Action.UNDO: lambda s, v: commits.undo(s, force=v["force"], yes=v["yes"]),
     Action.RELOAD: lambda s, _: daemon.reload(s),
+    Action.INSTALL_EXTRA: lambda s, v: daemon.install_extra(s, v["install_extra"]),
     Action.NOTIFY_TEST: lambda s, _: daemon.notify_test(s),
     Action.INSTALL_SERVICE: lambda s, v: service.install(s, dry_run=v["dry_run"]),
     Action.UNINSTALL_SERVICE: lambda s, v: service.uninstall(s, dry_run=v["dry_run"]),

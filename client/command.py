@@ -87,6 +87,7 @@ class Action(StrEnum):
     REAPPLY = "--reapply"
     UNDO = "--undo"
     RELOAD = "--reload"
+    INSTALL_EXTRA = "--install-extra"
     NOTIFY_TEST = "--notify-test"
     INSTALL_SERVICE = "--install-service"
     UNINSTALL_SERVICE = "--uninstall-service"
@@ -258,6 +259,8 @@ def _switch(name: str, text: str, *more: str) -> Callable[[F], F]:
 @_option("--yes", is_flag=True, group=STEER, fits=frozenset({Action.UNDO}), help="Do not ask.")
 @_option("--reload", is_flag=True, group=SERVICE, action=Action.RELOAD,
          help="Have the daemon read its settings and tasks.yaml again.")  # fmt: skip
+@_option("--install-extra", metavar="NAME", group=SERVICE, action=Action.INSTALL_EXTRA,
+         help="Have the daemon install optional packages: embedder, gpt4all, llama_cpp, docker.")  # fmt: skip
 @_option("--notify-test", is_flag=True, group=SERVICE, action=Action.NOTIFY_TEST, help="Send yourself a test notice.")
 @_option("--install-service", is_flag=True, group=SERVICE, action=Action.INSTALL_SERVICE,
          help="Write a systemd user unit for this home.")  # fmt: skip

@@ -78,6 +78,13 @@ def reload(session: Session) -> int:
     return Exit.OK
 
 
+def install_extra(session: Session, name: str) -> int:
+    """Have optional packages installed."""
+    answer = session.client.install_extra(name)
+    session.print(answer, Cell(f"{answer.name} is being installed; `cli.py --status` tells how it goes"))
+    return Exit.OK
+
+
 def report(session: Session, week: str) -> int:
     """Write the report of a week, or of the time since the last checkpoint, from the database alone.
 

@@ -12,6 +12,7 @@ import time
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, TypeVar
+from urllib.parse import quote
 
 import httpx
 from pydantic import BaseModel, ValidationError
@@ -28,7 +29,7 @@ from server.auth.access import known_token
 from server.commits import Commits, Reviewed
 from server.lists.bulk import BulkDone, BulkIn, Prioritised
 from server.pausing import CheckpointAsked
-from server.schemas import Failed, Logs, Moved, Paused, Submitted, TaskDetail, Tasks, adapter
+from server.schemas import Failed, Installing, Logs, Moved, Paused, Submitted, TaskDetail, Tasks, adapter
 from server.timeline.forking import Forked, ForkIn
 from settings.reloaded import Reloaded
 
@@ -187,6 +188,12 @@ class DaemonClient:
         if reply.status == httpx.codes.UNPROCESSABLE_ENTITY:
             raise ConfigError(self._failed(reply).error.splitlines())
         return self._read(Reloaded, reply)
+
+    def install_extra(self, name: str) -> Installing:
+        """Have the daemon install optional packages."""
+        if not self.live:
+            raise DaemonGone(f"{self.why_offline}; `pip install -r requirements/{name}.txt` installs them without it")
+        return self._post(f"/api/extra/{quote(name, safe='')}/install", Installing)
 
     def close(self) -> None:
         """Let go of connections and databases; the client may not be used again."""

@@ -23,6 +23,8 @@ NightshiftError
 │       └── StoreFull · StoreLocked · StoreReadOnly
 ├── SandboxError           untrusted code could not be run safely
 ├── UnknownLesson
+├── ExtraMissing           optional packages are not installed; says what to do
+├── UnknownExtra
 ├── UnusableFile           a file that somebody wrote, such as tasks.yaml, cannot be read; names its faults
 ├── NotLessons             what was to be learned from is no file of lessons; names each faulty line
 ├── NoEvidence             a commit has no note that tells how it was judged
@@ -34,7 +36,7 @@ NightshiftError
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 from typing import TYPE_CHECKING
 
@@ -271,6 +273,17 @@ class UnknownLesson(NightshiftError):
 
     def __init__(self, name: str) -> None:
         super().__init__(f"there is no lesson {name!r}; names look like failure-12 or pattern-3")
+
+
+class ExtraMissing(NightshiftError):
+    """The packages of an extra are not here; the message says why, and what to do."""
+
+
+class UnknownExtra(NightshiftError):
+    """There are no optional packages of this name."""
+
+    def __init__(self, name: str, known: Iterable[str]) -> None:
+        super().__init__(f"there is no extra {name!r}; known are {', '.join(known)}")
 
 
 class UnusableFile(NightshiftError):

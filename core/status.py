@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from enum import StrEnum
 
 from core.clock import Moment
 from core.queueing import PauseReason
@@ -69,6 +70,29 @@ class SavedReplies:
     solved: int = 0
 
 
+class ExtraState(StrEnum):
+    """Where an optional package stands."""
+
+    INSTALLED = "installed"
+    MISSING = "missing"
+    INSTALLING = "installing"
+    FAILED = "failed"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ExtraStatus:
+    """Optional packages under one name; `detail` is the progress of an installation, or why there is none.
+
+    `megabytes` is about what they take on disk, `purpose` what they are for, as a part of a sentence.
+    """
+
+    name: str
+    purpose: str
+    megabytes: int
+    state: ExtraState
+    detail: str = ""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DaemonStatus:
     """The daemon as a whole; `queue` counts the tasks of each status, `approvals` what waits for its owner.
@@ -93,6 +117,7 @@ class DaemonStatus:
     saved: SavedReplies = field(default_factory=SavedReplies)
     holds: tuple[PauseReason, ...] = ()
     unread: int = 0
+    extras: tuple[ExtraStatus, ...] = ()
 
 
 def sandbox_in_brief(detail: str) -> tuple[str, ...]:

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
 from core.clock import Clock, utc_now
-from core.errors import ConfigError, GitError, NotReverted, StoreError
+from core.errors import ConfigError, ExtraMissing, GitError, NotReverted, StoreError
 from core.masking import Masker
 from core.repositories import RepositoryStates
 from core.revert import Reverted
@@ -54,6 +54,11 @@ def cannot_restart(_name: str) -> Future[Restart]:
     raise Busy("no worker runs here: no daemon is behind this server")
 
 
+def cannot_install(_name: str) -> None:
+    """What a context without a daemon behind it answers."""
+    raise ExtraMissing("nothing is installed here: no daemon is behind this server")
+
+
 def no_metrics() -> bytes:
     """What a context without a server before it answers."""
     raise Busy("nothing is measured here: no server runs")
@@ -87,7 +92,8 @@ class AppContext:
     own), and fails with `GitError`. `memory` finds lessons by meaning, retires and restores them. `report` writes the
     report of a week (empty: since the last checkpoint) into `reports_dir` and gives its path; it fails with
     `ValueError` where there is no such week. `settings` shows and changes them. `restart` has a worker begin anew, and
-    fails with `UnknownWorker`. `repositories` tells within a second or so how they stand.
+    fails with `UnknownWorker`. `repositories` tells within a second or so how they stand. `install_extra` begins
+    to install optional packages.
     """
 
     database: Database
@@ -110,6 +116,7 @@ class AppContext:
     restart: Callable[[str], Future[Restart]] = cannot_restart
     repositories: Callable[[], RepositoryStates] = lambda: RepositoryStates(auto_push=False)
     metrics: Callable[[], bytes] = no_metrics
+    install_extra: Callable[[str], None] = cannot_install
     clock: Clock = utc_now
 
 

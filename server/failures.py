@@ -11,6 +11,7 @@ from werkzeug.exceptions import HTTPException
 from core import faults
 from core.errors import (
     ConfigError,
+    ExtraMissing,
     GitError,
     IllegalMove,
     InvalidTask,
@@ -18,6 +19,7 @@ from core.errors import (
     StoreFull,
     UnknownApproval,
     UnknownCommit,
+    UnknownExtra,
     UnknownLesson,
     UnknownStep,
     UnknownTask,
@@ -47,6 +49,8 @@ def register(app: Flask) -> None:
     app.register_error_handler(UnknownStep, lambda error: answer(404, str(error)))
     app.register_error_handler(UnknownReport, lambda error: answer(404, str(error)))
     app.register_error_handler(UnknownLesson, lambda error: answer(404, str(error)))
+    app.register_error_handler(UnknownExtra, lambda error: answer(404, str(error)))
+    app.register_error_handler(ExtraMissing, lambda error: answer(409, str(error)))
     app.register_error_handler(UnknownWorker, lambda error: answer(404, str(error)))
     app.register_error_handler(UnknownCommit, lambda error: answer(404, str(error)))
     app.register_error_handler(GitError, lambda error: answer(409, str(error)))

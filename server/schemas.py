@@ -146,6 +146,12 @@ class Tasks(Answer):
     counts: dict[Status, int]
 
 
+class Installing(Answer):
+    """The optional packages that are being installed from now on."""
+
+    name: str
+
+
 class Paused(Answer):
     """The daemon's state after a pause or a resume, and what holds tasks back then."""
 

@@ -16,10 +16,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from bootstrap.doctor.context import CheckContext, Finding, ago, fault, note, ok, warning
-from bootstrap.extras import State, make_extras
+from bootstrap.extras import make_extras
 from bootstrap.suites import drop_event
 from config import user_folders
 from core.errors import StoreError
+from core.status import ExtraState
 from core.version import VERSION
 from db.inspection import facts, library
 from gitrepo.protocol import OLDEST, version_of
@@ -52,7 +53,8 @@ def check_extras(context: CheckContext) -> Iterator[Finding]:
     """Look at the optional packages."""
     for extra in make_extras(context.settings, drop_event).statuses():
         what = f"{extra.purpose}, about {extra.megabytes} MB"
-        yield ok(extra.name, what) if extra.state is State.INSTALLED else note(extra.name, f"{what}: {extra.detail}")
+        here = extra.state is ExtraState.INSTALLED
+        yield ok(extra.name, what) if here else note(extra.name, f"{what}: {extra.detail}")
 
 
 def against(requirements: str) -> Iterator[Finding]:

@@ -159,6 +159,7 @@ def _file(
         test=path in tests,
         added=one.added if counted else None,
         removed=one.removed if counted else None,
+        told=one.note,
     )
 
 

@@ -11,7 +11,7 @@ from server.endpoint import Reply, Routes
 from server.health import Health, look
 from server.pausing import CheckpointAsked, checkpoint_asked
 from server.reloading import reloaded
-from server.schemas import Paused
+from server.schemas import Installing, Paused
 from settings.reloaded import Reloaded
 
 routes = Routes()
@@ -53,6 +53,13 @@ def checkpoint(context: AppContext) -> CheckpointAsked:
 def reload(context: AppContext) -> Reloaded:
     """Read the settings and tasks.yaml again; if a setting has a fault (422), all the old ones still hold."""
     return reloaded(context)
+
+
+@routes.endpoint("POST", "/api/extra/{name}/install", errors=(400, 404, 409))
+def install_extra(context: AppContext, name: str) -> Installing:
+    """Begin to install optional packages; `extras` in `/api/status` tells how it goes."""
+    context.install_extra(name)
+    return Installing(name=name)
 
 
 @routes.endpoint("GET", "/healthz", answers={200: Health, 503: Health}, errors=())

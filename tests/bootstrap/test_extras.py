@@ -15,8 +15,10 @@ from pathlib import Path
 import pytest
 
 from bootstrap import extras, packages
-from bootstrap.extras import Extra, ExtraMissing, ExtrasInstaller, Policy, Progress, State
+from bootstrap.extras import Extra, ExtrasInstaller, Policy, Progress
+from core.errors import ExtraMissing, UnknownExtra
 from core.events import Event, Kind
+from core.status import ExtraState, ExtraStatus
 
 TINY = Extra(name="tiny", modules=("nightshift_tiny",), purpose="trying", megabytes=1)
 
@@ -92,7 +94,7 @@ def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Place]:
     sys.modules.pop("nightshift_tiny", None)
 
 
-def only(installer: ExtrasInstaller) -> extras.ExtraStatus:
+def only(installer: ExtrasInstaller) -> ExtraStatus:
     (status,) = installer.statuses()
     return status
 
@@ -100,9 +102,9 @@ def only(installer: ExtrasInstaller) -> extras.ExtraStatus:
 def test_what_is_wanted_first_is_installed_and_can_be_imported(place: Place) -> None:
     wheel(place.wheels, "nightshift_tiny")
     installer = place.installer()
-    assert only(installer).state is State.MISSING
+    assert only(installer).state is ExtraState.MISSING
     installer.ensure("tiny")
-    assert only(installer).state is State.INSTALLED
+    assert only(installer).state is ExtraState.INSTALLED
     assert __import__("nightshift_tiny").ANSWER == 42
     assert place.kinds() == [Kind.EXTRA_INSTALLING, Kind.EXTRA_INSTALLED]
     installer.ensure("tiny")
@@ -126,7 +128,7 @@ def test_nothing_is_installed_that_the_settings_do_not_allow(place: Place, polic
     installer = place.installer(policy)
     with pytest.raises(ExtraMissing, match=f"EXTRAS={policy}.*pip install -r requirements/tiny.txt"):
         installer.ensure("tiny")
-    assert only(installer).state is State.MISSING
+    assert only(installer).state is ExtraState.MISSING
     assert not place.events
 
 
@@ -137,7 +139,9 @@ def test_with_ask_the_owners_word_installs_it(place: Place) -> None:
     for thread in threading.enumerate():
         if thread.name == "install-tiny":
             thread.join()
-    assert only(installer).state is State.INSTALLED
+    assert only(installer).state is ExtraState.INSTALLED
+    with pytest.raises(UnknownExtra, match="no extra 'tin'; known are tiny"):
+        installer.install("tin")
     with pytest.raises(ExtraMissing, match="EXTRAS=off"):
         place.installer("off", Extra(name="tiny", modules=("nightshift_none",), purpose="", megabytes=1)).install(
             "tiny"
@@ -148,12 +152,14 @@ def test_what_cannot_be_had_says_why_and_is_tried_again(place: Place) -> None:
     installer = place.installer()
     with pytest.raises(ExtraMissing, match="nightshift-tiny"):
         installer.ensure("tiny")
-    assert only(installer).state is State.FAILED
+    assert only(installer).state is ExtraState.FAILED
     assert "nightshift-tiny" in only(installer).detail
+    (notice,) = installer.notices()
+    assert notice.startswith("tiny could not be installed, for trying: uv failed")
     assert place.kinds() == [Kind.EXTRA_INSTALLING, Kind.EXTRA_FAILED]
     wheel(place.wheels, "nightshift_tiny")
     installer.ensure("tiny")
-    assert only(installer).state is State.INSTALLED
+    assert only(installer).state is ExtraState.INSTALLED
 
 
 CUDA = """
@@ -190,7 +196,7 @@ def test_an_installation_ends_with_the_daemon(place: Place) -> None:
     thread.start()
     while "big" not in only(installer).detail:
         pass
-    assert only(installer).state is State.INSTALLING
+    assert only(installer).state is ExtraState.INSTALLING
     installer.close()
     thread.join()
     assert raised == ["the daemon is stopping"]

@@ -104,6 +104,26 @@ def test_without_a_daemon_there_is_nothing_to_reload(home: Home) -> None:
     assert "it reads its settings when it starts" in result.err
 
 
+# ---- optional packages
+
+
+def test_optional_packages_are_installed_by_the_daemon(home: Home) -> None:
+    with home.daemon():
+        result = home.cli("--install-extra", "embedder")
+        assert (result.code, result.out.strip()) == (
+            0, "embedder is being installed; `cli.py --status` tells how it goes",
+        )  # fmt: skip
+        assert home.cli("--install-extra", "docker").code == 5
+        result = home.cli("--install-extra", "nothing")
+        assert (result.code, "known are embedder, docker" in result.err) == (4, True)
+
+
+def test_without_a_daemon_pip_installs_optional_packages(home: Home) -> None:
+    result = home.cli("--install-extra", "embedder")
+    assert result.code == 3
+    assert "pip install -r requirements/embedder.txt" in result.err
+
+
 # ---- notices
 
 

@@ -89,6 +89,9 @@ def asked_of_steering(client: Client, described: dict[str, Any]) -> set[tuple[st
     for name in ("worker-1", "worker-9"):
         path = "/api/worker/{name}/restart"
         seen.add((path, check(described, "POST", path, client.request("POST", f"/api/worker/{name}/restart"))))
+    for name in ("embedder", "docker", "nothing"):
+        path = "/api/extra/{name}/install"
+        seen.add((path, check(described, "POST", path, client.request("POST", f"/api/extra/{name}/install"))))
     seen.add(("/api/git", check(described, "GET", "/api/git", client.get("/api/git"))))
     for number, said in ((3, {"priority": 2}), (1, {"priority": 2}), (99, {"priority": 2}), (3, {})):
         seen.add((urgent, check(described, "POST", urgent, client.post(f"/api/task/{number}/priority", said))))

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from core.clock import utc_now
-from core.errors import ConfigError, NotReverted, UnknownTask, UnknownWorker
+from core.errors import ConfigError, ExtraMissing, NotReverted, UnknownExtra, UnknownTask, UnknownWorker
 from core.events import Event, Kind, Level
 from core.masking import Masker
 from core.revert import Reverted
@@ -97,9 +97,17 @@ def make_desk(folder: Path) -> AppContext:
     return AppContext(
         database=database, queue=queue, events=events, mask=mask, steps=StepStore(database, events, mask=mask),
         status=status,
-        loop_lag_s=lambda: 0.001, revert=reverted, reload=Reloads(), restart=restarted,
+        loop_lag_s=lambda: 0.001, revert=reverted, reload=Reloads(), restart=restarted, install_extra=installed,
         memory=lambda: memory, reports_dir=lambda: folder / "reports", report=Reporting(database, folder / "reports"),
     )  # fmt: skip
+
+
+def installed(name: str) -> None:
+    """What a daemon does that installs the embedder and may install nothing else."""
+    if name not in {"embedder", "docker"}:
+        raise UnknownExtra(name, ["embedder", "docker"])
+    if name == "docker":
+        raise ExtraMissing("not installed (EXTRAS=off)")
 
 
 def restarted(name: str) -> Future[Restart]:

@@ -28,7 +28,7 @@ from queue_manager import QueueManager
 from server.context import AppContext
 from server.serving.host import Host
 from server.serving.listen import Listen
-from tests.support.app_context import Reloads
+from tests.support.app_context import Reloads, installed
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -101,6 +101,7 @@ class Home:
             steps=StepStore(database, events),
             status=status,
             reload=Reloads(),
+            install_extra=installed,
         )
 
     @contextmanager
