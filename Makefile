@@ -1,6 +1,8 @@
 # Two commands: `make run` and `make test`. Each does all set-up first; a second run finds it done.
 PYTHON ?= python3
 VENV := .venv/bin/python
+# Where this is set, each process of the tests would compile all of them anew.
+unexport PYTHONDONTWRITEBYTECODE
 
 .PHONY: run test test-all setup setup-dev lint format bench
 .DEFAULT_GOAL := run
