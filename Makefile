@@ -45,6 +45,7 @@ bench: setup-dev
 	@$(VENV) bench/overhead.py
 	@$(VENV) bench/sandbox.py
 	@$(VENV) bench/false_alarms.py
+	@$(VENV) bench/reading.py
 	@$(VENV) repair/bench/synthesis.py
 	@$(VENV) bench/sse.py
 	@$(VENV) bench/pages.py

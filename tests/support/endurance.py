@@ -83,7 +83,7 @@ def differences(life: Life, model: Trace, lived: Trace, point: Point, moment: st
     """
     ours, theirs = (trace.facts if life.exact else trace.ends for trace in (lived, model))
     wrong = [f"{name}: {ours[name]} instead of {wanted}" for name, wanted in theirs.items() if ours[name] != wanted]
-    if life.asks_again or not life.exact:
+    if not life.exact:
         return wrong
     for what, mine, wanted in (("asked", lived.asked, model.asked), ("paid", lived.paid, model.paid)):
         more = mine - wanted

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import json
 import re
-import time
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -33,8 +32,6 @@ class Life:
 
     name: str = "own"
     settings: dict[str, str] = field(default_factory=dict)
-    asks_again: bool = False
-    """Whether a request is under way most of the time, so that a death costs one."""
     exact: bool = True
     """Whether two lives that go well are the same in all they leave, and not only in how they end."""
     workers: int = 1
@@ -173,19 +170,19 @@ class Parks(Life):
 
 @dataclass(kw_only=True)
 class Late(Life):
-    """Its model is slower than the task may take, whatever attempt it is."""
+    """Its tests never end, so its time is over in whatever attempt it is; in which of its phases, nobody can say."""
 
     name: str = "late"
     recorded: int = 3
+    exact: bool = False
+    right_first: bool = True
     settings: dict[str, str] = field(default_factory=lambda: {"RETRY_BASE_S": "0.1"})
-    asks_again: bool = True
-
-    def say(self, phase: str, n: int, text: str) -> str:
-        time.sleep(0.8)
-        return PLAN
 
     def live(self, house: House, n: int) -> list[int]:
-        id_ = house.submit(**self.task(n, limits={"wall_s": 0.4, "attempts": 2}))
+        endless = {
+            f"test_job_{n}.py": "import time\n\n\ndef test_total():\n    time.sleep(600)\n    assert 1 + 1 == 2\n"
+        }
+        id_ = house.submit(**self.task(n, tests=endless, limits={"wall_s": 3.0, "attempts": 2}))
         house.ended(id_)
         return [id_]
 
