@@ -24,6 +24,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from agent.replies import edits, json_replies, reader
+from agent.replies.values import Edit
 from core.dialogue import Completion
 from core.errors import NightshiftError
 from core.masking import Masker, printable
@@ -71,7 +72,7 @@ def reply(text: str) -> object:
 
 def edited(text: str) -> object:
     """An edit of a file that looks like what it searches for, but never quite."""
-    return edits.apply_edit(text, edits.Edit(path="a.py", search=text[: len(text) // 2] + "\nnot there", replace="x"))
+    return edits.apply_edit(text, Edit(path="a.py", search=text[: len(text) // 2] + "\nnot there", replace="x"))
 
 
 READERS: Mapping[str, tuple[Read, Sequence[str]]] = {

@@ -1,6 +1,6 @@
 """How much the tests do: `make test` takes a share of the long ones that each commit draws anew, `make test-all` all.
 
-NIGHTSHIFT_TESTS is `quick` where it is not set, `all`, or `endurance`: all, and death at every point of every life.
+NIGHTSHIFT_TESTS is `quick` where it is not set, `all`, or `endurance`: all, and death at every point of every scenario.
 What is drawn follows from the commit alone, so that all processes of a run draw the same, a failure can be had again,
 and some dozens of commits pass through everything.
 """
@@ -29,7 +29,7 @@ LATER = (
     "tests/repair/bench/",
     "tests/e2e/test_forged_verdicts.py",
     "tests/endurance/test_dying_reverts.py",
-    "tests/endurance/test_other_lives.py",
+    "tests/endurance/test_other_scenarios.py",
     "tests/endurance/test_several_workers.py",
     "tests/endurance/test_stop_and_start.py",
     "tests/endurance/test_taking_over.py",
