@@ -12,6 +12,7 @@ NIGHTSHIFT_TESTS_SEED to a folder, in which the home is kept instead of made ane
 
 from __future__ import annotations
 
+import gc
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -95,9 +96,15 @@ def visit(page: Page) -> Visit:
 FAILED = pytest.StashKey[bool]()
 
 
-@pytest.hookimpl(wrapper=True)
+@pytest.hookimpl(wrapper=True, tryfirst=True)
 def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]) -> Iterator[None]:
-    report: pytest.TestReport = yield  # type: ignore[assignment]  # what the inner hook made
+    # A failure's source is compiled for its report: a greenlet of Playwright that is collected in the midst of that
+    # makes the compiler fail, and the whole run with it.
+    gc.disable()
+    try:
+        report: pytest.TestReport = yield  # type: ignore[assignment]  # what the inner hook made
+    finally:
+        gc.enable()
     if report.failed:
         item.stash[FAILED] = True
     return report  # type: ignore[return-value]
