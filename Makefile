@@ -1,6 +1,8 @@
 # Two commands: `make run` and `make test`. Each does all set-up first; a second run finds it done.
 PYTHON ?= python3
 VENV := .venv/bin/python
+# Where this is set, each process of the tests would compile all of them anew.
+unexport PYTHONDONTWRITEBYTECODE
 
 .PHONY: run test test-all setup setup-dev lint format bench
 .DEFAULT_GOAL := run
@@ -43,6 +45,7 @@ bench: setup-dev
 	@$(VENV) bench/overhead.py
 	@$(VENV) bench/sandbox.py
 	@$(VENV) bench/false_alarms.py
+	@$(VENV) bench/reading.py
 	@$(VENV) repair/bench/synthesis.py
 	@$(VENV) bench/sse.py
 	@$(VENV) bench/pages.py

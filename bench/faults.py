@@ -29,8 +29,8 @@ from collections.abc import Iterator
 from bench.fault_server import FaultyServer
 from bench.fault_tasks import Fate, Job, jobs
 from tests.support.daemon import git
-from tests.support.house import House
-from tests.support.nursery import Nursery
+from tests.support.fork_server import ForkServer
+from tests.support.supervised import SupervisedDaemon
 
 RIGHT = {Fate.GAVE_UP: {"gave_up", "stuck"}}
 """Endings that are right for a fate besides the one of its own name."""
@@ -40,8 +40,10 @@ SETTINGS = {"MODEL_TIMEOUT_S": "3", "MODEL_MAX_WAIT_S": "2", "MODEL_PROBE_S": "1
 class Campaign:
     """One run; `say` is what came out."""
 
-    def __init__(self, house: House, server: FaultyServer, made: list[Job], dice: random.Random) -> None:
-        self.house, self.server, self.jobs, self._dice = house, server, made, dice
+    def __init__(
+        self, supervised: SupervisedDaemon, server: FaultyServer, made: list[Job], dice: random.Random
+    ) -> None:
+        self.supervised, self.server, self.jobs, self._dice = supervised, server, made, dice
         self.ids: dict[int, int] = {}
         self.took_s = 0.0
 
@@ -56,16 +58,16 @@ class Campaign:
                 break
             self._live(self._dice.expovariate(1 / kill_every_s))
             if self._open():
-                self.house.daemon.kill()
-                self.house.revive()
+                self.supervised.daemon.kill()
+                self.supervised.revive()
         self.took_s = time.monotonic() - began
 
     def _submit(self, job: Job) -> None:
         needs = {"depends_on": [self.ids[job.needs]]} if job.needs else {}
         priority = {"priority": 0 if job.fate is Fate.USER else 5}
-        self.ids[job.n] = self.house.submit(**job.task, **needs, **priority)
+        self.ids[job.n] = self.supervised.submit(**job.task, **needs, **priority)
         if job.fate is Fate.USER:
-            self.house.ask("POST", f"/api/task/{self.ids[job.n]}/cancel")
+            self.supervised.ask("POST", f"/api/task/{self.ids[job.n]}/cancel")
 
     def _live(self, seconds: float) -> None:
         end = time.monotonic() + seconds
@@ -74,7 +76,7 @@ class Campaign:
 
     def _open(self) -> int:
         query = "SELECT COUNT(*) FROM tasks WHERE status NOT IN ('done', 'failed', 'cancelled')"
-        return int(self.house.rows(query)[0][0])
+        return int(self.supervised.rows(query)[0][0])
 
     # --- what came out
 
@@ -82,17 +84,19 @@ class Campaign:
         """Tasks that did not end as they had to."""
         found = []
         for job in self.jobs:
-            (row,) = self.house.rows("SELECT status, ending, reason FROM tasks WHERE id = ?", self.ids[job.n])
+            (row,) = self.supervised.rows("SELECT status, ending, reason FROM tasks WHERE id = ?", self.ids[job.n])
             if row[1] not in RIGHT.get(job.fate, {str(job.fate)}):
                 found.append(f"job {job.n} (task {self.ids[job.n]}) has to end as {job.fate}, but is {row}")
         return found
 
     def wrong_commits(self) -> list[str]:
         """Tasks that do not have just one commit on main where they were committed, and none where they were not."""
-        log = git(self.house.home / "workspace", "log", "--format=%(trailers:key=Task,valueonly,separator=)", "main")
+        log = git(
+            self.supervised.home / "workspace", "log", "--format=%(trailers:key=Task,valueonly,separator=)", "main"
+        )
         counted = Counter(int(line) for line in log.split())
-        wanted = {id_ for (id_,) in self.house.rows("SELECT id FROM tasks WHERE ending = 'committed'")}
-        ledger = Counter(id_ for (id_,) in self.house.rows("SELECT task_id FROM git_commits"))
+        wanted = {id_ for (id_,) in self.supervised.rows("SELECT id FROM tasks WHERE ending = 'committed'")}
+        ledger = Counter(id_ for (id_,) in self.supervised.rows("SELECT task_id FROM git_commits"))
         found = [
             f"task {id_} has {counted[id_]} commits" for id_ in wanted | set(counted) if counted[id_] != (id_ in wanted)
         ]
@@ -104,7 +108,7 @@ class Campaign:
             "SELECT task_id, COUNT(*) FROM execution_logs WHERE json_extract(data, '$.to') IN "
             "('done', 'failed', 'cancelled') GROUP BY 1 HAVING COUNT(*) <> 1"
         )
-        return [f"task {id_} ended {count} times" for id_, count in self.house.rows(query)]
+        return [f"task {id_} ended {count} times" for id_, count in self.supervised.rows(query)]
 
     def paid_twice(self) -> list[str]:
         """Requests that came after the reply to the very same prompt was stored."""
@@ -122,43 +126,43 @@ class Campaign:
             "SELECT body, MAX((julianday(replies.at) - 2440587.5) * 86400.0) FROM replies JOIN artifacts "
             "ON digest = prompt GROUP BY digest"
         )
-        for body, at in self.house.rows(query):
+        for body, at in self.supervised.rows(query):
             yield json.dumps(json.loads(zlib.decompress(body))), float(at)
 
 
 def faults_of(run: Campaign) -> list[str]:
     """All that is not as it has to be, of a daemon that was stopped."""
-    house = run.house
-    found = [f"orphan: {line}" for line in house.orphans()] + house.faults()
+    supervised = run.supervised
+    found = [f"orphan: {line}" for line in supervised.orphans()] + supervised.faults()
     return found + run.wrong_endings() + run.wrong_commits() + run.doubled_endings() + run.paid_twice()
 
 
 def table(run: Campaign) -> str:
-    house, server = run.house, run.server
-    endings = Counter(ending for (ending,) in house.rows("SELECT ending FROM tasks"))
-    tries = Counter(n for (n,) in house.rows("SELECT iterations FROM tasks WHERE ending = 'committed'"))
-    attempts = Counter(n for (n,) in house.rows("SELECT attempt FROM tasks WHERE ending = 'committed'"))
-    kinds = Counter(dict(house.rows("SELECT kind, COUNT(*) FROM execution_logs GROUP BY 1")))
-    replies = house.rows("SELECT COUNT(*) FROM replies")[0][0]
+    supervised, server = run.supervised, run.server
+    endings = Counter(ending for (ending,) in supervised.rows("SELECT ending FROM tasks"))
+    tries = Counter(n for (n,) in supervised.rows("SELECT iterations FROM tasks WHERE ending = 'committed'"))
+    attempts = Counter(n for (n,) in supervised.rows("SELECT attempt FROM tasks WHERE ending = 'committed'"))
+    kinds = Counter(dict(supervised.rows("SELECT kind, COUNT(*) FROM execution_logs GROUP BY 1")))
+    replies = supervised.rows("SELECT COUNT(*) FROM replies")[0][0]
     lines = [
         ("tasks", len(run.jobs)),
         ("endings", _told(endings)),
         ("tries of those committed", _told(tries)),
         ("attempts of those committed", _told(attempts)),
-        ("SIGKILLs", house.deaths),
+        ("SIGKILLs", supervised.deaths),
         ("requests", len(server.requests)),
         ("faults injected", f"{server.injected.total()}: {_told(server.injected)}"),
         ("replies with wrong code", server.wrong_first),
         ("replies stored, replayed", f"{replies}, {kinds['model_replayed']}"),
-        ("tasks recovered, parked or retried", f"{kinds['task_recovered']}, {_parked(house)}"),
+        ("tasks recovered, parked or retried", f"{kinds['task_recovered']}, {_parked(supervised)}"),
         ("time", f"{run.took_s:.0f} s"),
     ]
     return "\n".join(["| what | figure |", "|---|---|", *(f"| {name} | {value} |" for name, value in lines)])
 
 
-def _parked(house: House) -> int:
+def _parked(supervised: SupervisedDaemon) -> int:
     query = "SELECT COUNT(*) FROM execution_logs WHERE kind = 'task_moved' AND json_extract(data, '$.to') = 'scheduled'"
-    return int(house.rows(query)[0][0])
+    return int(supervised.rows(query)[0][0])
 
 
 def _told(counted: Counter[object] | Counter[str] | Counter[int]) -> str:
@@ -178,10 +182,10 @@ def main() -> int:
     said = words.parse_args()
     made = jobs(said.tasks)
     with tempfile.TemporaryDirectory(prefix="nightshift-faults-", ignore_cleanup_errors=True) as folder:
-        with Nursery() as nursery, FaultyServer(made, seed=said.seed, rate=said.rate) as server:
-            house = House(Path(folder), server, nursery, WORKER_COUNT=str(said.workers), **SETTINGS)
-            run = Campaign(house, server, made, random.Random(said.seed))
-            with house:
+        with ForkServer() as fork_server, FaultyServer(made, seed=said.seed, rate=said.rate) as server:
+            supervised = SupervisedDaemon(Path(folder), server, fork_server, WORKER_COUNT=str(said.workers), **SETTINGS)
+            run = Campaign(supervised, server, made, random.Random(said.seed))
+            with supervised:
                 run.run(said.kill_every, said.within)
         print(
             f"seed {said.seed}, {said.workers} workers, rate {said.rate:g}, a kill about every {said.kill_every:g} s\n"

@@ -2,7 +2,7 @@
 
     .venv/bin/python bench/pages.py [--tasks N] [--events N] [--loads N] [--requests N]
 
-The home is one in which the real daemon worked through a night with a scripted model, copied by SQL until it holds
+The home is one in which the real daemon worked for a night with a scripted model, copied by SQL until it holds
 10,000 tasks and 100,000 events (`tests/support/long_home.py`); the daemon then runs on it. Each page is loaded by
 Chromium at 1440 by 900, several times in a fresh profile (cold: nothing is cached) and several times again in the same
 one (warm). Painted is the browser's own first contentful paint. Live is when the page has drawn all of its data and
@@ -38,7 +38,7 @@ from server.pages.page_table import PAGES
 from tests.support.browser import LIVE, addresses, chromium, context_of
 from tests.support.daemon import Daemon
 from tests.support.long_home import lengthen
-from tests.support.night import awake, built
+from tests.support.seeded_home import built, started
 
 PAINT_MS, ANSWER_MS = 300.0, 200.0
 # Notes when the page is live for the first time: it listens, and nothing is being read any more.
@@ -63,12 +63,12 @@ MORE = (
 def long_lived(tasks: int, events: int) -> Iterator[tuple[Daemon, dict[str, int]]]:
     """The daemon on a home of that length, and its tasks by what became of them."""
     with tempfile.TemporaryDirectory(prefix="nightshift-pages-") as folder:
-        room = built(Path(folder) / "night").copied(Path(folder) / "room")
-        started = time.monotonic()
-        counts = lengthen(room.home / "db" / "agent_logs.sqlite", tasks=tasks, events=events)
-        print(f"{counts[0]} tasks, {counts[1]} events, made in {time.monotonic() - started:.1f} s")
-        with awake(room) as (daemon, _):
-            yield daemon, dict(room.tasks)
+        snapshot = built(Path(folder) / "seeded").copied(Path(folder) / "snapshot")
+        began = time.monotonic()
+        counts = lengthen(snapshot.home / "db" / "agent_logs.sqlite", tasks=tasks, events=events)
+        print(f"{counts[0]} tasks, {counts[1]} events, made in {time.monotonic() - began:.1f} s")
+        with started(snapshot) as (daemon, _):
+            yield daemon, dict(snapshot.tasks)
 
 
 def loads(browser: Browser, daemon: Daemon, address: str, times: int) -> tuple[list[float], list[float], set[str]]:

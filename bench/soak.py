@@ -35,7 +35,7 @@ from db.database import Database
 from taskqueue import checkpoints
 from tests.support.answers import RIGHT, TESTS, WRONG
 from tests.support.daemon import Daemon, settings_for
-from tests.support.lives import Life
+from tests.support.scenarios import Scenario
 from tests.support.wire_server import WireServer
 from weekly_summary import summarise, write_report
 
@@ -66,7 +66,7 @@ MOST = Use(
 """What each may grow by in a week, in the second half. The workspace grows by what its tasks commit."""
 
 
-class Again(Life):
+class Again(Scenario):
     """Its tasks write the same few files over and over, so that what grows is not the repository's tree."""
 
     def say(self, phase: str, n: int, text: str) -> str:
@@ -127,8 +127,8 @@ class Soaked(Daemon):
 class Soak:
     """One soak; `wrong` collects what was not as it has to be."""
 
-    def __init__(self, daemon: Soaked, life: Again, tasks_a_day: int) -> None:
-        self.daemon, self.life, self._tasks_a_day = daemon, life, tasks_a_day
+    def __init__(self, daemon: Soaked, scenario: Again, tasks_a_day: int) -> None:
+        self.daemon, self.scenario, self._tasks_a_day = daemon, scenario, tasks_a_day
         self.uses: list[Use] = []
         self.wrong: list[str] = []
         self.done = 0
@@ -150,7 +150,7 @@ class Soak:
     def _day(self) -> None:
         numbers = [self.done + n + 1 for n in range(self._tasks_a_day)]
         self.done += len(numbers)
-        ids = [self.daemon.submit(**self.life.version(n)) for n in numbers]
+        ids = [self.daemon.submit(**self.scenario.version(n)) for n in numbers]
         for task in self.daemon.wait(*ids, within_s=120):
             if task["ending"] != "committed":
                 self.wrong.append(f"task {task['task_id']} ended as {task['ending']}: {task['reason']}")
@@ -216,12 +216,12 @@ def table(uses: list[Use], grown: Mapping[str, float]) -> str:
 
 def run(folder: Path, said: Any) -> Soak:
     """Soak in a folder."""
-    life = Again()
-    with WireServer(life.reply) as server:
+    scenario = Again()
+    with WireServer(scenario.reply) as server:
         daemon = Soaked(folder / "home", settings_for(server, **SETTINGS))
         with daemon:
-            daemon.wait(daemon.submit(**life.task(FILES)))
-            soak, began = Soak(daemon, life, said.tasks_a_day), time.monotonic()
+            daemon.wait(daemon.submit(**scenario.task(FILES)))
+            soak, began = Soak(daemon, scenario, said.tasks_a_day), time.monotonic()
             while len(soak.uses) < said.weeks or time.monotonic() - began < said.minutes * 60:
                 soak.week()
                 server.requests.clear()

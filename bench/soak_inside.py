@@ -1,6 +1,6 @@
 """The daemon of the soak: the real one, on clocks that its owner moves. Started by bench/soak.py.
 
-It reads lines on standard input: `pass HOURS` lets so many hours pass, one by one, and everything that the house does
+It reads lines on standard input: `pass HOURS` lets so many hours pass, one by one, and everything that the daemon does
 in each of them is done before the next begins; then `passed` stands on standard output. At the end of input it stops.
 """
 

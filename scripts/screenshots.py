@@ -2,7 +2,7 @@
 
     .venv/bin/python scripts/screenshots.py [PAGE …]
 
-The home behind them is one in which the real daemon worked through a night with a scripted model, and for some nights
+The home behind them is one in which the real daemon worked for a night with a scripted model, and for some nights
 before that, copied by SQL; a task is being worked on while the pictures are taken. Pages are shot from the top, as high
 as a screen; those named alone are made anew. Pictures differ from run to run in times and figures, not in what they
 show.
@@ -29,7 +29,7 @@ from tests.support.answers import job
 from tests.support.browser import LIVE, NARROW, WIDE, chromium, context_of, drawn
 from tests.support.daemon import until
 from tests.support.long_home import lengthen
-from tests.support.night import Night, awake, built
+from tests.support.seeded_home import SeededDaemon, built, started
 
 TO = ROOT / "docs" / "screenshots"
 LOOKS = {"wide-light": (WIDE, False), "wide-dark": (WIDE, True), "narrow-light": (NARROW, False),
@@ -37,31 +37,31 @@ LOOKS = {"wide-light": (WIDE, False), "wide-dark": (WIDE, True), "narrow-light":
 
 
 @contextmanager
-def busy_night() -> Iterator[Night]:
+def busy_home() -> Iterator[SeededDaemon]:
     """A daemon after months of work, with a task in the making."""
-    with tempfile.TemporaryDirectory(prefix="night-") as folder:
-        room = built(Path(folder) / "night").copied(Path(folder) / "room")
-        lengthen(room.home / "db" / "agent_logs.sqlite", tasks=120, events=1, days=6)
-        with awake(room) as (daemon, server):
+    with tempfile.TemporaryDirectory(prefix="seeded-") as folder:
+        snapshot = built(Path(folder) / "seeded").copied(Path(folder) / "snapshot")
+        lengthen(snapshot.home / "db" / "agent_logs.sqlite", tasks=120, events=1, days=6)
+        with started(snapshot) as (daemon, server):
             server.fail_next("hang", 1, phase="CODING", about="job_12")
             running = daemon.submit(**job(12))
             until(lambda: daemon.get(f"/api/task/{running}")["status"] == "running", 120)
             until(lambda: any(request.fault == "hang" for request in server.requests), 120)
-            yield Night(room=room, daemon=daemon, server=server)
+            yield SeededDaemon(snapshot=snapshot, daemon=daemon, server=server)
 
 
-def addresses(night: Night) -> dict[str, str]:
+def addresses(seeded: SeededDaemon) -> dict[str, str]:
     """Which address stands for each page."""
-    report = max((night.room.home / "reports").glob("*.md")).stem
-    task = night.task("second_try")
+    report = max((seeded.snapshot.home / "reports").glob("*.md")).stem
+    task = seeded.task("second_try")
     return {page.name: page.path.format(task_id=task, name=report) for page in PAGES}
 
 
-def shoot(browser: Browser, night: Night, names: list[str]) -> None:
+def shoot(browser: Browser, seeded: SeededDaemon, names: list[str]) -> None:
     """Make all pictures of these pages."""
-    where = addresses(night)
+    where = addresses(seeded)
     for look, (size, dark) in LOOKS.items():
-        with context_of(browser, night.url, size=size, dark=dark) as context:
+        with context_of(browser, seeded.url, size=size, dark=dark) as context:
             page = context.new_page()
             for name in names:
                 page.goto(where[name])
@@ -84,8 +84,8 @@ def main() -> None:
     if unknown := set(chosen) - set(names):
         parser.error(f"there is no page {', '.join(sorted(unknown))}; there are {', '.join(names)}")
     TO.mkdir(exist_ok=True)
-    with busy_night() as night, chromium("--force-color-profile=srgb", "--lang=en-GB") as browser:
-        shoot(browser, night, chosen or names)
+    with busy_home() as seeded, chromium("--force-color-profile=srgb", "--lang=en-GB") as browser:
+        shoot(browser, seeded, chosen or names)
     print(f"{len(LOOKS) * len(chosen or names)} pictures in {TO}")
 
 

@@ -8,6 +8,7 @@ from tests.support import tiers
 
 HOSTILE = [f"tests/hostile/test_a.py::test_it[{n}]" for n in range(50)]
 PAGES = [f"tests/browser/test_{n}.py::test_page" for n in range(20)]
+JOBS = [f"tests/e2e/test_{n}.py::test_{m}{at}" for n in range(6) for m in range(6) for at in ("[a]", "[b]")]
 PLAIN = ["tests/core/test_a.py::test_it[1]", "tests/core/test_a.py::test_it[2]", "tests/hostile/test_a.py::test_one"]
 
 
@@ -29,6 +30,15 @@ def test_of_a_folder_of_daemons_some_files_are_run_and_those_that_always_are() -
     ran = {*PAGES, always} - tiers.left_out([*PAGES, always])
     assert always in ran
     assert len(ran) == tiers.FILES["tests/browser/"] + 1
+
+
+@pytest.mark.usefixtures("quick")
+def test_of_a_folder_of_expensive_tests_some_are_run_and_the_files_that_always_are() -> None:
+    always = [f"tests/e2e/test_main_job.py::test_{n}" for n in range(9)]
+    ran = {*JOBS, *always} - tiers.left_out([*JOBS, *always])
+    assert ran >= set(always)
+    assert len({id_.partition("[")[0] for id_ in ran - set(always)}) == tiers.TESTS["tests/e2e/"]
+    assert len(ran - set(always)) == 2 * tiers.TESTS["tests/e2e/"], "a test that is drawn has all its parameters"
 
 
 @pytest.mark.usefixtures("quick")

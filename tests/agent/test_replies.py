@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import string
-import time
 from dataclasses import replace
 
 import pytest
@@ -165,24 +164,6 @@ def test_any_json_is_read_or_refused(data: dict[str, object]) -> None:
     for text in (json.dumps(data), "```json\n" + json.dumps(data) + "\n```"):
         read_or_none(text, "a.py")
     read_or_none("", calls=(ToolCall(name="write_file", arguments=data),))
-
-
-@pytest.mark.parametrize(
-    "piece",
-    ["```\n", "```python\n```\n", "```python path=a.py\n", "~~~x\n", "<<<<<<< SEARCH\n", "a" * 40 + "\n", "{", " " * 50,
-     "```python path=a.py\nx = 1\n```\n", "`" * 40, "{[" * 5, "# a.py\n", '"""\n```\n', "```md path=a.md\n```\n```\n",
-     "<<<<<<< SEARCH\na\n=======\n>>>>>>> REPLACE\n", "--- a\n+++ b\n@@\n", "<think>", "=======\n", "/* ",
-     '"\\', "'x\n"],
-)  # fmt: skip
-def test_time_is_linear_in_the_length_of_a_reply(piece: str) -> None:
-    def seconds(times: int) -> float:
-        began = time.thread_time()
-        read_or_none(piece * times, "a.py")
-        read_or_none("```js path=a.js\n" + piece * times, "a.py")
-        return time.thread_time() - began
-
-    # Ten times the length; quadratic time would be a hundred times as much.
-    assert seconds(5000) < 60 * max(seconds(500), 0.002)
 
 
 # --- single readings

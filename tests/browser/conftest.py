@@ -1,17 +1,18 @@
-"""What tests of the pages stand on: Chromium, a daemon with a night's work behind it, and a page under watch.
+"""What tests of the pages stand on: Chromium, a daemon in a home with finished work, and a page under watch.
 
-    def test_a_button_does_something(visit: Visit, night: Night) -> None:
-        page = visit(f"/task/{night.task('failed')}")     # opened, and its data are live
+    def test_a_button_does_something(visit: Visit, seeded: SeededDaemon) -> None:
+        page = visit(f"/task/{seeded.task('failed')}")     # opened, and its data are live
         page.get_by_role("button", name="Retry").click()
         expect(page.get_by_text("queued")).to_be_visible()
 
 A test fails on whatever `Watch` complains of; `watch.allow("409 POST .*/retry")` expects it. The daemon is one for a
 module and really works: what a test changes there its neighbours see. To try a page again and again, set
-NIGHTSHIFT_TESTS_NIGHT to a folder, in which the night is kept instead of worked anew.
+NIGHTSHIFT_TESTS_SEED to a folder, in which the home is kept instead of made anew.
 """
 
 from __future__ import annotations
 
+import gc
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -21,16 +22,16 @@ from playwright.sync_api import Browser, BrowserContext, Page
 from tests.support.attacker import RULES
 from tests.support.browser import LIVE, Visit, Watch, chromium, context_of
 from tests.support.daemon import Daemon, settings_for
-from tests.support.night import Night, awake, shared
+from tests.support.seeded_home import SeededDaemon, shared, started
 from tests.support.wire_server import WireServer
 
 
 @pytest.fixture(scope="module")
-def night(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Night]:
-    """A daemon in a room of this module's own; its workers are idle."""
-    room = shared(tmp_path_factory).copied(tmp_path_factory.mktemp("night") / "room")
-    with awake(room) as (daemon, server):
-        yield Night(room=room, daemon=daemon, server=server)
+def seeded(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SeededDaemon]:
+    """A daemon in a copy of the seeded home, this module's own; its workers are idle."""
+    snapshot = shared(tmp_path_factory).copied(tmp_path_factory.mktemp("seeded") / "snapshot")
+    with started(snapshot) as (daemon, server):
+        yield SeededDaemon(snapshot=snapshot, daemon=daemon, server=server)
 
 
 @pytest.fixture(scope="module")
@@ -47,18 +48,18 @@ def browser() -> Iterator[Browser]:
 
 
 @pytest.fixture
-def context(browser: Browser, night: Night) -> Iterator[BrowserContext]:
+def context(browser: Browser, seeded: SeededDaemon) -> Iterator[BrowserContext]:
     """A fresh profile, 1440 wide and light; `page.set_viewport_size` and `page.emulate_media` change that."""
-    with context_of(browser, night.url) as made:
+    with context_of(browser, seeded.url) as made:
         yield made
 
 
 @pytest.fixture
 def watched(
-    context: BrowserContext, night: Night, request: pytest.FixtureRequest, tmp_path: Path
+    context: BrowserContext, seeded: SeededDaemon, request: pytest.FixtureRequest, tmp_path: Path
 ) -> Iterator[tuple[Page, Watch]]:
     page = context.new_page()
-    watch = Watch(page, night.url)
+    watch = Watch(page, seeded.url)
     yield page, watch
     failed = request.node.stash.get(FAILED, False)
     if (failed or watch.complaints) and not page.is_closed():
@@ -95,9 +96,15 @@ def visit(page: Page) -> Visit:
 FAILED = pytest.StashKey[bool]()
 
 
-@pytest.hookimpl(wrapper=True)
+@pytest.hookimpl(wrapper=True, tryfirst=True)
 def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]) -> Iterator[None]:
-    report: pytest.TestReport = yield  # type: ignore[assignment]  # what the inner hook made
+    # A failure's source is compiled for its report: a greenlet of Playwright that is collected in the midst of that
+    # makes the compiler fail, and the whole run with it.
+    gc.disable()
+    try:
+        report: pytest.TestReport = yield  # type: ignore[assignment]  # what the inner hook made
+    finally:
+        gc.enable()
     if report.failed:
         item.stash[FAILED] = True
     return report  # type: ignore[return-value]

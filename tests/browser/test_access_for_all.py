@@ -10,7 +10,7 @@ from playwright.sync_api import Browser, Page, expect
 
 from tests.support.browser import LIVE, NARROW, WIDE, Watch, addresses, context_of, drawn, unfolded
 from tests.support.daemon import Daemon
-from tests.support.night import Night
+from tests.support.seeded_home import SeededDaemon
 
 GRAVE = {"serious", "critical"}
 AXE = Axe()
@@ -66,9 +66,9 @@ def looked_at(browser: Browser, url: str, size: tuple[int, int], dark: bool, whe
 
 @pytest.mark.parametrize(("size", "dark", "tasks"), LOOKS)
 def test_axe_finds_nothing_grave_where_much_happened(
-    browser: Browser, night: Night, size: tuple[int, int], dark: bool, tasks: tuple[str, ...]
+    browser: Browser, seeded: SeededDaemon, size: tuple[int, int], dark: bool, tasks: tuple[str, ...]
 ) -> None:
-    assert looked_at(browser, night.url, size, dark, addresses(night.room.home, *map(night.task, tasks))) == []
+    assert looked_at(browser, seeded.url, size, dark, addresses(seeded.snapshot.home, *map(seeded.task, tasks))) == []
 
 
 @pytest.mark.parametrize(("size", "dark"), [(WIDE, True), (NARROW, False)])
@@ -78,8 +78,8 @@ def test_axe_finds_nothing_grave_where_nothing_happened_yet(
     assert looked_at(browser, untouched.url, size, dark, addresses(untouched.home)) == []
 
 
-def test_every_page_can_be_walked_through_by_keyboard(page: Page, night: Night) -> None:
-    for address in addresses(night.room.home, night.task("second_try")):
+def test_every_page_can_be_walked_through_by_keyboard(page: Page, seeded: SeededDaemon) -> None:
+    for address in addresses(seeded.snapshot.home, seeded.task("second_try")):
         opened(page, address)
         stops = [at for _ in range(page.evaluate(STOPS) + 40) if (at := tabbed(page))]
         unseen = [at["what"] for at in stops if not at["seen"]]
@@ -93,15 +93,15 @@ def tabbed(page: Page) -> dict[str, Any] | None:
     return page.evaluate(FOCUSED)  # type: ignore[no-any-return]  # of the page
 
 
-def test_titles_name_the_page_and_differ(page: Page, night: Night) -> None:
-    where = addresses(night.room.home, night.task("second_try"), night.task("failed"))
+def test_titles_name_the_page_and_differ(page: Page, seeded: SeededDaemon) -> None:
+    where = addresses(seeded.snapshot.home, seeded.task("second_try"), seeded.task("failed"))
     titles = {address: opened(page, address).title() for address in where}
     assert len(set(titles.values())) == len(where), titles
     assert all("Nightshift" in title for title in titles.values()), titles
 
 
-def test_each_page_has_one_heading_and_its_landmarks(page: Page, night: Night) -> None:
-    for address in addresses(night.room.home, night.task("second_try")):
+def test_each_page_has_one_heading_and_its_landmarks(page: Page, seeded: SeededDaemon) -> None:
+    for address in addresses(seeded.snapshot.home, seeded.task("second_try")):
         opened(page, address)
         expect(page.locator("main")).to_have_count(1)
         expect(page.locator("h1")).to_have_count(1)
@@ -110,7 +110,7 @@ def test_each_page_has_one_heading_and_its_landmarks(page: Page, night: Night) -
         assert page.evaluate("() => document.documentElement.lang") == "en"
 
 
-def test_the_keyboard_leads_from_page_to_page(page: Page, night: Night) -> None:
+def test_the_keyboard_leads_from_page_to_page(page: Page, seeded: SeededDaemon) -> None:
     opened(page, "/")
     links = page.locator(".top nav a[data-key]")
     for key, there in links.evaluate_all("(all) => all.map((each) => [each.dataset.key, each.getAttribute('href')])"):

@@ -13,7 +13,7 @@ from playwright.sync_api import Browser, BrowserContext, Page
 from tests.support.attacker import ELSEWHERE, NAMES, TRIES, Site
 from tests.support.browser import context_of, heard
 from tests.support.daemon import until
-from tests.support.night import Night
+from tests.support.seeded_home import SeededDaemon
 
 
 @pytest.fixture(scope="module")
@@ -28,10 +28,10 @@ def elsewhere(browser: Browser, site: Site) -> Iterator[BrowserContext]:
         yield made
 
 
-def state(night: Night) -> tuple[int, int, str, int]:
+def state(seeded: SeededDaemon) -> tuple[int, int, str, int]:
     """What a write could have changed."""
-    status = night.daemon.get("/api/status")
-    newest = night.daemon.get("/api/tasks?limit=1")["tasks"][0]["task_id"]
+    status = seeded.daemon.get("/api/status")
+    newest = seeded.daemon.get("/api/tasks?limit=1")["tasks"][0]["task_id"]
     return sum(status["queue"].values()), newest, status["state"], status["approvals"]
 
 
@@ -43,17 +43,19 @@ def opened(context: BrowserContext, site: Site, host: str, target: str) -> Page:
 
 
 @pytest.mark.parametrize("host", ["127.0.0.1", "localhost", ELSEWHERE])
-def test_no_request_of_another_page_is_served(elsewhere: BrowserContext, site: Site, night: Night, host: str) -> None:
-    before = state(night)
-    page = opened(elsewhere, site, host, night.url)
+def test_no_request_of_another_page_is_served(
+    elsewhere: BrowserContext, site: Site, seeded: SeededDaemon, host: str
+) -> None:
+    before = state(seeded)
+    page = opened(elsewhere, site, host, seeded.url)
     answers: dict[str, int] = {}
     page.on("response", lambda got: answers.update({f"{got.request.method} {got.url}": got.status}))
     for name in NAMES:
         assert page.evaluate("(name) => attack(name)", name) == "tried"
-    heard(page, lambda: f"POST {night.url}/api/task" in answers)
-    assert {status for address, status in answers.items() if night.url in address} == {403}, answers
+    heard(page, lambda: f"POST {seeded.url}/api/task" in answers)
+    assert {status for address, status in answers.items() if seeded.url in address} == {403}, answers
     assert page.evaluate("() => window.stolen") is None
-    assert state(night) == before
+    assert state(seeded) == before
 
 
 def test_the_same_tries_reach_a_server_without_a_guard(elsewhere: BrowserContext, site: Site) -> None:
@@ -67,9 +69,9 @@ def test_the_same_tries_reach_a_server_without_a_guard(elsewhere: BrowserContext
 
 
 def test_a_name_that_is_rebound_to_this_machine_reads_and_writes_nothing(
-    elsewhere: BrowserContext, night: Night
+    elsewhere: BrowserContext, seeded: SeededDaemon
 ) -> None:
-    before, port = state(night), night.url.rsplit(":", 1)[1]
+    before, port = state(seeded), seeded.url.rsplit(":", 1)[1]
     page = elsewhere.new_page()
     answer = page.goto(f"http://{ELSEWHERE}:{port}/")
     assert answer
@@ -80,12 +82,12 @@ def test_a_name_that_is_rebound_to_this_machine_reads_and_writes_nothing(
     write = """async () => (await fetch('/api/task', {method: 'POST', body: '{"description": "x"}',
         headers: {'Content-Type': 'application/json'}})).status"""
     assert page.evaluate(write) == 403
-    assert state(night) == before
+    assert state(seeded) == before
 
 
 @pytest.mark.parametrize("host", ["127.0.0.1", ELSEWHERE])
-def test_no_page_can_be_framed(elsewhere: BrowserContext, site: Site, night: Night, host: str) -> None:
-    site.page = f"<!doctype html><iframe src='{night.url}/'></iframe><iframe src='{site.url}/other'></iframe>"
+def test_no_page_can_be_framed(elsewhere: BrowserContext, site: Site, seeded: SeededDaemon, host: str) -> None:
+    site.page = f"<!doctype html><iframe src='{seeded.url}/'></iframe><iframe src='{site.url}/other'></iframe>"
     page = elsewhere.new_page()
     page.goto(f"http://{host}:{site.port}/page")
     ours, other = page.frames[1], page.frames[2]
@@ -94,13 +96,13 @@ def test_no_page_can_be_framed(elsewhere: BrowserContext, site: Site, night: Nig
 
 
 def test_a_link_from_elsewhere_opens_a_page_that_the_other_cannot_touch(
-    elsewhere: BrowserContext, site: Site, night: Night
+    elsewhere: BrowserContext, site: Site, seeded: SeededDaemon
 ) -> None:
     site.page = "<!doctype html><title>x</title>"
     page = elsewhere.new_page()
     page.goto(f"http://{ELSEWHERE}:{site.port}/page")
     with elsewhere.expect_page() as opening:
-        page.evaluate("(url) => { window.other = open(url); }", f"{night.url}/login")
+        page.evaluate("(url) => { window.other = open(url); }", f"{seeded.url}/login")
     opening.value.wait_for_load_state()
     assert "Nightshift" in opening.value.title()
     assert opening.value.evaluate("() => window.opener") is None

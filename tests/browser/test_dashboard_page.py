@@ -11,7 +11,7 @@ from playwright.sync_api import Browser, Locator, Page, expect
 from tests.support.answers import job
 from tests.support.browser import LIVE, Visit, Watch, context_of
 from tests.support.daemon import Daemon
-from tests.support.night import ASSUMED, QUESTION, Night
+from tests.support.seeded_home import ASSUMED, QUESTION, SeededDaemon
 
 CODE = "from code_a import a\n\n\ndef test_a():\n    assert a() == 1\n"
 
@@ -28,32 +28,32 @@ def task_row(page: Page, task_id: int) -> Locator:
     return page.locator(f"#queue tr[data-key='{task_id}']")
 
 
-def test_it_tells_how_things_stand(visit: Visit, night: Night) -> None:
-    page, report = visit("/"), night.daemon.get("/api/status")
+def test_it_tells_how_things_stand(visit: Visit, seeded: SeededDaemon) -> None:
+    page, report = visit("/"), seeded.daemon.get("/api/status")
     for status in ("done", "failed", "waiting", "queued"):
         expect(count_of(page, status)).to_have_text(str(report["queue"].get(status, 0)))
     for worker in report["workers"]:
         expect(card(page, "Workers").get_by_text(worker["name"])).to_be_visible()
     expect(card(page, "Models").get_by_text(report["models"][0]["model"])).to_be_visible()
     expect(card(page, "Daemon").get_by_text(report["version"])).to_be_visible()
-    newest = night.daemon.get("/api/commits")["commits"][0]
+    newest = seeded.daemon.get("/api/commits")["commits"][0]
     expect(card(page, "Git").locator(f"[data-commit='{newest['commit']}']")).to_contain_text(newest["subject"])
-    lessons = night.daemon.get("/api/learning")
+    lessons = seeded.daemon.get("/api/learning")
     in_use = sum(lessons[kind][state] for kind in ("failures", "patterns") for state in ("active", "probation"))
     expect(card(page, "Memory").get_by_text(f"{in_use} in use")).to_be_visible()
 
 
-def test_it_is_drawn_from_what_came_with_it(page: Page, night: Night) -> None:
+def test_it_is_drawn_from_what_came_with_it(page: Page, seeded: SeededDaemon) -> None:
     """Nothing is asked for but its files and the stream: what waits for the API would never be drawn."""
     page.route(re.compile(r"/api/(?!stream)"), lambda route: None)
     page.goto("/")
     expect(card(page, "Waits for your decision")).to_be_visible()
     expect(card(page, "Git").locator("[data-commit]").first).to_be_visible()
-    expect(count_of(page, "done")).to_have_text(str(night.daemon.get("/api/status")["queue"]["done"]))
+    expect(count_of(page, "done")).to_have_text(str(seeded.daemon.get("/api/status")["queue"]["done"]))
 
 
-def test_charts_tell_their_figures_in_a_table_as_well(visit: Visit, night: Night) -> None:
-    page, stats = visit("/"), night.daemon.get("/api/stats?range=24h")
+def test_charts_tell_their_figures_in_a_table_as_well(visit: Visit, seeded: SeededDaemon) -> None:
+    page, stats = visit("/"), seeded.daemon.get("/api/stats?range=24h")
     work = card(page, "Work over time")
     work.get_by_role("button", name="24 h").click()
     expect(work.locator("canvas")).to_have_count(4)
@@ -66,7 +66,7 @@ def test_charts_tell_their_figures_in_a_table_as_well(visit: Visit, night: Night
     expect(work.get_by_role("button", name="24 h")).to_have_attribute("aria-pressed", "true")
 
 
-def test_a_new_task_is_worked_on_before_the_owners_eyes(visit: Visit, night: Night) -> None:
+def test_a_new_task_is_worked_on_before_the_owners_eyes(visit: Visit, seeded: SeededDaemon) -> None:
     page = visit("/")
     done = int(count_of(page, "done").inner_text())
     task = job(21)
@@ -85,12 +85,12 @@ def test_a_new_task_is_worked_on_before_the_owners_eyes(visit: Visit, night: Nig
     number = int(re.findall(r"\d+", said.inner_text())[0])
     expect(task_row(page, number)).to_contain_text("done", timeout=60_000)
     expect(count_of(page, "done")).to_have_text(str(done + 1))
-    commit = night.daemon.get(f"/api/task/{number}")["commit"]
+    commit = seeded.daemon.get(f"/api/task/{number}")["commit"]
     expect(page.locator(f"[data-commit='{commit}']")).to_be_visible()
     expect(page.get_by_label("What should be built or changed?")).to_have_value("")
 
 
-def test_the_form_sends_all_that_it_offers(visit: Visit, night: Night) -> None:
+def test_the_form_sends_all_that_it_offers(visit: Visit, seeded: SeededDaemon) -> None:
     page = visit("/")
     form = card(page, "New task")
     form.get_by_label("What should be built or changed?").fill("Write a() in code_a.py")
@@ -101,7 +101,7 @@ def test_the_form_sends_all_that_it_offers(visit: Visit, night: Night) -> None:
     form.get_by_text("Limits, order, switches").click()
     filled = {
         "Tries": "7", "Attempts": "2", "Minutes": "1.5", "US dollars": "0.25", "Tokens": "90000",
-        "After tasks": f"#{night.task('scheduled')}", "Packages": "httpx, rich", "Key": "dashboard-1",
+        "After tasks": f"#{seeded.task('scheduled')}", "Packages": "httpx, rich", "Key": "dashboard-1",
     }  # fmt: skip
     for label, text in filled.items():
         form.get_by_label(label, exact=True).fill(text)
@@ -113,7 +113,7 @@ def test_the_form_sends_all_that_it_offers(visit: Visit, night: Night) -> None:
     expect(page.get_by_text("Added as task")).to_be_visible()
     assert sent.value.post_data_json == {
         "description": "Write a() in code_a.py", "kind": "library", "priority": -5,
-        "tests": {"tests/test_task.py": CODE}, "depends_on": [night.task("scheduled")], "key": "dashboard-1",
+        "tests": {"tests/test_task.py": CODE}, "depends_on": [seeded.task("scheduled")], "key": "dashboard-1",
         "packages": ["httpx", "rich"], "not_before": "2099-03-04T05:06:00.000Z",
         "limits": {"iterations": 7, "attempts": 2, "wall_s": 90, "cost_usd": 0.25, "tokens": 90000},
         "review": True, "split": False, "integrate": False,
@@ -121,7 +121,7 @@ def test_the_form_sends_all_that_it_offers(visit: Visit, night: Night) -> None:
 
 
 def test_what_is_wrong_with_a_task_is_said_at_its_field_and_nothing_is_lost(
-    visit: Visit, night: Night, watch: Watch
+    visit: Visit, seeded: SeededDaemon, watch: Watch
 ) -> None:
     watch.allow("400 POST .*/api/task$")
     page = visit("/")
@@ -148,7 +148,7 @@ def test_what_is_wrong_with_a_task_is_said_at_its_field_and_nothing_is_lost(
     page.evaluate("() => sessionStorage.clear()")
 
 
-def test_a_question_is_answered_where_it_stands(visit: Visit, night: Night) -> None:
+def test_a_question_is_answered_where_it_stands(visit: Visit, seeded: SeededDaemon) -> None:
     page = visit("/")
     asks = card(page, "Waits for your decision")
     ask = asks.get_by_role("listitem").filter(has_text=QUESTION)
@@ -156,20 +156,20 @@ def test_a_question_is_answered_where_it_stands(visit: Visit, night: Night) -> N
     ask.get_by_label("Answer").fill("it counts")
     ask.get_by_role("button", name="Answer").click()
     expect(ask).to_be_hidden()
-    found = night.daemon.get(f"/api/approvals?task={night.task('question')}")["approvals"]
+    found = seeded.daemon.get(f"/api/approvals?task={seeded.task('question')}")["approvals"]
     assert [(each["granted"], each["answer"]) for each in found] == [(True, "it counts")]
 
 
-def test_a_package_is_denied_where_it_stands(visit: Visit, night: Night) -> None:
+def test_a_package_is_denied_where_it_stands(visit: Visit, seeded: SeededDaemon) -> None:
     page = visit("/")
     ask = card(page, "Waits for your decision").get_by_role("listitem").filter(has_text="moonphase")
     ask.get_by_role("button", name="Deny").click()
     expect(ask).to_be_hidden()
-    found = night.daemon.get(f"/api/approvals?task={night.task('approval')}")["approvals"]
+    found = seeded.daemon.get(f"/api/approvals?task={seeded.task('approval')}")["approvals"]
     assert found[0]["granted"] is False
 
 
-def test_pausing_shows_everywhere_and_is_undone(visit: Visit, night: Night) -> None:
+def test_pausing_shows_everywhere_and_is_undone(visit: Visit, seeded: SeededDaemon) -> None:
     page = visit("/")
     page.get_by_role("button", name="Pause").click()
     expect(page.get_by_text("Paused: no more tasks are begun")).to_be_visible()
@@ -180,22 +180,22 @@ def test_pausing_shows_everywhere_and_is_undone(visit: Visit, night: Night) -> N
     page.get_by_role("button", name="Resume").click()
     expect(page.get_by_text("Held back (owner")).to_be_hidden()
     expect(page.locator("#standing .pill")).to_have_text("running")
-    assert night.daemon.get("/api/status")["state"] == "running"
+    assert seeded.daemon.get("/api/status")["state"] == "running"
 
 
-def test_what_is_done_elsewhere_is_seen_at_once(visit: Visit, night: Night) -> None:
+def test_what_is_done_elsewhere_is_seen_at_once(visit: Visit, seeded: SeededDaemon) -> None:
     page = visit("/")
-    night.daemon.cli("--pause")
+    seeded.daemon.cli("--pause")
     expect(page.get_by_role("button", name="Resume")).to_be_visible()
-    night.daemon.cli("--resume")
+    seeded.daemon.cli("--resume")
     expect(page.get_by_role("button", name="Pause")).to_be_visible()
 
 
-def test_a_checkpoint_is_held_when_the_owner_is_sure(visit: Visit, night: Night) -> None:
+def test_a_checkpoint_is_held_when_the_owner_is_sure(visit: Visit, seeded: SeededDaemon) -> None:
     page = visit("/")
     page.get_by_role("button", name="Checkpoint now").click()
     page.get_by_role("button", name="Cancel", exact=True).click()
-    assert not night.daemon.get("/api/status")["holds"]
+    assert not seeded.daemon.get("/api/status")["holds"]
     page.get_by_role("button", name="Checkpoint now").click()
     page.get_by_role("dialog").get_by_role("button", name="Checkpoint now").click()
     expect(page.get_by_text(re.compile(r"Held back \(checkpoint"))).to_be_visible(timeout=60_000)
@@ -204,27 +204,27 @@ def test_a_checkpoint_is_held_when_the_owner_is_sure(visit: Visit, night: Night)
     expect(page.get_by_text(re.compile(r"Held back \(checkpoint"))).to_be_hidden()
 
 
-def test_a_worker_begins_anew(visit: Visit, night: Night) -> None:
+def test_a_worker_begins_anew(visit: Visit, seeded: SeededDaemon) -> None:
     page = visit("/")
     page.get_by_role("button", name="Restart worker-1").click()
     expect(page.get_by_text("worker-1 begins anew.")).to_be_visible()
     expect(page.locator("[data-worker=worker-1]")).to_contain_text("idle")
 
 
-def test_repositories_tell_what_is_to_be_pushed(visit: Visit, night: Night) -> None:
+def test_repositories_tell_what_is_to_be_pushed(visit: Visit, seeded: SeededDaemon) -> None:
     page = visit("/")
-    for repo in night.daemon.get("/api/git")["repositories"]:
+    for repo in seeded.daemon.get("/api/git")["repositories"]:
         shown = page.locator(f"[data-repo='{repo['path']}']")
         expect(shown).to_contain_text(repo["error"] or f"{repo['our_commits']} commit")
         expect(shown).to_contain_text(repo["error"] or "no remote")
 
 
-def test_commits_are_marked_as_read(visit: Visit, night: Night) -> None:
+def test_commits_are_marked_as_read(visit: Visit, seeded: SeededDaemon) -> None:
     page = visit("/")
     git = card(page, "Git")
     git.get_by_role("button", name="Mark all as read").click()
     expect(git.get_by_text("unread")).to_have_count(0)
-    assert night.daemon.get("/api/commits")["unread"] == 0
+    assert seeded.daemon.get("/api/commits")["unread"] == 0
 
 
 @pytest.fixture

@@ -8,7 +8,7 @@ from playwright.sync_api import Browser, Locator, Page, expect
 from tests.support.answers import job
 from tests.support.browser import LIVE, Visit, context_of
 from tests.support.daemon import Daemon, until
-from tests.support.night import ASSUMED, QUESTION, VAGUE, Night
+from tests.support.seeded_home import ASSUMED, QUESTION, VAGUE, SeededDaemon
 
 PATIENCE_S = 60.0
 
@@ -21,21 +21,21 @@ def decided(page: Page, text: str) -> Locator:
     return page.locator("#decided tbody tr").filter(has_text=text).first
 
 
-def asks(night: Night) -> list[dict[str, object]]:
-    found: list[dict[str, object]] = night.daemon.get("/api/approvals?open=1")["approvals"]
+def asks(seeded: SeededDaemon) -> list[dict[str, object]]:
+    found: list[dict[str, object]] = seeded.daemon.get("/api/approvals?open=1")["approvals"]
     return found
 
 
-def wait_for_asks(night: Night, count: int) -> None:
-    until(lambda: len(asks(night)) == count, PATIENCE_S)
+def wait_for_asks(seeded: SeededDaemon, count: int) -> None:
+    until(lambda: len(asks(seeded)) == count, PATIENCE_S)
 
 
-def vague(night: Night, number: int) -> int:
-    """A task that asks what the night's question asks."""
-    return night.daemon.submit(description=f"{VAGUE}, part {number}", clarify=True)
+def vague(seeded: SeededDaemon, number: int) -> int:
+    """A task that asks what the seeded home's question asks."""
+    return seeded.daemon.submit(description=f"{VAGUE}, part {number}", clarify=True)
 
 
-def test_each_ask_says_who_wants_what_and_what_is_assumed_when(visit: Visit, night: Night) -> None:
+def test_each_ask_says_who_wants_what_and_what_is_assumed_when(visit: Visit, seeded: SeededDaemon) -> None:
     page = visit("/inbox")
     question = item(page, QUESTION)
     expect(question.get_by_role("link")).to_contain_text(VAGUE)
@@ -45,7 +45,7 @@ def test_each_ask_says_who_wants_what_and_what_is_assumed_when(visit: Visit, nig
     expect(page.get_by_role("link", name="to decide")).to_contain_text("2")
 
 
-def test_a_question_is_answered_with_what_was_typed(visit: Visit, night: Night) -> None:
+def test_a_question_is_answered_with_what_was_typed(visit: Visit, seeded: SeededDaemon) -> None:
     page = visit("/inbox")
     question = item(page, QUESTION)
     question.get_by_label("Answer").fill("yes, it counts")
@@ -56,9 +56,9 @@ def test_a_question_is_answered_with_what_was_typed(visit: Visit, night: Night) 
         expect(row).to_contain_text(said)
 
 
-def test_keys_walk_and_deny_with_a_remark(visit: Visit, night: Night) -> None:
+def test_keys_walk_and_deny_with_a_remark(visit: Visit, seeded: SeededDaemon) -> None:
     page = visit("/inbox")
-    wait_for_asks(night, 1)
+    wait_for_asks(seeded, 1)
     expect(page.locator("#asks li.item")).to_have_count(1)
     page.keyboard.press("j")
     expect(page.locator("#asks li.at")).to_contain_text("moonphase")
@@ -71,10 +71,10 @@ def test_keys_walk_and_deny_with_a_remark(visit: Visit, night: Night) -> None:
     expect(row).to_contain_text("write it yourself")
 
 
-def test_an_ask_appears_by_itself_and_several_are_decided_at_once(visit: Visit, night: Night) -> None:
+def test_an_ask_appears_by_itself_and_several_are_decided_at_once(visit: Visit, seeded: SeededDaemon) -> None:
     page = visit("/inbox")
     for number in (1, 2):
-        vague(night, number)
+        vague(seeded, number)
     expect(page.locator("#asks li.item").filter(has_text=VAGUE)).to_have_count(2, timeout=PATIENCE_S * 1000)
     page.keyboard.press("j")
     page.keyboard.press("x")
@@ -89,21 +89,21 @@ def test_an_ask_appears_by_itself_and_several_are_decided_at_once(visit: Visit, 
         expect(decided(page, f"part {number}")).to_contain_text(ASSUMED)
 
 
-def test_what_is_decided_elsewhere_goes_by_itself(visit: Visit, night: Night) -> None:
-    vague(night, 3)
-    wait_for_asks(night, 1)
+def test_what_is_decided_elsewhere_goes_by_itself(visit: Visit, seeded: SeededDaemon) -> None:
+    vague(seeded, 3)
+    wait_for_asks(seeded, 1)
     page = visit("/inbox")
     expect(item(page, "part 3")).to_be_visible()
-    (open_ask,) = asks(night)
-    night.daemon.ask("POST", f"/api/approvals/{open_ask['approval_id']}", {"granted": False, "answer": "as you like"})
+    (open_ask,) = asks(seeded)
+    seeded.daemon.ask("POST", f"/api/approvals/{open_ask['approval_id']}", {"granted": False, "answer": "as you like"})
     expect(item(page, "part 3")).to_have_count(0)
     expect(decided(page, "part 3")).to_contain_text("as you like")
 
 
-def test_commits_are_read_one_by_one_and_all_at_once(visit: Visit, night: Night) -> None:
+def test_commits_are_read_one_by_one_and_all_at_once(visit: Visit, seeded: SeededDaemon) -> None:
     page = visit("/inbox")
     commits = page.locator("#unread li.item")
-    before = night.daemon.get("/api/commits?unread=1")["unread"]
+    before = seeded.daemon.get("/api/commits?unread=1")["unread"]
     expect(commits).to_have_count(before)
     first = commits.first
     expect(first).to_contain_text("files")
@@ -112,10 +112,10 @@ def test_commits_are_read_one_by_one_and_all_at_once(visit: Visit, night: Night)
     page.get_by_role("button", name="Mark all as read").click()
     page.get_by_role("dialog").get_by_role("button", name="Mark all as read").click()
     expect(page.get_by_text("You have read every commit.")).to_be_visible()
-    assert night.daemon.get("/api/commits?unread=1")["unread"] == 0
+    assert seeded.daemon.get("/api/commits?unread=1")["unread"] == 0
 
 
-def test_a_commit_is_taken_back_after_a_question(browser: Browser, taken: Night) -> None:
+def test_a_commit_is_taken_back_after_a_question(browser: Browser, taken: SeededDaemon) -> None:
     with context_of(browser, taken.url) as context:
         page = context.new_page()
         page.goto("/inbox")
@@ -133,11 +133,11 @@ def test_a_commit_is_taken_back_after_a_question(browser: Browser, taken: Night)
 
 
 @pytest.fixture
-def taken(night: Night) -> Night:
-    """A night with a commit that stands and was not read."""
-    task = night.daemon.submit(**job(12))
-    night.daemon.wait(task, within_s=PATIENCE_S)
-    return night
+def taken(seeded: SeededDaemon) -> SeededDaemon:
+    """The daemon with a commit that stands and was not read."""
+    task = seeded.daemon.submit(**job(12))
+    seeded.daemon.wait(task, within_s=PATIENCE_S)
+    return seeded
 
 
 def test_where_nothing_waits_the_page_says_what_comes_here(browser: Browser, untouched: Daemon) -> None:

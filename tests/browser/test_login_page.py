@@ -8,23 +8,23 @@ import pytest
 from playwright.sync_api import Browser, BrowserContext, Page, expect
 
 from tests.support.browser import LIVE, addresses, context_of
-from tests.support.night import Night, awake, shared
+from tests.support.seeded_home import SeededDaemon, shared, started
 
 TOKEN = "a-long-token-for-the-owner-alone"
 WRONG = "That is not the token of this daemon."
 
 
 @pytest.fixture(scope="module", params=["0.0.0.0", "127.0.0.1"])
-def night(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Night]:
+def seeded(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[SeededDaemon]:
     """One that listens on all addresses, and one on the loopback alone."""
-    room = shared(tmp_path_factory).copied(tmp_path_factory.mktemp("reachable") / "room")
-    with awake(room, FLASK_HOST=request.param, API_TOKEN=TOKEN) as (daemon, server):
-        yield Night(room=room, daemon=daemon, server=server)
+    snapshot = shared(tmp_path_factory).copied(tmp_path_factory.mktemp("reachable") / "snapshot")
+    with started(snapshot, FLASK_HOST=request.param, API_TOKEN=TOKEN) as (daemon, server):
+        yield SeededDaemon(snapshot=snapshot, daemon=daemon, server=server)
 
 
 @pytest.fixture
-def context(browser: Browser, night: Night) -> Iterator[BrowserContext]:
-    with context_of(browser, night.url) as made:
+def context(browser: Browser, seeded: SeededDaemon) -> Iterator[BrowserContext]:
+    with context_of(browser, seeded.url) as made:
         yield made
 
 
@@ -35,18 +35,22 @@ def entered(page: Page, token: str) -> Page:
     return page
 
 
-def test_every_page_leads_to_the_login_and_no_address_tells_anything(context: BrowserContext, night: Night) -> None:
+def test_every_page_leads_to_the_login_and_no_address_tells_anything(
+    context: BrowserContext, seeded: SeededDaemon
+) -> None:
     page = context.new_page()
-    for address in addresses(night.room.home, night.task("second_try")):
+    for address in addresses(seeded.snapshot.home, seeded.task("second_try")):
         page.goto(address)
-        assert page.url == f"{night.url}/login", address
+        assert page.url == f"{seeded.url}/login", address
         assert "job_1" not in page.content()
     got = page.evaluate("async () => { const got = await fetch('/api/tasks'); return [got.status, await got.text()]; }")
     assert (got[0], "task_id" in got[1]) == (401, False)
     assert page.evaluate("async () => (await fetch('/api/pause', {method: 'POST'})).status") == 401
 
 
-def test_the_wrong_token_is_refused_and_the_right_one_opens_a_session(context: BrowserContext, night: Night) -> None:
+def test_the_wrong_token_is_refused_and_the_right_one_opens_a_session(
+    context: BrowserContext, seeded: SeededDaemon
+) -> None:
     page = context.new_page()
     expect(entered(page, "a-guess").get_by_text(WRONG)).to_be_visible()
     assert context.cookies() == []
@@ -55,25 +59,27 @@ def test_the_wrong_token_is_refused_and_the_right_one_opens_a_session(context: B
     assert (cookie["httpOnly"], cookie["sameSite"], cookie["path"]) == (True, "Strict", "/")
     assert TOKEN not in str(cookie)
     assert page.evaluate("() => document.cookie") == ""
-    for address in addresses(night.room.home, night.task("second_try"))[1:]:
+    for address in addresses(seeded.snapshot.home, seeded.task("second_try"))[1:]:
         page.goto(address)
         page.wait_for_selector(LIVE, state="attached")
-        assert page.url == f"{night.url}{address}"
+        assert page.url == f"{seeded.url}{address}"
 
 
-def test_the_link_that_carries_the_token_logs_in_and_does_not_keep_it(context: BrowserContext, night: Night) -> None:
+def test_the_link_that_carries_the_token_logs_in_and_does_not_keep_it(
+    context: BrowserContext, seeded: SeededDaemon
+) -> None:
     page = context.new_page()
     page.goto(f"/login#{TOKEN}")
     page.wait_for_selector(LIVE, state="attached")
-    assert page.url == f"{night.url}/"
+    assert page.url == f"{seeded.url}/"
     page.go_back()
     assert TOKEN not in page.url
 
 
-def test_who_logs_out_sees_nothing_any_more(context: BrowserContext, night: Night) -> None:
+def test_who_logs_out_sees_nothing_any_more(context: BrowserContext, seeded: SeededDaemon) -> None:
     page = context.new_page()
     entered(page, TOKEN).wait_for_selector(LIVE, state="attached")
-    assert page.evaluate("async () => (await fetch('/logout', {method: 'POST'})).url") == f"{night.url}/login"
+    assert page.evaluate("async () => (await fetch('/logout', {method: 'POST'})).url") == f"{seeded.url}/login"
     page.goto("/")
-    assert page.url == f"{night.url}/login"
+    assert page.url == f"{seeded.url}/login"
     assert context.cookies() == []

@@ -18,7 +18,7 @@ from server.context import AppContext
 from server.serving.listen import Listen
 from tests.support.app_context import Client, make_desk, serving
 from tests.support.browser import LIVE, Watch, context_of, heard
-from tests.support.night import Night
+from tests.support.seeded_home import SeededDaemon
 
 START = datetime(2026, 11, 20, 8, tzinfo=UTC)
 IDS = "() => [...document.querySelectorAll('#lines .line')].map((each) => Number(each.id.slice(1)))"
@@ -449,11 +449,11 @@ def test_more_lines_than_are_kept_leave_at_the_other_end(long: Client, opened: O
 
 
 def test_a_real_daemon_that_restarts_leaves_no_gap_and_no_double_and_it_is_said(
-    page: Page, watch: Watch, night: Night
+    page: Page, watch: Watch, seeded: SeededDaemon
 ) -> None:
     watch.allow("failed GET .*")
     watch.allow("console: .*ERR_")
-    home = night.daemon
+    home = seeded.daemon
     page.goto("/logs")
     page.wait_for_selector(LIVE, state="attached")
     before = home.get("/api/logs?limit=1")["last_id"]
@@ -471,10 +471,10 @@ def test_a_real_daemon_that_restarts_leaves_no_gap_and_no_double_and_it_is_said(
     assert found == list(range(found[0], found[-1] + 1))
 
 
-def test_a_connection_that_died_without_a_word_is_noticed(page: Page, watch: Watch, night: Night) -> None:
+def test_a_connection_that_died_without_a_word_is_noticed(page: Page, watch: Watch, seeded: SeededDaemon) -> None:
     """A daemon that is stopped in the middle answers nobody and closes nothing, as after a laptop's sleep."""
     watch.allow("failed GET .*")
-    process = night.daemon.process
+    process = seeded.daemon.process
     assert process
     page.clock.install()
     page.goto("/logs")

@@ -11,7 +11,7 @@ from playwright.sync_api import Browser, Locator, Page, expect
 from memory import exchange
 from tests.support.browser import LIVE, Visit, Watch, context_of
 from tests.support.daemon import Daemon
-from tests.support.night import Night
+from tests.support.seeded_home import SeededDaemon
 
 HOSTILE = "<img src=x onerror=alert(1)>{{7*7}}\x1b[31m\u202egnp"
 
@@ -20,42 +20,42 @@ def rows(page: Page) -> Locator:
     return page.get_by_role("table", name="Lessons", exact=True).locator("tbody tr")
 
 
-def newest(night: Night, **query: str) -> str:
+def newest(seeded: SeededDaemon, **query: str) -> str:
     """The name of the newest lesson."""
     asked = "&".join(f"{name}={value}" for name, value in query.items())
-    return str(night.daemon.get(f"/api/lessons?{asked}")["lessons"][0]["id"])
+    return str(seeded.daemon.get(f"/api/lessons?{asked}")["lessons"][0]["id"])
 
 
-def found(night: Night) -> int:
-    return int(night.daemon.get("/api/lessons")["found"])
+def found(seeded: SeededDaemon) -> int:
+    return int(seeded.daemon.get("/api/lessons")["found"])
 
 
-def test_it_tells_what_memory_is_worth_and_lists_its_lessons(visit: Visit, night: Night) -> None:
-    page, learning = visit("/memory"), night.daemon.get("/api/learning")
+def test_it_tells_what_memory_is_worth_and_lists_its_lessons(visit: Visit, seeded: SeededDaemon) -> None:
+    page, learning = visit("/memory"), seeded.daemon.get("/api/learning")
     worth = page.get_by_role("region", name="What memory is worth")
     expect(worth).to_contain_text(f"{learning['failures']['active']} active")
     expect(worth).to_contain_text(f"of {learning['shown']['whole']} attempts")
     expect(worth.get_by_role("row", name="Solved")).to_contain_text("not enough attempts yet")
-    expect(rows(page)).to_have_count(found(night))
+    expect(rows(page)).to_have_count(found(seeded))
 
 
-def test_words_and_filters_narrow_the_list_and_stay_in_the_address(visit: Visit, night: Night) -> None:
+def test_words_and_filters_narrow_the_list_and_stay_in_the_address(visit: Visit, seeded: SeededDaemon) -> None:
     page = visit("/memory")
     page.keyboard.press("/")
     page.keyboard.type("JOB_1.")
     expect(rows(page)).to_have_count(2)
     page.get_by_label("Kind").select_option("pattern")
     expect(rows(page)).to_have_count(1)
-    expect(page).to_have_url(f"{night.url}/memory?text=JOB_1.&kind=pattern")
+    expect(page).to_have_url(f"{seeded.url}/memory?text=JOB_1.&kind=pattern")
     page.reload()
     expect(rows(page)).to_have_count(1)
     page.get_by_label("Search lessons").fill("no such words")
     expect(page.get_by_text("No lesson fits.")).to_be_visible()
     page.get_by_role("button", name="Show all").click()
-    expect(rows(page)).to_have_count(found(night))
+    expect(rows(page)).to_have_count(found(seeded))
 
 
-def test_a_search_by_meaning_finds_the_like_of_an_error(visit: Visit, night: Night) -> None:
+def test_a_search_by_meaning_finds_the_like_of_an_error(visit: Visit, seeded: SeededDaemon) -> None:
     page = visit("/memory")
     page.get_by_role("button", name="Meaning").click()
     page.get_by_label("Search lessons").fill("Write total() in job_99.py")
@@ -64,10 +64,10 @@ def test_a_search_by_meaning_finds_the_like_of_an_error(visit: Visit, night: Nig
     expect(rows(page).first).to_contain_text("%")
 
 
-def test_a_lesson_shows_its_error_its_fix_and_where_it_was_used(visit: Visit, night: Night) -> None:
+def test_a_lesson_shows_its_error_its_fix_and_where_it_was_used(visit: Visit, seeded: SeededDaemon) -> None:
     page = visit("/memory")
-    name = newest(night, kind="failure", order="used")
-    lesson = night.daemon.get(f"/api/lesson/{name}")
+    name = newest(seeded, kind="failure", order="used")
+    lesson = seeded.daemon.get(f"/api/lesson/{name}")
     page.get_by_label("Order").select_option("used")
     page.get_by_label("Kind").select_option("failure")
     rows(page).first.locator(f'a[href="/memory?lesson={name}"]').click()
@@ -80,29 +80,29 @@ def test_a_lesson_shows_its_error_its_fix_and_where_it_was_used(visit: Visit, ni
     expect(used.get_by_role("row").first).to_contain_text("attempt 1")
     page.keyboard.press("Escape")
     expect(dialog).to_have_count(0)
-    expect(page).to_have_url(f"{night.url}/memory?kind=failure&order=used")
+    expect(page).to_have_url(f"{seeded.url}/memory?kind=failure&order=used")
 
 
-def test_a_lesson_is_retired_after_a_question_and_used_again(visit: Visit, night: Night) -> None:
-    name = newest(night, kind="pattern")
+def test_a_lesson_is_retired_after_a_question_and_used_again(visit: Visit, seeded: SeededDaemon) -> None:
+    name = newest(seeded, kind="pattern")
     page = visit(f"/memory?lesson={name}")
     dialog = page.get_by_role("dialog", name=f"Lesson {name}")
     dialog.get_by_role("button", name="Retire").click()
     page.get_by_role("dialog", name="Retire this lesson?").get_by_role("button", name="Retire it").click()
     expect(dialog).to_contain_text("you retired it")
-    assert night.daemon.get(f"/api/lesson/{name}")["state"] == "retired"
+    assert seeded.daemon.get(f"/api/lesson/{name}")["state"] == "retired"
     dialog.get_by_role("button", name="Close").click()
     page.get_by_label("State").select_option("retired")
     expect(rows(page)).to_have_count(1)
     rows(page).first.get_by_role("link").click()
     dialog.get_by_role("button", name="Use it again").click()
     expect(dialog).to_contain_text("when you restored it")
-    assert night.daemon.get(f"/api/lesson/{name}")["state"] == "active"
+    assert seeded.daemon.get(f"/api/lesson/{name}")["state"] == "active"
 
 
-def test_keys_walk_through_lessons_and_open_one(visit: Visit, night: Night) -> None:
+def test_keys_walk_through_lessons_and_open_one(visit: Visit, seeded: SeededDaemon) -> None:
     page = visit("/memory")
-    expect(rows(page)).to_have_count(found(night))
+    expect(rows(page)).to_have_count(found(seeded))
     page.keyboard.press("j")
     page.keyboard.press("j")
     name = str(page.locator("tr.at").get_attribute("data-key"))
@@ -111,22 +111,22 @@ def test_keys_walk_through_lessons_and_open_one(visit: Visit, night: Night) -> N
 
 
 @pytest.fixture
-def file(night: Night, tmp_path: Path) -> Path:
+def file(seeded: SeededDaemon, tmp_path: Path) -> Path:
     """A file with one lesson that is new here, whose texts are hostile."""
-    line = json.loads(_exported(night).split("\n")[0])
+    line = json.loads(_exported(seeded).split("\n")[0])
     path = tmp_path / "lessons.jsonl"
     path.write_text(json.dumps({**line, "signature": HOSTILE, "error": HOSTILE, "lesson": HOSTILE, "fix": HOSTILE}))
     return path
 
 
-def _exported(night: Night) -> str:
-    return night.daemon.cli("--export-memory", "-").stdout
+def _exported(seeded: SeededDaemon) -> str:
+    return seeded.daemon.cli("--export-memory", "-").stdout
 
 
 def test_lessons_go_out_and_come_in_by_files_and_hostile_ones_are_shown_as_texts(
-    visit: Visit, night: Night, file: Path
+    visit: Visit, seeded: SeededDaemon, file: Path
 ) -> None:
-    page, before = visit("/memory"), found(night)
+    page, before = visit("/memory"), found(seeded)
     with page.expect_download() as download:
         page.get_by_role("button", name="Export").click()
     exported = Path(download.value.path()).read_text(encoding="utf-8")
@@ -143,17 +143,17 @@ def test_lessons_go_out_and_come_in_by_files_and_hostile_ones_are_shown_as_texts
 
 
 def test_a_file_with_a_fault_is_refused_and_its_lines_are_named(
-    visit: Visit, night: Night, watch: Watch, tmp_path: Path
+    visit: Visit, seeded: SeededDaemon, watch: Watch, tmp_path: Path
 ) -> None:
     watch.allow("400 POST .*/api/lessons/import")
     path = tmp_path / "lessons.jsonl"
     path.write_text("{}\nno json\n")
-    page, before = visit("/memory"), found(night)
+    page, before = visit("/memory"), found(seeded)
     page.get_by_label("A file of lessons").set_input_files(path)
     dialog = page.get_by_role("dialog", name="Nothing was taken")
     expect(dialog).to_contain_text("line 1: ")
     expect(dialog).to_contain_text("line 2: ")
-    assert found(night) == before
+    assert found(seeded) == before
 
 
 def test_where_nothing_was_learned_the_page_says_how_lessons_come(browser: Browser, untouched: Daemon) -> None:

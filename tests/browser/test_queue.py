@@ -10,15 +10,15 @@ from playwright.sync_api import Locator, Page, expect
 from tests.support.answers import job
 from tests.support.browser import Visit, Watch
 from tests.support.daemon import Daemon
-from tests.support.night import FAR_AHEAD, Night
+from tests.support.seeded_home import FAR_AHEAD, SeededDaemon
 
 MANY = 60
 
 
 @pytest.fixture(scope="module")
-def many(night: Night) -> list[int]:
+def many(seeded: SeededDaemon) -> list[int]:
     """Tasks that nobody works on, oldest first; more than the list shows at once."""
-    return [later(night.daemon, f"cheddar {number}", priority=number % 3) for number in range(MANY)]
+    return [later(seeded.daemon, f"cheddar {number}", priority=number % 3) for number in range(MANY)]
 
 
 def later(daemon: Daemon, description: str, **more: object) -> int:
@@ -46,30 +46,30 @@ def menu(page: Page, task_id: int) -> Locator:
     return page.get_by_role("menu", name=f"Task {task_id}")
 
 
-def status_of(night: Night, task_id: int) -> str:
-    return str(night.daemon.get(f"/api/task/{task_id}")["status"])
+def status_of(seeded: SeededDaemon, task_id: int) -> str:
+    return str(seeded.daemon.get(f"/api/task/{task_id}")["status"])
 
 
-def test_chips_count_and_filter_and_the_address_says_so(visit: Visit, night: Night, many: list[int]) -> None:
+def test_chips_count_and_filter_and_the_address_says_so(visit: Visit, seeded: SeededDaemon, many: list[int]) -> None:
     page = visit("/")
     expect(chip(page, "scheduled")).to_have_text(f"scheduled {MANY + 1}")
     chip(page, "failed").click()
-    expect(row(page, night.task("failed"))).to_be_visible()
+    expect(row(page, seeded.task("failed"))).to_be_visible()
     expect(row(page, many[-1])).to_have_count(0)
     chip(page, "cancelled").click()
-    expect(row(page, night.task("cancelled"))).to_be_visible()
+    expect(row(page, seeded.task("cancelled"))).to_be_visible()
     assert page.url.endswith("/?status=failed%2Ccancelled")
     page.reload()
     expect(chip(page, "failed")).to_have_attribute("aria-pressed", "true")
-    expect(row(page, night.task("cancelled"))).to_be_visible()
+    expect(row(page, seeded.task("cancelled"))).to_be_visible()
     expect(row(page, many[-1])).to_have_count(0)
     chip(page, "all").click()
     expect(row(page, many[-1])).to_be_visible()
-    assert page.url == f"{night.url}/"
+    assert page.url == f"{seeded.url}/"
 
 
 def test_the_search_finds_texts_and_numbers_and_says_when_nothing_fits(
-    visit: Visit, night: Night, many: list[int]
+    visit: Visit, seeded: SeededDaemon, many: list[int]
 ) -> None:
     page = visit("/?status=scheduled")
     page.keyboard.press("/")
@@ -92,12 +92,12 @@ def test_the_search_finds_texts_and_numbers_and_says_when_nothing_fits(
     expect(row(page, many[-1])).to_be_visible()
 
 
-def test_a_column_sorts_all_tasks_and_not_only_those_shown(visit: Visit, night: Night, many: list[int]) -> None:
+def test_a_column_sorts_all_tasks_and_not_only_those_shown(visit: Visit, seeded: SeededDaemon, many: list[int]) -> None:
     page = visit("/?q=cheddar")
     head = page.get_by_role("columnheader", name="Priority")
     head.get_by_role("button").click()
     expect(head).to_have_attribute("aria-sort", "descending")
-    wanted = [task["task_id"] for task in night.daemon.get("/api/tasks?q=cheddar&sort=priority")["tasks"]]
+    wanted = [task["task_id"] for task in seeded.daemon.get("/api/tasks?q=cheddar&sort=priority")["tasks"]]
     for place, task_id in enumerate(wanted):
         expect(rows(page).nth(place)).to_have_attribute("data-key", str(task_id))
     assert wanted[0] == many[-1]
@@ -107,7 +107,7 @@ def test_a_column_sorts_all_tasks_and_not_only_those_shown(visit: Visit, night: 
     assert "sort=priority" in page.url
 
 
-def test_more_is_added_below_and_stays_while_tasks_come(visit: Visit, night: Night, many: list[int]) -> None:
+def test_more_is_added_below_and_stays_while_tasks_come(visit: Visit, seeded: SeededDaemon, many: list[int]) -> None:
     page = visit("/?q=cheddar")
     expect(page.get_by_text(f"50 of {MANY} tasks")).to_be_visible()
     page.get_by_role("button", name="Show more").click()
@@ -116,10 +116,10 @@ def test_more_is_added_below_and_stays_while_tasks_come(visit: Visit, night: Nig
     row(page, many[5]).scroll_into_view_if_needed()
     before = page.evaluate("scrollY")
     assert before > 0
-    added = later(night.daemon, "cheddar that came later")
+    added = later(seeded.daemon, "cheddar that came later")
     expect(row(page, added)).to_be_attached()
     expect(rows(page)).to_have_count(MANY + 1)
-    night.daemon.ask("POST", f"/api/task/{added}/cancel")
+    seeded.daemon.ask("POST", f"/api/task/{added}/cancel")
     expect(row(page, added).get_by_text("cancelled", exact=True)).to_be_attached()
     assert page.evaluate("scrollY") >= before
 
@@ -143,8 +143,8 @@ def test_rows_are_walked_chosen_and_opened_by_the_keyboard(visit: Visit, many: l
     page.wait_for_url(f"**/task/{many[-2]}")
 
 
-def test_a_row_has_its_own_actions(visit: Visit, night: Night) -> None:
-    task_id = later(night.daemon, "brie", priority=2)
+def test_a_row_has_its_own_actions(visit: Visit, seeded: SeededDaemon) -> None:
+    task_id = later(seeded.daemon, "brie", priority=2)
     page = visit("/?q=brie")
     menu(page, task_id).get_by_role("menuitem", name="Priority").click()
     box = page.get_by_role("dialog", name=f"Priority of task {task_id}")
@@ -159,12 +159,12 @@ def test_a_row_has_its_own_actions(visit: Visit, night: Night) -> None:
     expect(opened.get_by_role("menuitem", name="Cancel")).to_have_count(0)
     opened.get_by_role("menuitem", name="Retry").click()
     expect(row(page, task_id).get_by_text("cancelled", exact=True)).to_have_count(0)
-    assert status_of(night, task_id) != "cancelled"
+    assert status_of(seeded, task_id) != "cancelled"
 
 
-def test_chosen_tasks_are_cancelled_together_after_asking(visit: Visit, night: Night) -> None:
-    first, *rest = [later(night.daemon, f"feta {number}") for number in range(5)]
-    night.daemon.ask("POST", f"/api/task/{rest[1]}/cancel")
+def test_chosen_tasks_are_cancelled_together_after_asking(visit: Visit, seeded: SeededDaemon) -> None:
+    first, *rest = [later(seeded.daemon, f"feta {number}") for number in range(5)]
+    seeded.daemon.ask("POST", f"/api/task/{rest[1]}/cancel")
     page = visit("/?q=feta")
     row(page, first).get_by_role("checkbox").click()
     row(page, rest[2]).get_by_role("checkbox").click(modifiers=["Shift"])
@@ -174,15 +174,17 @@ def test_chosen_tasks_are_cancelled_together_after_asking(visit: Visit, night: N
     question = page.get_by_role("dialog", name="Cancel 3 tasks?")
     expect(question).to_contain_text("1 other one of those chosen cannot be")
     question.get_by_role("button", name="Keep them").click()
-    assert status_of(night, first) == "scheduled"
+    assert status_of(seeded, first) == "scheduled"
     bar.get_by_role("button", name="Cancel").click()
     question.get_by_role("button", name="Cancel 3 tasks").click()
     expect(page.get_by_text("3 tasks cancelled", exact=False)).to_be_visible()
     expect(bar).to_have_count(0)
-    assert [status_of(night, task) for task in (first, *rest)] == ["cancelled"] * 4 + ["scheduled"]
+    assert [status_of(seeded, task) for task in (first, *rest)] == ["cancelled"] * 4 + ["scheduled"]
 
 
-def test_all_that_match_are_prioritised_though_not_all_are_shown(visit: Visit, night: Night, many: list[int]) -> None:
+def test_all_that_match_are_prioritised_though_not_all_are_shown(
+    visit: Visit, seeded: SeededDaemon, many: list[int]
+) -> None:
     page = visit("/?q=cheddar&status=scheduled")
     expect(rows(page)).to_have_count(50)
     page.get_by_role("checkbox", name="Choose all rows").click()
@@ -194,7 +196,7 @@ def test_all_that_match_are_prioritised_though_not_all_are_shown(visit: Visit, n
     box.get_by_label("Priority").fill("4")
     box.get_by_role("button", name="Set").click()
     expect(page.get_by_text(f"{MANY} tasks prioritised.")).to_be_visible()
-    assert {night.daemon.get(f"/api/task/{task}")["priority"] for task in (many[0], many[-1])} == {4}
+    assert {seeded.daemon.get(f"/api/task/{task}")["priority"] for task in (many[0], many[-1])} == {4}
 
 
 def test_a_list_that_cannot_be_had_says_why_and_is_tried_again(visit: Visit, watch: Watch, many: list[int]) -> None:
@@ -210,10 +212,10 @@ def test_a_list_that_cannot_be_had_says_why_and_is_tried_again(visit: Visit, wat
     expect(row(page, many[-1])).to_be_visible()
 
 
-def test_a_task_that_is_worked_on_moves_before_the_owners_eyes(visit: Visit, night: Night) -> None:
+def test_a_task_that_is_worked_on_moves_before_the_owners_eyes(visit: Visit, seeded: SeededDaemon) -> None:
     page = visit("/?q=job_31")
-    task_id = night.daemon.submit(**job(31))
+    task_id = seeded.daemon.submit(**job(31))
     expect(row(page, task_id)).to_be_visible()
     expect(row(page, task_id).get_by_text("done", exact=True)).to_be_visible()
-    commit = night.daemon.get(f"/api/task/{task_id}")["commit"]
+    commit = seeded.daemon.get(f"/api/task/{task_id}")["commit"]
     expect(row(page, task_id)).to_contain_text(commit[:8])

@@ -10,26 +10,26 @@ from playwright.sync_api import Browser, Page, expect
 from tests.support.answers import job
 from tests.support.browser import LIVE, Watch, context_of, drawn, heard
 from tests.support.daemon import Daemon
-from tests.support.night import Night, awake, shared
+from tests.support.seeded_home import SeededDaemon, shared, started
 
 SHOWN = "() => [...document.querySelectorAll('#lines .line')].map((each) => Number(each.id.slice(1)))"
 LOST = r"^failed GET .*net::ERR_"  # what was asked while nobody answered
 
 
 @pytest.fixture
-def night(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Night]:
+def seeded(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SeededDaemon]:
     """A daemon that comes back on the port that it had."""
-    room = shared(tmp_path_factory).copied(tmp_path_factory.mktemp("restarted") / "room")
-    with awake(room) as (daemon, server):
+    snapshot = shared(tmp_path_factory).copied(tmp_path_factory.mktemp("restarted") / "snapshot")
+    with started(snapshot) as (daemon, server):
         daemon.settings["FLASK_PORT"] = daemon.url.rsplit(":", 1)[1]
-        yield Night(room=room, daemon=daemon, server=server)
+        yield SeededDaemon(snapshot=snapshot, daemon=daemon, server=server)
 
 
 @pytest.fixture
-def watched(browser: Browser, night: Night) -> Iterator[tuple[Page, Watch]]:
-    with context_of(browser, night.url) as made:
+def watched(browser: Browser, seeded: SeededDaemon) -> Iterator[tuple[Page, Watch]]:
+    with context_of(browser, seeded.url) as made:
         page = made.new_page()
-        watch = Watch(page, night.url)
+        watch = Watch(page, seeded.url)
         watch.allow(LOST)
         yield page, watch
         watch.check()
@@ -41,9 +41,9 @@ def ids(daemon: Daemon) -> list[int]:
 
 
 def test_the_log_of_a_daemon_that_was_killed_goes_on_without_gap_or_double(
-    watched: tuple[Page, Watch], night: Night
+    watched: tuple[Page, Watch], seeded: SeededDaemon
 ) -> None:
-    page, daemon = watched[0], night.daemon
+    page, daemon = watched[0], seeded.daemon
     page.goto("/logs")
     page.wait_for_selector(LIVE, state="attached")
     drawn(page)
@@ -59,8 +59,8 @@ def test_the_log_of_a_daemon_that_was_killed_goes_on_without_gap_or_double(
     heard(page, lambda: page.evaluate(SHOWN) == [each for each in ids(daemon) if each >= first])
 
 
-def test_the_dashboard_shows_what_happened_meanwhile(watched: tuple[Page, Watch], night: Night) -> None:
-    page, daemon = watched[0], night.daemon
+def test_the_dashboard_shows_what_happened_meanwhile(watched: tuple[Page, Watch], seeded: SeededDaemon) -> None:
+    page, daemon = watched[0], seeded.daemon
     page.goto("/")
     page.wait_for_selector(LIVE, state="attached")
     daemon.stop()

@@ -8,7 +8,7 @@ from playwright.sync_api import Browser, Locator, Page, expect
 
 from tests.support.browser import LIVE, Visit, Watch, context_of
 from tests.support.daemon import Daemon
-from tests.support.night import Night
+from tests.support.seeded_home import SeededDaemon
 
 PATIENCE_MS = 60_000
 
@@ -21,8 +21,8 @@ def section(page: Page, title: str) -> Locator:
     return page.get_by_role("region", name=title, exact=True)
 
 
-def test_reports_are_listed_with_their_figures_and_opened(visit: Visit, night: Night) -> None:
-    page, (first, *_) = visit("/reports"), night.daemon.get("/api/reports")["reports"]
+def test_reports_are_listed_with_their_figures_and_opened(visit: Visit, seeded: SeededDaemon) -> None:
+    page, (first, *_) = visit("/reports"), seeded.daemon.get("/api/reports")["reports"]
     row = rows(page).filter(has_text=first["name"])
     for fact in first["facts"][:3]:
         expect(row).to_contain_text(fact["shown"])
@@ -30,13 +30,13 @@ def test_reports_are_listed_with_their_figures_and_opened(visit: Visit, night: N
     expect(page.get_by_role("heading", level=1, name=f"Nightshift, {first['name']}")).to_be_visible()
 
 
-def test_a_report_is_drawn_whole_with_links_to_its_tasks(visit: Visit, night: Night) -> None:
-    name = night.report
-    page, report = visit(f"/reports/{name}"), night.daemon.get(f"/api/report/{name}")["page"]
+def test_a_report_is_drawn_whole_with_links_to_its_tasks(visit: Visit, seeded: SeededDaemon) -> None:
+    name = seeded.report
+    page, report = visit(f"/reports/{name}"), seeded.daemon.get(f"/api/report/{name}")["page"]
     for each in report["sections"]:
         expect(section(page, each["title"])).to_be_visible()
     reading = section(page, "Commits worth reading")
-    commit = night.daemon.get(f"/api/commits?task={night.task('second_try')}")["commits"][0]
+    commit = seeded.daemon.get(f"/api/commits?task={seeded.task('second_try')}")["commits"][0]
     entry = reading.get_by_role("listitem").filter(has_text=commit["commit"][:10]).first
     expect(entry.get_by_role("link", name=f"task {commit['task_id']}")).to_have_attribute(
         "href", f"/task/{commit['task_id']}"
@@ -47,21 +47,21 @@ def test_a_report_is_drawn_whole_with_links_to_its_tasks(visit: Visit, night: Ni
     expect(section(page, "Recommendations")).to_be_visible()
 
 
-def test_a_report_is_downloaded_in_both_forms(visit: Visit, night: Night) -> None:
-    page = visit(f"/reports/{night.report}")
+def test_a_report_is_downloaded_in_both_forms(visit: Visit, seeded: SeededDaemon) -> None:
+    page = visit(f"/reports/{seeded.report}")
     for form, start in (("Markdown", "# Nightshift"), ("HTML", "<!doctype html>")):
         with page.expect_download() as download:
             page.get_by_role("link", name=form, exact=True).click()
         assert Path(download.value.path()).read_text(encoding="utf-8").startswith(start)
 
 
-def test_a_report_is_made_now_and_compared_with_the_one_before(visit: Visit, night: Night) -> None:
+def test_a_report_is_made_now_and_compared_with_the_one_before(visit: Visit, seeded: SeededDaemon) -> None:
     page = visit("/reports")
     page.get_by_role("button", name="Make a report now").click()
     page.wait_for_url("**/reports/2*")
     name = page.url.rpartition("/")[2]
     expect(page.get_by_role("heading", level=1)).to_contain_text(name)
-    if earlier := night.daemon.get(f"/api/report/{name}")["before"]:
+    if earlier := seeded.daemon.get(f"/api/report/{name}")["before"]:
         expect(page.get_by_text("Compared with")).to_contain_text(earlier)
         expect(page.get_by_role("region", name="In short").locator("small").first).to_be_visible()
 
@@ -75,17 +75,17 @@ def test_a_week_that_is_none_is_said_at_its_field(visit: Visit, watch: Watch) ->
     expect(page.get_by_label("Week", exact=True)).to_have_value("2026-W99")
 
 
-def test_a_report_of_before_is_drawn_from_its_markdown(visit: Visit, night: Night) -> None:
+def test_a_report_of_before_is_drawn_from_its_markdown(visit: Visit, seeded: SeededDaemon) -> None:
     text = "# Nightshift, 2025-W07\n\n2025\n\n| commits |\n| --- |\n| 7 |\n\n## Tasks\n\nAll of task 3 is done.\n"
-    (night.room.home / "reports" / "2025-W07.md").write_text(text)
+    (seeded.snapshot.home / "reports" / "2025-W07.md").write_text(text)
     page = visit("/reports/2025-W07")
     expect(section(page, "In short")).to_contain_text("commits")
     expect(section(page, "Tasks").get_by_role("link", name="task 3")).to_have_attribute("href", "/task/3")
     expect(page.get_by_role("link", name="Markdown", exact=True)).to_be_visible()
 
 
-def test_hostile_texts_in_a_report_are_texts(visit: Visit, night: Night) -> None:
-    folder, subject = night.room.home / "reports", "Sum what is above 1"
+def test_hostile_texts_in_a_report_are_texts(visit: Visit, seeded: SeededDaemon) -> None:
+    folder, subject = seeded.snapshot.home / "reports", "Sum what is above 1"
     path = next(each for each in folder.glob("*.md") if subject in each.read_text())
     hostile = "<img src=x onerror=alert(1)> ![i](x)\x1b[31m\u202egnp"
     path.write_text(path.read_text().replace(subject, hostile))
@@ -96,7 +96,7 @@ def test_hostile_texts_in_a_report_are_texts(visit: Visit, night: Night) -> None
     assert page.locator("img[src=x]").count() == 0
 
 
-def test_an_address_of_no_report_is_not_found(page: Page, night: Night, watch: Watch) -> None:
+def test_an_address_of_no_report_is_not_found(page: Page, seeded: SeededDaemon, watch: Watch) -> None:
     watch.allow("404 GET .*/reports/2020-W01")
     answer = page.goto("/reports/2020-W01")
     assert answer is not None

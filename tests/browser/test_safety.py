@@ -9,7 +9,7 @@ from playwright.sync_api import Browser, Page, expect
 
 from tests.support.browser import LIVE, Watch, addresses, context_of, drawn, unfolded
 from tests.support.daemon import Daemon
-from tests.support.haunted import ELEMENT, EVIL, SEEN, haunted
+from tests.support.markup_home import ELEMENT, EVIL, SEEN, markup_home
 
 ELSEWHERE = "a[href^='javascript:'], [href*='elsewhere.test'], [src*='elsewhere.test'], [srcdoc], [onerror], [onfocus]"
 SILENT = {"/login", "/settings", "/reports"}
@@ -18,7 +18,7 @@ SILENT = {"/login", "/settings", "/reports"}
 
 @pytest.fixture(scope="module")
 def daemon(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Daemon]:
-    with haunted(tmp_path_factory.mktemp("haunted")) as running:
+    with markup_home(tmp_path_factory.mktemp("markup")) as running:
         yield running
 
 

@@ -1,4 +1,4 @@
-"""The page of a task in a real browser, on a daemon with a night's work: what it shows, and all that it does."""
+"""The page of a task in a real browser, on a daemon in a seeded home: what it shows, and all that it does."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from playwright.sync_api import Locator, Page, expect
 from tests.support.answers import job
 from tests.support.browser import NARROW, Visit, Watch
 from tests.support.daemon import git, until
-from tests.support.night import ASSUMED, FAR_AHEAD, FINDING, QUESTION, Night
+from tests.support.seeded_home import ASSUMED, FAR_AHEAD, FINDING, QUESTION, SeededDaemon
 
 
 def step(page: Page, number: int, attempt: int = 1) -> Locator:
@@ -26,12 +26,12 @@ def opened(page: Page, number: int, tab: str = "") -> Locator:
     return row
 
 
-def status_of(night: Night, task_id: int) -> str:
-    return str(night.daemon.get(f"/api/task/{task_id}")["status"])
+def status_of(seeded: SeededDaemon, task_id: int) -> str:
+    return str(seeded.daemon.get(f"/api/task/{task_id}")["status"])
 
 
-def test_the_course_shows_each_try_and_its_steps(visit: Visit, night: Night) -> None:
-    page = visit(f"/task/{night.task('second_try')}")
+def test_the_course_shows_each_try_and_its_steps(visit: Visit, seeded: SeededDaemon) -> None:
+    page = visit(f"/task/{seeded.task('second_try')}")
     expect(page.get_by_role("heading", level=1)).to_have_text(re.compile("Write total\\(\\) in job_1.py"))
     expect(page.get_by_role("heading", level=2, name="Try 2")).to_be_visible()
     expect(page.locator("li.step")).to_have_count(6)
@@ -43,8 +43,8 @@ def test_the_course_shows_each_try_and_its_steps(visit: Visit, night: Night) -> 
     expect(page.locator("#reason")).to_have_text(re.compile("committed: 2 tests passed"))
 
 
-def test_a_step_opens_with_prompts_replies_changes_files_tests_and_log(visit: Visit, night: Night) -> None:
-    page = visit(f"/task/{night.task('second_try')}")
+def test_a_step_opens_with_prompts_replies_changes_files_tests_and_log(visit: Visit, seeded: SeededDaemon) -> None:
+    page = visit(f"/task/{seeded.task('second_try')}")
     coding = opened(page, 4)
     expect(coding.get_by_role("tab", name="Changes")).to_have_attribute("aria-selected", "true")
     expect(coding.locator("tr.gone")).to_have_text(re.compile("return sum\\(x for x in numbers if x >= 1\\)"))
@@ -67,16 +67,16 @@ def test_a_step_opens_with_prompts_replies_changes_files_tests_and_log(visit: Vi
     expect(thinking.locator(".detail")).to_contain_text("the boundary is off by one")
 
 
-def test_findings_of_a_reader_stand_at_its_step(visit: Visit, night: Night) -> None:
-    page = visit(f"/task/{night.task('reviewed')}")
+def test_findings_of_a_reader_stand_at_its_step(visit: Visit, seeded: SeededDaemon) -> None:
+    page = visit(f"/task/{seeded.task('reviewed')}")
     expect(step(page, 2).locator(".flag")).to_have_text("1 finding")
     review = opened(page, 2)
     expect(review.locator(".findings")).to_contain_text(FINDING)
     expect(review.locator(".findings code")).to_have_text("job_4.py:2")
 
 
-def test_a_link_leads_to_a_step_its_tab_and_a_test(visit: Visit, night: Night, page: Page) -> None:
-    number = night.task("second_try")
+def test_a_link_leads_to_a_step_its_tab_and_a_test(visit: Visit, seeded: SeededDaemon, page: Page) -> None:
+    number = seeded.task("second_try")
     visit(f"/task/{number}#1-1-2/tests/test_job_1.py%3A%3Atest_empty")
     marked = step(page, 2).locator("tr[aria-current=true]")
     expect(marked).to_contain_text("test_job_1.py::test_empty")
@@ -90,13 +90,13 @@ def test_a_link_leads_to_a_step_its_tab_and_a_test(visit: Visit, night: Night, p
     expect(page.get_by_role("tab", name="Whole change")).to_have_attribute("aria-selected", "true")
 
 
-def test_a_hostile_link_is_only_a_place_that_does_not_exist(visit: Visit, night: Night) -> None:
-    page = visit(f"/task/{night.task('second_try')}#1-1-2/<img src=x onerror=alert(1)>/%E0%A4%A")
+def test_a_hostile_link_is_only_a_place_that_does_not_exist(visit: Visit, seeded: SeededDaemon) -> None:
+    page = visit(f"/task/{seeded.task('second_try')}#1-1-2/<img src=x onerror=alert(1)>/%E0%A4%A")
     expect(step(page, 2).locator(".detail")).to_be_visible()
 
 
-def test_the_keyboard_walks_opens_and_changes_how_differences_are_shown(visit: Visit, night: Night) -> None:
-    page = visit(f"/task/{night.task('second_try')}")
+def test_the_keyboard_walks_opens_and_changes_how_differences_are_shown(visit: Visit, seeded: SeededDaemon) -> None:
+    page = visit(f"/task/{seeded.task('second_try')}")
     expect(page.locator("li.step")).to_have_count(6)
     for _ in range(5):
         page.keyboard.press("j")
@@ -113,25 +113,27 @@ def test_the_keyboard_walks_opens_and_changes_how_differences_are_shown(visit: V
     expect(page.get_by_role("dialog")).to_contain_text("unified or side by side")
 
 
-def test_the_whole_change_is_that_of_the_commit_also_in_the_owners_repository(visit: Visit, night: Night) -> None:
-    page = visit(f"/task/{night.task('owned')}#change")
-    task = night.daemon.get(f"/api/task/{night.task('owned')}")
+def test_the_whole_change_is_that_of_the_commit_also_in_the_owners_repository(
+    visit: Visit, seeded: SeededDaemon
+) -> None:
+    page = visit(f"/task/{seeded.task('owned')}#change")
+    task = seeded.daemon.get(f"/api/task/{seeded.task('owned')}")
     expect(page.locator(".diff-head")).to_contain_text(f"commit {task['commit'][:12]}")
     expect(page.locator("details.file")).to_have_count(2)
-    expect(page.locator(".commits")).to_contain_text(f"git -C {night.room.repo} show {task['commit'][:12]}")
+    expect(page.locator(".commits")).to_contain_text(f"git -C {seeded.snapshot.repo} show {task['commit'][:12]}")
     expect(page.locator(".commits")).to_contain_text(f"left on {task['branch']}")
     expect(page.get_by_role("button", name="Take back…")).to_have_count(0)
 
 
-def test_lessons_are_shown_with_what_the_attempt_saw(visit: Visit, night: Night) -> None:
-    page = visit(f"/task/{night.task('recalling')}#lessons")
+def test_lessons_are_shown_with_what_the_attempt_saw(visit: Visit, seeded: SeededDaemon) -> None:
+    page = visit(f"/task/{seeded.task('recalling')}#lessons")
     rows = page.get_by_role("table", name="Lessons").locator("tbody tr")
     expect(rows.first).to_contain_text("shown")
     expect(rows.first.get_by_role("link")).to_have_attribute("href", re.compile(r"^/memory#(pattern|failure)-\d+$"))
 
 
-def test_a_task_that_was_never_begun_says_what_it_waits_for(visit: Visit, night: Night) -> None:
-    page = visit(f"/task/{night.task('blocked')}")
+def test_a_task_that_was_never_begun_says_what_it_waits_for(visit: Visit, seeded: SeededDaemon) -> None:
+    page = visit(f"/task/{seeded.task('blocked')}")
     expect(page.get_by_text("Not begun yet; it waits for the tasks that it depends on.")).to_be_visible()
     expect(page.get_by_role("button", name="Fork…")).to_have_count(0)
     page.get_by_role("tab", name="What was asked").click()
@@ -147,101 +149,101 @@ def test_a_task_that_does_not_exist_is_said(page: Page, watch: Watch) -> None:
     expect(page.locator("main")).to_contain_text("there is no task 99999")
 
 
-def test_cancel_asks_first_and_retry_queues_again(visit: Visit, night: Night) -> None:
-    number = night.daemon.submit(**job(20), not_before=FAR_AHEAD)
+def test_cancel_asks_first_and_retry_queues_again(visit: Visit, seeded: SeededDaemon) -> None:
+    number = seeded.daemon.submit(**job(20), not_before=FAR_AHEAD)
     page = visit(f"/task/{number}")
     page.get_by_role("button", name="Cancel", exact=True).click()
     page.get_by_role("dialog").get_by_role("button", name="Cancel", exact=True).click()
-    assert status_of(night, number) == "scheduled"
+    assert status_of(seeded, number) == "scheduled"
     page.get_by_role("button", name="Cancel", exact=True).click()
     page.get_by_role("button", name="Cancel it").click()
     expect(page.locator(".standing-line .pill")).to_have_text("cancelled")
     page.get_by_role("button", name="Retry").click()
     expect(page.locator(".standing-line .pill")).not_to_have_text("cancelled")
-    until(lambda: status_of(night, number) == "done", 60)
+    until(lambda: status_of(seeded, number) == "done", 60)
     expect(page.locator(".standing-line .pill")).to_have_text("done")
     expect(page.locator("li.step").first).to_be_visible()
 
 
-def test_a_priority_is_changed_in_its_place(visit: Visit, night: Night) -> None:
-    number = night.daemon.submit(**job(21), not_before=FAR_AHEAD)
+def test_a_priority_is_changed_in_its_place(visit: Visit, seeded: SeededDaemon) -> None:
+    number = seeded.daemon.submit(**job(21), not_before=FAR_AHEAD)
     page = visit(f"/task/{number}")
     page.get_by_label("Priority").fill("7")
     page.get_by_role("button", name="Set").click()
     expect(page.get_by_text("Its priority is 7 now.")).to_be_visible()
-    assert night.daemon.get(f"/api/task/{number}")["priority"] == 7
+    assert seeded.daemon.get(f"/api/task/{number}")["priority"] == 7
 
 
-def test_a_question_is_answered_on_the_page(visit: Visit, night: Night) -> None:
-    number = night.task("question")
+def test_a_question_is_answered_on_the_page(visit: Visit, seeded: SeededDaemon) -> None:
+    number = seeded.task("question")
     page = visit(f"/task/{number}")
     expect(page.locator("#asks")).to_contain_text(QUESTION)
     expect(page.locator("#asks")).to_contain_text(ASSUMED)
     page.get_by_label("Answer").fill("it shall not")
     page.get_by_role("button", name="Answer").click()
     expect(page.locator("#asks")).to_have_count(0)
-    until(lambda: status_of(night, number) in {"done", "failed"}, 60)
+    until(lambda: status_of(seeded, number) in {"done", "failed"}, 60)
     page.get_by_role("tab", name="What was asked").click()
     expect(page.get_by_role("tabpanel")).to_contain_text("it shall not")
 
 
-def test_a_decision_is_denied_with_a_remark(visit: Visit, night: Night) -> None:
-    number = night.task("approval")
+def test_a_decision_is_denied_with_a_remark(visit: Visit, seeded: SeededDaemon) -> None:
+    number = seeded.task("approval")
     page = visit(f"/task/{number}")
     page.get_by_label("Remark").fill("no packages here")
     page.get_by_role("button", name="Deny").click()
     expect(page.locator("#asks")).to_have_count(0)
-    (decided,) = night.daemon.get(f"/api/approvals?task={number}")["approvals"]
+    (decided,) = seeded.daemon.get(f"/api/approvals?task={number}")["approvals"]
     assert (decided["granted"], decided["answer"]) == (False, "no packages here")
 
 
-def test_a_fork_from_a_step_with_a_model_and_a_remark(visit: Visit, night: Night) -> None:
-    source = night.task("failed")
+def test_a_fork_from_a_step_with_a_model_and_a_remark(visit: Visit, seeded: SeededDaemon) -> None:
+    source = seeded.task("failed")
     page = visit(f"/task/{source}")
     opened(page, 1).get_by_role("button", name="Fork from here…").click()
     dialog = page.get_by_role("dialog", name=f"Fork task {source}")
     expect(dialog.get_by_label("After step")).to_have_value("1")
-    label = next(each for each in night.daemon.get("/api/status")["models"] if each["name"] == "openai")
+    label = next(each for each in seeded.daemon.get("/api/status")["models"] if each["name"] == "openai")
     dialog.get_by_label("Model").select_option(f"openai={label['model']}")
     dialog.get_by_label("Remark").fill("Leave the boundary out.")
     dialog.get_by_role("button", name="Fork", exact=True).click()
     page.get_by_role("link", name=re.compile(r"^task \d+$")).click()
     expect(page.get_by_text(f"#{source}, step 1")).to_be_visible()
     made = int(page.url.rpartition("/")[2])
-    assert night.daemon.get(f"/api/task/{made}/timeline")["forked_from"]["source"] == source
+    assert seeded.daemon.get(f"/api/task/{made}/timeline")["forked_from"]["source"] == source
     page.get_by_text(f"#{source}, step 1").click()
     expect(step(page, 1).locator(".detail")).to_be_visible()
     expect(page.get_by_role("link", name=f"#{made}")).to_be_visible()
 
 
-def test_work_is_read_taken_back_and_brought_back(visit: Visit, night: Night) -> None:
-    number = night.task("reviewed")
+def test_work_is_read_taken_back_and_brought_back(visit: Visit, seeded: SeededDaemon) -> None:
+    number = seeded.task("reviewed")
     page = visit(f"/task/{number}")
     page.get_by_role("button", name="Mark as read").click()
     expect(page.locator(".commits")).to_contain_text("read now")
     page.get_by_role("button", name="Take back…").click()
     page.get_by_role("dialog").get_by_role("button", name="Take back").click()
     expect(page.locator(".commits")).to_contain_text("taken back by")
-    assert not (night.room.home / "workspace" / "job_4.py").exists()
+    assert not (seeded.snapshot.home / "workspace" / "job_4.py").exists()
     page.get_by_role("button", name="Bring back…").click()
     page.get_by_role("dialog").get_by_role("button", name="Bring back").click()
     expect(page.get_by_role("button", name="Take back…")).to_be_visible()
-    assert "job_4.py" in git(night.room.home / "workspace", "ls-tree", "--name-only", "main")
+    assert "job_4.py" in git(seeded.snapshot.home / "workspace", "ls-tree", "--name-only", "main")
 
 
-def test_what_cannot_be_taken_back_is_said_in_the_dialog(visit: Visit, night: Night, watch: Watch) -> None:
-    number = night.task("recalling")
+def test_what_cannot_be_taken_back_is_said_in_the_dialog(visit: Visit, seeded: SeededDaemon, watch: Watch) -> None:
+    number = seeded.task("recalling")
     page = visit(f"/task/{number}")
     page.get_by_role("button", name="Take back…").click()
-    assert night.daemon.ask("POST", f"/api/task/{number}/revert", {"force": True})[0] == 200
+    assert seeded.daemon.ask("POST", f"/api/task/{number}/revert", {"force": True})[0] == 200
     watch.allow("409 POST .*/revert")
     page.get_by_role("dialog").get_by_role("button", name="Take back").click()
     expect(page.get_by_role("dialog").get_by_role("alert")).to_contain_text("taken back")
 
 
-def test_a_running_task_is_live_and_nothing_jumps_unless_it_is_followed(visit: Visit, night: Night) -> None:
-    night.server.fail_next("slow", phase="CODING", seconds=2.0, about="job_22")
-    number = night.daemon.submit(**job(22))
+def test_a_running_task_is_live_and_nothing_jumps_unless_it_is_followed(visit: Visit, seeded: SeededDaemon) -> None:
+    seeded.server.fail_next("slow", phase="CODING", seconds=2.0, about="job_22")
+    number = seeded.daemon.submit(**job(22))
     page = visit(f"/task/{number}")
     expect(page.locator("li.step.running")).to_contain_text("coding")
     opened(page, 0, "What happened")
@@ -251,18 +253,18 @@ def test_a_running_task_is_live_and_nothing_jumps_unless_it_is_followed(visit: V
     assert page.evaluate("scrollY") == 0
 
 
-def test_the_newest_step_is_opened_where_one_wishes_to_follow(visit: Visit, night: Night) -> None:
-    night.server.fail_next("slow", phase="CODING", seconds=2.0, about="job_23")
-    number = night.daemon.submit(**job(23))
+def test_the_newest_step_is_opened_where_one_wishes_to_follow(visit: Visit, seeded: SeededDaemon) -> None:
+    seeded.server.fail_next("slow", phase="CODING", seconds=2.0, about="job_23")
+    number = seeded.daemon.submit(**job(23))
     page = visit(f"/task/{number}")
     page.get_by_label("Follow the newest step").check()
     expect(page.locator(".standing-line .pill")).to_have_text("done")
     expect(page.locator("li.step").last.locator(".detail")).to_be_visible()
 
 
-def test_nothing_is_wider_than_a_phone(page: Page, visit: Visit, night: Night) -> None:
+def test_nothing_is_wider_than_a_phone(page: Page, visit: Visit, seeded: SeededDaemon) -> None:
     page.set_viewport_size({"width": NARROW[0], "height": NARROW[1]})
-    visit(f"/task/{night.task('second_try')}#1-2-4")
+    visit(f"/task/{seeded.task('second_try')}#1-2-4")
     for place in ("#1-2-4", "#1-1-2/tests", "#1-1-3/calls", "#change", "#asked"):
         page.evaluate("(place) => { location.hash = place; }", place)
         expect(page.locator(".diff-box, .detail, .browser").first).to_be_visible()

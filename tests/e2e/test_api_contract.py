@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.night import Night, awake, shared
+from tests.support.seeded_home import SeededDaemon, shared, started
 
 EXAMPLES = os.environ.get("NIGHTSHIFT_TESTS_EXAMPLES", "4")
 LEFT_OUT = "positive_data_acceptance"
@@ -25,23 +25,23 @@ expected-statuses = ["400", "401", "403", "404", "405", "406", "409", "413", "41
 
 
 @pytest.fixture
-def night(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Night]:
-    room = shared(tmp_path_factory).copied(tmp_path_factory.mktemp("contract") / "room")
-    with awake(room, WORKER_COUNT="1") as (daemon, server):
-        yield Night(room=room, daemon=daemon, server=server)
+def seeded(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SeededDaemon]:
+    snapshot = shared(tmp_path_factory).copied(tmp_path_factory.mktemp("contract") / "snapshot")
+    with started(snapshot, WORKER_COUNT="1") as (daemon, server):
+        yield SeededDaemon(snapshot=snapshot, daemon=daemon, server=server)
 
 
 @pytest.mark.slow
-def test_no_request_makes_the_api_break_its_own_document(night: Night, tmp_path: Path) -> None:
-    night.daemon.ask("POST", "/api/pause")
+def test_no_request_makes_the_api_break_its_own_document(seeded: SeededDaemon, tmp_path: Path) -> None:
+    seeded.daemon.ask("POST", "/api/pause")
     (tmp_path / "schemathesis.toml").write_text(CONFIGURED)
     argv = [
-        sys.executable, "-m", "schemathesis.cli", "run", f"{night.url}/api/openapi.json", "--max-examples", EXAMPLES,
+        sys.executable, "-m", "schemathesis.cli", "run", f"{seeded.url}/api/openapi.json", "--max-examples", EXAMPLES,
         "--seed", "1", "--generation-deterministic", "--exclude-checks", LEFT_OUT,
         "--exclude-operation-id", "stream_logs",  # which does not end, and has tests of its own
         "--request-timeout", "60", "--suppress-health-check", "all", "--no-color",
     ]  # fmt: skip
     done = subprocess.run(argv, cwd=tmp_path, capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stdout + done.stderr + night.daemon.output()[-5000:]
+    assert done.returncode == 0, done.stdout + done.stderr + seeded.daemon.output()[-5000:]
     assert "Tested:" in done.stdout
-    assert night.daemon.get("/healthz")["status"] == "ok"
+    assert seeded.daemon.get("/healthz")["status"] == "ok"

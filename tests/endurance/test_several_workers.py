@@ -1,7 +1,7 @@
 """Several workers, tasks that collide, and a death at every point of committing, integrating, noting and finishing.
 
 What one worker does alone is in test_every_step.py. Here others are in the midst of their own when the daemon dies, so
-lives differ in what happened in between, but not in how they end: each task once, with one commit and its evidence.
+runs differ in what happened in between, but not in how they end: each task once, with one commit and its evidence.
 With NIGHTSHIFT_TESTS=endurance the daemon dies at every point and moment.
 """
 
@@ -10,21 +10,21 @@ from __future__ import annotations
 from pathlib import Path
 
 from tests.support import tiers
-from tests.support.endurance import Campaign, campaign
-from tests.support.house import Point
-from tests.support.lives import Crowd
+from tests.support.crash_run import CrashRun, crash_run
+from tests.support.scenarios import Crowd
+from tests.support.supervised import Point
 
 FULL = tiers.ENDURANCE
 
 
 def test_workers_in_the_midst_of_their_own_lose_nothing_when_the_daemon_dies(tmp_path: Path) -> None:
-    def work(house: Campaign) -> None:
-        points = [point for point in house.record() if _is_chosen(point)]
+    def work(run: CrashRun) -> None:
+        points = [point for point in run.record() if _is_chosen(point)]
         assert {"git", "ref", "db"} <= {point.name.split(":")[0] for point in points}
-        wrong = [fault for point in points for moment in _moments(point) for fault in house.die_at(point, moment)]
+        wrong = [fault for point in points for moment in _moments(point) for fault in run.die_at(point, moment)]
         assert not wrong, "\n".join(wrong)
 
-    campaign(tmp_path, Crowd(), work)
+    crash_run(tmp_path, Crowd(), work)
 
 
 def _is_chosen(point: Point) -> bool:

@@ -7,18 +7,16 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from tests.support.endurance import Campaign, campaign
-from tests.support.lives import Life
+from tests.support.crash_run import CrashRun, crash_run
+from tests.support.scenarios import Scenario
 
 
 def test_a_daemon_that_dies_again_while_it_takes_over_loses_nothing_either(tmp_path: Path) -> None:
-    def work(house: Campaign) -> None:
-        first = next(point for point in house.record() if "steps[CODING" in point.name)
-        points = [point for point in house.record_return(first) if not point.incidental]
+    def work(run: CrashRun) -> None:
+        first = next(point for point in run.record() if "steps[CODING" in point.name)
+        points = [point for point in run.record_return(first) if not point.incidental]
         assert any("task_recovered" in point.name for point in points)
-        wrong = [
-            fault for point in points for moment in point.moments for fault in house.die_again(first, point, moment)
-        ]
+        wrong = [fault for point in points for moment in point.moments for fault in run.die_again(first, point, moment)]
         assert not wrong, "\n".join(wrong)
 
-    campaign(tmp_path, Life(), work)
+    crash_run(tmp_path, Scenario(), work)

@@ -24,7 +24,7 @@ from queue_manager import QueueManager
 TWO = "tasks:\n- {description: a, key: first}\n- {description: b, depends_on: [first]}\n"
 
 
-class House:
+class Intake:
     """A queue and an inbox in front of it."""
 
     def __init__(self, path: Path) -> None:
@@ -44,89 +44,89 @@ class House:
 
 
 @pytest.fixture
-def house(tmp_path: Path) -> Iterator[House]:
-    house = House(tmp_path / "db.sqlite")
-    yield house
-    house.db.close()
+def intake(tmp_path: Path) -> Iterator[Intake]:
+    intake = Intake(tmp_path / "db.sqlite")
+    yield intake
+    intake.db.close()
 
 
-def test_each_entry_becomes_one_task_in_the_order_of_the_file(house: House) -> None:
-    assert house.read("tasks: [a, b, c]") == ["tasks.yaml: 3 new of 3 entries"]
-    assert house.tasks() == ["a", "b", "c"]
-    assert (house.told[0].kind, house.told[0].data["new"]) == (Kind.INBOX_READ, [1, 2, 3])
+def test_each_entry_becomes_one_task_in_the_order_of_the_file(intake: Intake) -> None:
+    assert intake.read("tasks: [a, b, c]") == ["tasks.yaml: 3 new of 3 entries"]
+    assert intake.tasks() == ["a", "b", "c"]
+    assert (intake.told[0].kind, intake.told[0].data["new"]) == (Kind.INBOX_READ, [1, 2, 3])
 
 
-def test_only_what_is_new_is_submitted(house: House) -> None:
-    house.read("tasks: [a, b]")
-    assert house.read("tasks: [b, c]  # a is gone\n") == ["tasks.yaml: 1 new of 2 entries"]
-    assert house.tasks() == ["a", "b", "c"]
-    assert house.read("tasks:\n# moved\n- c\n- b\n") == ["tasks.yaml: 0 new of 2 entries"]
-    assert house.told[0].level is Level.DEBUG
+def test_only_what_is_new_is_submitted(intake: Intake) -> None:
+    intake.read("tasks: [a, b]")
+    assert intake.read("tasks: [b, c]  # a is gone\n") == ["tasks.yaml: 1 new of 2 entries"]
+    assert intake.tasks() == ["a", "b", "c"]
+    assert intake.read("tasks:\n# moved\n- c\n- b\n") == ["tasks.yaml: 0 new of 2 entries"]
+    assert intake.told[0].level is Level.DEBUG
 
 
-def test_what_was_taken_is_not_handed_in_again_at_each_save(house: House) -> None:
-    house.read("tasks: [a, b]")
+def test_what_was_taken_is_not_handed_in_again_at_each_save(intake: Intake) -> None:
+    intake.read("tasks: [a, b]")
     handed: list[TaskSpec] = []
 
     def submit(spec: TaskSpec) -> Future[Submitted]:
         handed.append(spec)
-        return house.queue.submit(spec)
+        return intake.queue.submit(spec)
 
-    inbox = Inbox(submit, house.told.append)
+    inbox = Inbox(submit, intake.told.append)
     inbox.take(read_tasks("tasks: [a, b]"))
     inbox.take(read_tasks("tasks: [a, b, c]"))
     assert [spec.description for spec in handed] == ["a", "b", "c"]
 
 
-def test_a_restarted_daemon_submits_nothing_again(house: House) -> None:
-    house.read(TWO)
-    house.inbox = Inbox(house.queue.submit, house.told.append)
-    assert house.read(TWO) == ["tasks.yaml: 0 new of 2 entries"]
-    assert house.tasks() == ["a", "b"]
+def test_a_restarted_daemon_submits_nothing_again(intake: Intake) -> None:
+    intake.read(TWO)
+    intake.inbox = Inbox(intake.queue.submit, intake.told.append)
+    assert intake.read(TWO) == ["tasks.yaml: 0 new of 2 entries"]
+    assert intake.tasks() == ["a", "b"]
 
 
-def test_dependencies_on_entries_become_those_of_their_tasks(house: House) -> None:
-    house.read(TWO)
-    second = house.queue.get(2)
+def test_dependencies_on_entries_become_those_of_their_tasks(intake: Intake) -> None:
+    intake.read(TWO)
+    second = intake.queue.get(2)
     assert (second.spec.depends_on, second.status) == ((1,), Status.BLOCKED)
 
 
-def test_an_entry_that_the_queue_refuses_is_told_and_the_others_are_taken(house: House) -> None:
+def test_an_entry_that_the_queue_refuses_is_told_and_the_others_are_taken(intake: Intake) -> None:
     text = "tasks:\n- a\n- {description: b, key: b, depends_on: [99]}\n- {description: c, depends_on: [b]}\n"
-    assert house.read(text) == [
+    assert intake.read(text) == [
         "tasks.yaml: 1 new of 3 entries",
         "tasks.yaml:4:1: depends_on: an entry above was refused",
         "tasks.yaml:3:1: depends_on: there is no task 99",
     ]
-    assert house.told[1].kind is Kind.INBOX_REJECTED
-    assert house.read(text.replace("99", "1"))[0] == "tasks.yaml: 2 new of 3 entries"
+    assert intake.told[1].kind is Kind.INBOX_REJECTED
+    assert intake.read(text.replace("99", "1"))[0] == "tasks.yaml: 2 new of 3 entries"
 
 
-def test_of_many_refused_entries_the_first_are_told_and_the_others_counted(house: House) -> None:
+def test_of_many_refused_entries_the_first_are_told_and_the_others_counted(intake: Intake) -> None:
     text = "tasks:\n" + "".join(f"- {{description: d{number}, depends_on: [99]}}\n" for number in range(200))
-    told = house.read(text)
+    told = intake.read(text)
     assert len(told) == 52
     assert told[1] == "tasks.yaml:2:1: depends_on: there is no task 99"
     assert told[-1].endswith(": and 150 more")
 
 
-def test_identical_entries_are_told_to_their_author(house: House) -> None:
-    (message,) = house.read("tasks: [a, a]")
+def test_identical_entries_are_told_to_their_author(intake: Intake) -> None:
+    (message,) = intake.read("tasks: [a, a]")
     assert message == "tasks.yaml: 1 new of 1 entry; line 1: the same task as in line 1; it is submitted once"
 
 
-def test_a_thousand_entries_share_their_commits(house: House) -> None:
+def test_a_thousand_entries_share_their_commits(intake: Intake) -> None:
     commits: list[object] = []
-    house.db.listen(commits.append)
-    house.read("tasks:\n" + "".join(f"- task {number}\n" for number in range(1000)))
-    assert len(house.tasks()) == 100
+    intake.db.listen(commits.append)
+    intake.read("tasks:\n" + "".join(f"- task {number}\n" for number in range(1000)))
+    assert len(intake.tasks()) == 100
     assert len(commits) < 100
 
 
-def test_a_saved_file_reaches_the_queue_and_a_broken_one_the_log(house: House, tmp_path: Path) -> None:
+def test_a_saved_file_reaches_the_queue_and_a_broken_one_the_log(intake: Intake, tmp_path: Path) -> None:
     path, told = tmp_path / "tasks.yaml", queue.Queue[Event]()
     crashes: list[Exception] = []
-    watcher = watch(path, house.queue.submit, told.put, crashes.append)
+    watcher = watch(path, intake.queue.submit, told.put, crashes.append)
     watcher.start()
     assert told.get(timeout=5).message == "tasks.yaml: 0 new of 0 entries"
     path.write_text(TWO)
@@ -137,10 +137,10 @@ def test_a_saved_file_reaches_the_queue_and_a_broken_one_the_log(house: House, t
     assert event.message == "tasks.yaml:3:3: priority: Input should be a valid integer"
     watcher.stop()
     assert crashes == []
-    assert house.tasks() == ["a", "b"]
+    assert intake.tasks() == ["a", "b"]
 
 
-def test_a_full_disk_is_tried_again_until_there_is_room(house: House, tmp_path: Path) -> None:
+def test_a_full_disk_is_tried_again_until_there_is_room(intake: Intake, tmp_path: Path) -> None:
     path, told = tmp_path / "tasks.yaml", queue.Queue[Event]()
     crashes: list[Exception] = []
     path.write_text("tasks: [a]")
@@ -149,7 +149,7 @@ def test_a_full_disk_is_tried_again_until_there_is_room(house: House, tmp_path: 
     def submit(spec: TaskSpec) -> Future[Submitted]:
         if full:
             raise full.pop()
-        return house.queue.submit(spec)
+        return intake.queue.submit(spec)
 
     inbox = Inbox(submit, told.put)
     watcher = Watcher(path, inbox.take, inbox.refuse, crashes.append, retry_s=0.05)

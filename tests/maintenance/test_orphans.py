@@ -162,11 +162,19 @@ def test_locks_of_a_killed_git_go_and_work_goes_on(home: Places, workspace: Path
 
 @contextmanager
 def working_git(where: Path, **environment: str) -> Iterator[int]:
-    """A git that waits for its input, as one does that is at work."""
+    """A git that waits for its input, as one does that is at work.
+
+    It is asked for something first: a process gets its name and environment a moment after `Popen` has returned.
+    """
     process = subprocess.Popen(
         ["git", "cat-file", "--batch"], cwd=where, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
         env={"PATH": os.environ["PATH"], **environment},
     )  # fmt: skip
+    assert process.stdin
+    assert process.stdout
+    process.stdin.write(b"nothing\n")
+    process.stdin.flush()
+    assert process.stdout.readline() == b"nothing missing\n"
     try:
         yield process.pid
     finally:

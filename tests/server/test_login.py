@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from urllib.parse import urlencode
 
@@ -103,13 +104,20 @@ def test_another_page_cannot_log_a_browser_in(server: Client) -> None:
     assert log_in(server, TOKEN, Origin="https://evil.example").status == 403
 
 
-@pytest.fixture(params=[False, True], ids=["set", "made_for_the_weakest_sandbox"])
-def on_the_loopback(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Client]:
-    context = make_desk(tmp_path)
+@contextmanager
+def on_loopback(folder: Path, *, exposed: bool) -> Iterator[Client]:
+    """A server on the loopback with a token that was set, or made for the weakest sandbox."""
+    context = make_desk(folder)
     submit(context, "a task that is nobody else's business")
-    with serving(context, Listen(port=0, token=TOKEN, exposed=request.param)) as client:
+    with serving(context, Listen(port=0, token=TOKEN, exposed=exposed)) as client:
         yield client
     context.database.close()
+
+
+@pytest.fixture(scope="module", params=[False, True], ids=["set", "made_for_the_weakest_sandbox"])
+def on_the_loopback(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Client]:
+    with on_loopback(tmp_path_factory.mktemp("loopback"), exposed=request.param) as client:
+        yield client
 
 
 READ = [
@@ -126,7 +134,15 @@ def test_on_the_loopback_a_token_guards_all_that_can_be_read(on_the_loopback: Cl
         assert got.status == 401, method
         assert b"nobody" not in got.body
     assert on_the_loopback.get(address, Cookie="nightshift_00000000=x").status == 401
-    assert on_the_loopback.get(address, Authorization="Bearer wrong").status == 401
+
+
+@pytest.mark.parametrize("exposed", [False, True])
+def test_on_the_loopback_a_wrong_token_opens_nothing(tmp_path: Path, exposed: bool) -> None:
+    with on_loopback(tmp_path, exposed=exposed) as client:
+        answers = [client.get(re.sub(r"\{\w+\}", "1", path), Authorization="Bearer wrong") for path in READ]
+    assert {got.status for got in answers[:20]} == {401}
+    assert {got.status for got in answers} <= {401, 429}, "who guesses again and again has to wait"
+    assert not [got for got in answers if b"nobody" in got.body]
 
 
 def test_on_the_loopback_a_token_guards_all_that_can_be_written(on_the_loopback: Client) -> None:

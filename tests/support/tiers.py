@@ -1,6 +1,6 @@
 """How much the tests do: `make test` takes a share of the long ones that each commit draws anew, `make test-all` all.
 
-NIGHTSHIFT_TESTS is `quick` where it is not set, `all`, or `endurance`: all, and death at every point of every life.
+NIGHTSHIFT_TESTS is `quick` where it is not set, `all`, or `endurance`: all, and death at every point of every scenario.
 What is drawn follows from the commit alone, so that all processes of a run draw the same, a failure can be had again,
 and some dozens of commits pass through everything.
 """
@@ -11,7 +11,7 @@ import hashlib
 import os
 import subprocess
 from collections import defaultdict
-from collections.abc import Callable, Hashable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import cache
 from pathlib import Path
 from typing import TypeVar
@@ -25,31 +25,37 @@ MOST_EXAMPLES, MOST_STEPS = 20, 15
 
 LATER = (
     "tests/bench/",
+    "tests/bootstrap/test_growth.py",
     "tests/repair/bench/",
     "tests/e2e/test_forged_verdicts.py",
     "tests/endurance/test_dying_reverts.py",
-    "tests/endurance/test_other_lives.py",
+    "tests/endurance/test_other_scenarios.py",
     "tests/endurance/test_several_workers.py",
     "tests/endurance/test_stop_and_start.py",
     "tests/endurance/test_taking_over.py",
 )
 """Files and folders that `make test` leaves out."""
-FILES = {"tests/browser/": 3, "tests/e2e/": 5}
-"""How many files `make test` draws of a folder; each has a daemon of its own."""
+FILES = {"tests/browser/": 2, "tests/endurance/": 1}
+"""How many files `make test` draws of a folder in which the tests of a file share what is expensive."""
+TESTS = {"tests/e2e/": 12, "tests/environments/": 16}
+"""How many tests `make test` draws of a folder in which each test starts what is expensive for itself."""
 ALWAYS = frozenset({
-    "tests/browser/test_dashboard_page.py", "tests/e2e/test_main_job.py", "tests/e2e/test_interruptions.py",
+    "tests/browser/test_dashboard_page.py", "tests/e2e/test_main_job.py", "tests/endurance/test_every_step.py",
+    "tests/endurance/test_damaged_databases.py", "tests/environments/test_distributions.py",
+    "tests/environments/test_missing_modules.py",
 })  # fmt: skip
+"""Files of these folders that are run whole with every commit."""
 ITEMS = {
-    "tests/hostile/test_verdicts.py": 12,
-    "tests/hostile/": 8,
+    "tests/checks/test_python.py::test_large_and_deep_programs_are_read_to_their_end": 4,
+    "tests/hostile/": 4,
     "tests/checks/test_javascript_forgers.py": 40,
     "tests/checks/test_python_forgers.py": 40,
     "tests/checks/test_right_programs.py": 12,
-    "tests/languages/javascript/": 8,
+    "tests/languages/javascript/": 4,
     "tests/models/test_contract.py": 4,
-    "tests/repair/": 6,
+    "tests/repair/": 4,
     "tests/sandbox/test_isolation_contract.py": 2,
-    "tests/verdict/": 12,
+    "tests/verdict/": 6,
 }
 """How many items `make test` draws of each parametrised test; the longest prefix of a path counts."""
 
@@ -82,20 +88,30 @@ def left_out(ids: Iterable[str]) -> set[str]:
         there = sorted(file for file in files - out if file.startswith(folder) and file not in ALWAYS)
         out |= set(there) - set(_lowest(there, most, str))
     skipped = {id_ for id_ in ids if id_.partition("::")[0] in out}
+    for folder, most in TESTS.items():
+        drawable = (id_ for id_ in ids if id_.startswith(folder) and id_.partition("::")[0] not in ALWAYS)
+        there = sorted({_test(id_) for id_ in drawable})
+        left = set(there) - set(_lowest(there, most, str))
+        skipped |= {id_ for id_ in ids if _test(id_) in left}
     for most, group in _grouped(id_ for id_ in ids if id_ not in skipped):
         skipped |= set(group) - set(_lowest(group, most, str))
     return skipped
 
 
+def _test(id_: str) -> str:
+    """The test of an item, without its parameters."""
+    return id_.partition("[")[0]
+
+
 def _grouped(ids: Iterable[str]) -> list[tuple[int, list[str]]]:
     """The items of each parametrised test of which some are drawn, and how many."""
-    groups: dict[Hashable, list[str]] = defaultdict(list)
+    groups: dict[str, list[str]] = defaultdict(list)
     for id_ in ids:
         if "[" in id_:
-            groups[id_.partition("[")[0]].append(id_)
+            groups[_test(id_)].append(id_)
     found = []
     for test, group in groups.items():
-        fitting = [prefix for prefix in ITEMS if str(test).startswith(prefix)]
+        fitting = [prefix for prefix in ITEMS if test.startswith(prefix)]
         if fitting:
             found.append((ITEMS[max(fitting, key=len)], group))
     return found

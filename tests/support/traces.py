@@ -1,4 +1,4 @@
-"""What became of a life, without times, ids and whatever else differs between two that went alike."""
+"""What a run left, without times, ids and whatever else differs between two that went alike."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from pathlib import Path
 from typing import Any
 
 from tests.support.daemon import git
-from tests.support.house import House
+from tests.support.supervised import SupervisedDaemon
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Trace:
-    """What a life left behind.
+    """What a run left behind.
 
-    `facts` must be the same in each life; `asked` and `paid` count requests and stored costs by phase, `told` the lines
+    `facts` must be the same in each run; `asked` and `paid` count requests and stored costs by phase, `told` the lines
     of the log by kind; `moves` are those of the tasks from status to status.
     """
 
@@ -64,21 +64,23 @@ SCORES = (
 )
 
 
-def trace(house: House, ids: Sequence[int], words: str, repo: Path, scores: tuple[float, ...]) -> Trace:
+def trace(supervised: SupervisedDaemon, ids: Sequence[int], words: str, repo: Path, scores: tuple[float, ...]) -> Trace:
     """What became of these tasks; `words` tells their requests from others, `scores` are those before they began."""
     facts: dict[str, Any] = {}
     for name, query in FACTS.items():
-        facts[name] = [[generic(row) for row in house.rows(query, id_)] for id_ in ids]
-    facts["scores"] = tuple(now - then for now, then in zip(house.rows(SCORES)[0], scores, strict=True))
+        facts[name] = [[generic(row) for row in supervised.rows(query, id_)] for id_ in ids]
+    facts["scores"] = tuple(now - then for now, then in zip(supervised.rows(SCORES)[0], scores, strict=True))
     facts["git"] = [_git_facts(repo, id_) for id_ in ids]
-    asked = Counter(request.phase for request in house.server.requests if words in str(request.messages))
+    asked = Counter(request.phase for request in supervised.server.requests if words in str(request.messages))
     paid: Counter[str] = Counter()
     told: Counter[str] = Counter()
     moves: set[tuple[str, str]] = set()
     for id_ in ids:
-        paid.update(dict(house.rows("SELECT phase, COUNT(*) FROM model_stats WHERE task_id = ? GROUP BY 1", id_)))
-        told.update(dict(house.rows("SELECT kind, COUNT(*) FROM execution_logs WHERE task_id = ? GROUP BY 1", id_)))
-        moves |= set(house.rows(MOVES, id_))
+        paid.update(dict(supervised.rows("SELECT phase, COUNT(*) FROM model_stats WHERE task_id = ? GROUP BY 1", id_)))
+        told.update(
+            dict(supervised.rows("SELECT kind, COUNT(*) FROM execution_logs WHERE task_id = ? GROUP BY 1", id_))
+        )
+        moves |= set(supervised.rows(MOVES, id_))
     return Trace(facts=facts, asked=asked, paid=paid, told=told, moves=frozenset(moves))
 
 

@@ -170,7 +170,7 @@ class WireServer:
         """Forget all faults."""
         self._faults.clear()
 
-    def until(self, condition: Callable[[], object], timeout_s: float = 5.0) -> None:
+    def until(self, condition: Callable[[], object], timeout_s: float = 60.0) -> None:
         """Wait until the condition holds; it is looked at every few milliseconds."""
         end = time.monotonic() + timeout_s
         while not condition():

@@ -1,8 +1,8 @@
-"""Other lives than the plain one: they pass through every row of the phase table and every move between statuses.
+"""Other scenarios than the plain one: they pass through every row of the phase table and every move between statuses.
 
-Where a life comes through a point that an earlier one had, it is the same write in the same place; so each is killed at
-the points that are new with it, and not before one: what is durable then is what was after the point before it. With
-NIGHTSHIFT_TESTS=endurance each is killed at all of its own, before and after.
+Where a scenario comes through a point that an earlier one had, it is the same write in the same place; so each is
+killed at the points that are new with it, and not before one: what is durable then is what was after the point before.
+With NIGHTSHIFT_TESTS=endurance each is killed at all of its own, before and after.
 """
 
 from __future__ import annotations
@@ -13,9 +13,9 @@ from pathlib import Path
 from agent.machine import PHASES, TABLE
 from core.states import MOVES, Status
 from tests.support import tiers
-from tests.support.endurance import Campaign, campaign
-from tests.support.house import Point
-from tests.support.lives import LIVES, Life
+from tests.support.crash_run import CrashRun, crash_run
+from tests.support.scenarios import SCENARIOS, Scenario
+from tests.support.supervised import Point
 
 FULL = tiers.ENDURANCE
 S = Status
@@ -41,21 +41,21 @@ def test_every_phase_outcome_and_move_is_passed_through_and_died_at(tmp_path: Pa
     moves: set[tuple[str, str]] = set()
     wrong: list[str] = []
 
-    def work(house: Campaign) -> None:
-        points = [point for point in house.record() if FULL or not point.tells_only]
-        steps.update((row[3], row[4]) for rows in house.model.facts["steps"] for row in rows)
-        for point in _new(points, seen) if type(house.life) is not Life else ():
+    def work(run: CrashRun) -> None:
+        points = [point for point in run.record() if FULL or not point.tells_only]
+        steps.update((row[3], row[4]) for rows in run.model.facts["steps"] for row in rows)
+        for point in _new(points, seen) if type(run.scenario) is not Scenario else ():
             for moment in point.moments if FULL else point.moments[1:]:
-                wrong.extend(house.die_at(point, moment))
+                wrong.extend(run.die_at(point, moment))
         seen.update(point.name for point in points)
-        moves.update(house.moves)
+        moves.update(run.moves)
 
-    _live_all(tmp_path, work)
+    _run_all(tmp_path, work)
     assert not wrong, "\n".join(wrong)
     table = {(str(phase), str(outcome)) for phase, outcome in TABLE if phase in PHASES}
-    assert steps >= table, f"no life passes through {sorted(table - steps)}"
+    assert steps >= table, f"no scenario passes through {sorted(table - steps)}"
     wanted = {(str(a), str(b)) for a in Status for b in MOVES[a]} - {(str(a), str(b)) for a, b in NOBODY_MAKES}
-    assert moves >= wanted, f"no life makes the moves {sorted(wanted - moves)}"
+    assert moves >= wanted, f"no scenario makes the moves {sorted(wanted - moves)}"
 
 
 def _new(points: list[Point], seen: set[str]) -> list[Point]:
@@ -66,6 +66,6 @@ def _new(points: list[Point], seen: set[str]) -> list[Point]:
     )
 
 
-def _live_all(folder: Path, work: Callable[[Campaign], None]) -> None:
-    for kind in LIVES:
-        campaign(folder / kind.__name__, kind(), work)
+def _run_all(folder: Path, work: Callable[[CrashRun], None]) -> None:
+    for kind in SCENARIOS:
+        crash_run(folder / kind.__name__, kind(), work)

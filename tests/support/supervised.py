@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any, Self
 
 from tests.support.daemon import ENDED, Daemon, git, settings_for
-from tests.support.nursery import Nursery
+from tests.support.fork_server import ForkServer
 from tests.support.wire_server import WireServer
 
 PR_SET_CHILD_SUBREAPER = 36
@@ -26,7 +26,7 @@ GROUPS = Path("/sys/fs/cgroup")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Point:
-    """A durable point: its name, and the how manieth of that name it was since the life began."""
+    """A durable point: its name, and the how manieth of that name it was since the run began."""
 
     name: str
     number: int
@@ -63,12 +63,12 @@ def children() -> set[int]:
     return found
 
 
-class Forked(Daemon):
-    """A daemon that the nursery starts."""
+class ForkedDaemon(Daemon):
+    """A daemon that the fork server starts."""
 
-    def __init__(self, home: Path, settings: Mapping[str, str], nursery: Nursery) -> None:
+    def __init__(self, home: Path, settings: Mapping[str, str], fork_server: ForkServer) -> None:
         super().__init__(home, settings)
-        self._nursery, self.pids = nursery, set[int]()
+        self._fork_server, self.pids = fork_server, set[int]()
 
     def begin(self) -> None:
         """Start it, and do not wait until it answers."""
@@ -76,30 +76,30 @@ class Forked(Daemon):
         self.process = self._spawned()
 
     def _spawned(self) -> Any:
-        nursling = self._nursery.start(self.environment(), self.home, self.home / "daemon.out")
-        self.pids.add(nursling.pid)
-        return nursling
+        forked = self._fork_server.start(self.environment(), self.home, self.home / "daemon.out")
+        self.pids.add(forked.pid)
+        return forked
 
 
-class House:
+class SupervisedDaemon:
     """The home, its daemon, and its scripted model.
 
     Args:
         folder: an empty folder.
         server: the model.
-        nursery: starts the daemon.
+        fork_server: starts the daemon.
         settings: of the daemon, on top of the usual ones.
     """
 
-    def __init__(self, folder: Path, server: WireServer, nursery: Nursery, **settings: str) -> None:
+    def __init__(self, folder: Path, server: WireServer, fork_server: ForkServer, **settings: str) -> None:
         self.folder, self.server = folder, server
-        self.home, self._mortal, self._tmp = folder / "home", folder / "mortal", folder / "tmp"
-        for path in (self._mortal, self._tmp):
+        self.home, self._crashes, self._tmp = folder / "home", folder / "crashes", folder / "tmp"
+        for path in (self._crashes, self._tmp):
             path.mkdir(parents=True)
-        # Which attempt sees no lessons is drawn by its number, so two lives would differ.
-        fixed = {"MORTAL_DIR": str(self._mortal), "TMPDIR": str(self._tmp), "RECALL_CONTROL_SHARE": "0"}
+        # Which attempt sees no lessons is drawn by its number, so two runs would differ.
+        fixed = {"CRASH_DIR": str(self._crashes), "TMPDIR": str(self._tmp), "RECALL_CONTROL_SHARE": "0"}
         more = {**fixed, **settings}
-        self.daemon = Forked(self.home, settings_for(server, **more), nursery)
+        self.daemon = ForkedDaemon(self.home, settings_for(server, **more), fork_server)
         self.deaths = 0
         self._next = ""
         self._before: set[int] = set()
@@ -118,23 +118,23 @@ class House:
 
     # --- orders
 
-    def order(self, life: str, point: Point | None = None, moment: str = "") -> None:
+    def order(self, label: str, point: Point | None = None, moment: str = "") -> None:
         """Begin to count points anew, and have the daemon die at one of them."""
-        self._give(_orders(life, point, moment))
+        self._give(_orders(label, point, moment))
 
-    def order_next(self, life: str, point: Point | None = None, moment: str = "") -> None:
+    def order_next(self, label: str, point: Point | None = None, moment: str = "") -> None:
         """Give these orders to the daemon that is started after the next death."""
-        self._next = _orders(life, point, moment)
+        self._next = _orders(label, point, moment)
 
     def _give(self, orders: str) -> None:
-        draft = self._mortal / "draft"
+        draft = self._crashes / "draft"
         draft.write_text(orders)
-        draft.replace(self._mortal / "orders.json")
+        draft.replace(self._crashes / "orders.json")
 
-    def points(self, life: str) -> list[Point]:
-        """What a life passed through."""
-        rows = (line.split("\t", 2) for line in (self._mortal / "points.log").read_text().splitlines())
-        return [Point(name=name, number=int(number)) for told, number, name in rows if told == life]
+    def points(self, label: str) -> list[Point]:
+        """What the run of that label passed through."""
+        rows = (line.split("\t", 2) for line in (self._crashes / "points.log").read_text().splitlines())
+        return [Point(name=name, number=int(number)) for told, number, name in rows if told == label]
 
     # --- the daemon
 
@@ -153,7 +153,7 @@ class House:
         process = self.daemon.process
         assert process
         assert process.wait(20) == -signal.SIGKILL, self.daemon.output()[-3000:]
-        (self._mortal / "orders.json").unlink(missing_ok=True)
+        (self._crashes / "orders.json").unlink(missing_ok=True)
         self.deaths += 1
         if self._next:
             self._give(self._next)
@@ -244,9 +244,9 @@ class House:
         return sorted(path for path in folder.iterdir() if path.suffix != ".tree") if folder.is_dir() else ()
 
 
-def _orders(life: str, point: Point | None, moment: str) -> str:
+def _orders(label: str, point: Point | None, moment: str) -> str:
     wanted = {"point": point.name, "number": point.number, "moment": moment} if point else {}
-    return json.dumps({"life": life, **wanted})
+    return json.dumps({"run": label, **wanted})
 
 
 def _command(pid: int) -> str:

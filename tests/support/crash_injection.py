@@ -1,9 +1,9 @@
-"""The real daemon, made mortal: it dies by SIGKILL just before, in the middle of, or just after a named durable point.
+"""Crash injection for the real daemon: SIGKILL just before, in the middle of, or just after a named durable point.
 
-The nursery starts it. Nothing of the product is changed: the three libraries below it through which anything outlives
-the process are watched, `sqlite3` (or `pysqlite3`), `subprocess` for git, and `os` for files that are put in the place
-of others. Whatever passes there is a *point* and has a name made of what it does, so that it is found again in another
-run although lines of the log fall into other transactions there:
+The fork server starts it. Nothing of the product is changed: the three libraries below it through which anything
+outlives the process are watched, `sqlite3` (or `pysqlite3`), `subprocess` for git, and `os` for files that are put in
+the place of others. Whatever passes there is a *point* and has a name made of what it does, so that it is found again
+in another run although lines of the log fall into other transactions there:
 
 | point | name | moments |
 |---|---|---|
@@ -12,7 +12,7 @@ run although lines of the log fall into other transactions there:
 | a git session that moves references | `ref: ` and the references | before, sent, after |
 | a file put in the place of another | `file: ` and its path | before, after |
 
-`MORTAL_DIR` names a folder with `orders.json` (who shall die where) and `points.log` (what was passed). A point is
+`CRASH_DIR` names a folder with `orders.json` (who shall die where) and `points.log` (what was passed). A point is
 counted from the moment the orders were given.
 """
 
@@ -30,14 +30,14 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from tests.support.mortal_git import die, generic, watched_popen
+from tests.support.crash_injection_git import die, generic, watched_popen
 
 _WRITES = re.compile(
     r"\s*(INSERT|UPDATE|DELETE|REPLACE|CREATE|DROP)\b(?: OR \w+)?(?: INTO| FROM)?\s+(\w+)", re.IGNORECASE
 )
 
 
-class Reaper:
+class CrashInjector:
     """Knows the orders, counts the points, and kills."""
 
     def __init__(self, folder: Path) -> None:
@@ -56,7 +56,7 @@ class Reaper:
                 self._passed[name] += 1
                 if name == self._given.get("point") and self._passed[name] == self._given.get("number", 1):
                     doomed.add(str(self._given["moment"]))
-            self._write([f"{self._given.get('life', '')}\t{self._passed[name]}\t{name}" for name in names])
+            self._write([f"{self._given.get('run', '')}\t{self._passed[name]}\t{name}" for name in names])
         return doomed
 
     def _read(self) -> None:
@@ -120,7 +120,7 @@ class Journal:
         return [f"db: {'; '.join(job)}" for job in jobs if job]
 
 
-def watched_connection(base: type, reaper: Reaper) -> type:
+def watched_connection(base: type, injector: CrashInjector) -> type:
     """A connection that announces each commit of the writer with the names of the jobs in it."""
 
     class Watched(base):  # type: ignore[misc]  # the class comes from whichever SQLite is installed
@@ -139,7 +139,7 @@ def watched_connection(base: type, reaper: Reaper) -> type:
             return super().executemany(sql, rows)
 
         def _commit(self, points: list[str]) -> Any:
-            doomed = reaper.arrive(points)
+            doomed = injector.arrive(points)
             if "before" in doomed:
                 die()
             done = super().execute("COMMIT")
@@ -153,14 +153,14 @@ def watched_connection(base: type, reaper: Reaper) -> type:
 # --- files
 
 
-def watched_rename(real: Callable[..., None], home: Path, reaper: Reaper) -> Callable[..., None]:
+def watched_rename(real: Callable[..., None], home: Path, injector: CrashInjector) -> Callable[..., None]:
     """`os.replace` or `os.rename` that announces files of the home that come to stand in the place of others."""
 
     @functools.wraps(real)
     def rename(old: Any, new: Any, **named: Any) -> None:
         path = Path(os.fsdecode(new))
         ours = path.is_absolute() and path.is_relative_to(home)
-        doomed = reaper.arrive([generic(f"file: {path.relative_to(home)}")]) if ours else set()
+        doomed = injector.arrive([generic(f"file: {path.relative_to(home)}")]) if ours else set()
         if "before" in doomed:
             die()
         real(old, new, **named)
@@ -180,18 +180,18 @@ def _libraries() -> Iterator[Any]:
 
 def install(folder: Path, home: Path) -> None:
     """Watch the libraries."""
-    reaper = Reaper(folder)
+    injector = CrashInjector(folder)
     for library in _libraries():
-        factory = watched_connection(library.Connection, reaper)
+        factory = watched_connection(library.Connection, injector)
         library.connect = functools.partial(library.connect, factory=factory)
-    subprocess.Popen = watched_popen(reaper)  # type: ignore[misc, assignment]  # that is the point
+    subprocess.Popen = watched_popen(injector)  # type: ignore[misc, assignment]  # that is the point
     for name in ("replace", "rename"):
-        setattr(os, name, watched_rename(getattr(os, name), home, reaper))
+        setattr(os, name, watched_rename(getattr(os, name), home, injector))
 
 
-def live() -> int:
+def run() -> int:
     """Run the daemon with its libraries watched; its exit code."""
-    install(Path(os.environ["MORTAL_DIR"]), Path(os.environ["NIGHTSHIFT_HOME"]))
+    install(Path(os.environ["CRASH_DIR"]), Path(os.environ["NIGHTSHIFT_HOME"]))
     import main
 
     return main.main()

@@ -44,7 +44,7 @@ AUTHOR = f'A "onclick=alert(1) id={ELEMENT}'
 
 
 @contextmanager
-def haunted(folder: Path) -> Iterator[Daemon]:
+def markup_home(folder: Path) -> Iterator[Daemon]:
     """The daemon of such a home, with a report; its model answers what is hostile too."""
     home = folder / f"<b id={ELEMENT}>home"
     (home / "db").mkdir(parents=True)

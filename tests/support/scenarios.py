@@ -1,20 +1,19 @@
-"""Lives of tasks for the tests that kill the daemon: what the model says, what the owner does, how it ends.
+"""Scenarios of tasks for the tests that kill the daemon: what the model says, what the owner does, how it ends.
 
 What the model says depends on nothing but the prompt: a request that is made again after a death gets the same answer,
-so that two lives may be compared whatever happened in between.
+so that two runs may be compared whatever happened in between.
 """
 
 from __future__ import annotations
 
 import json
 import re
-import time
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from tests.support.answers import PLAN, RIGHT, TESTS, WRONG
 from tests.support.git_repo import git, make_repo
-from tests.support.house import House
+from tests.support.supervised import SupervisedDaemon
 
 
 def reflection(n: int, *, replan: bool = False) -> str:
@@ -28,15 +27,13 @@ def reflection(n: int, *, replan: bool = False) -> str:
 
 
 @dataclass(kw_only=True)
-class Life:
-    """A kind of life; this one is wrong at first and right after it reflected, in the daemon's own workspace."""
+class Scenario:
+    """What happens to a task; this one is wrong at first, right after it reflected, in the daemon's own workspace."""
 
     name: str = "own"
     settings: dict[str, str] = field(default_factory=dict)
-    asks_again: bool = False
-    """Whether a request is under way most of the time, so that a death costs one."""
     exact: bool = True
-    """Whether two lives that go well are the same in all they leave, and not only in how they end."""
+    """Whether two runs that go well are the same in all they leave, and not only in how they end."""
     workers: int = 1
     right_first: bool = False
     recorded: int = 6
@@ -45,9 +42,9 @@ class Life:
     def prepare(self, folder: Path) -> None:
         """Make what it needs, before the daemon starts."""
 
-    def repo(self, house: House) -> Path:
+    def repo(self, supervised: SupervisedDaemon) -> Path:
         """Where its commits land."""
-        return house.home / "workspace"
+        return supervised.home / "workspace"
 
     def reply(self, phase: str, messages: list[dict[str, str]]) -> str:
         """What the model says."""
@@ -71,15 +68,15 @@ class Life:
         tests = {f"test_job_{n}.py": TESTS.format(n=n)}
         return {"description": f"Write total() in job_{n}.py", "tests": tests, "key": f"{self.name}-{n}", **more}
 
-    def live(self, house: House, n: int) -> list[int]:
-        """Live it once, whatever the daemon dies of meanwhile; the tasks, all of them ended."""
-        id_ = house.submit(**self.task(n))
-        house.ended(id_)
+    def run(self, supervised: SupervisedDaemon, n: int) -> list[int]:
+        """Run it once, whatever the daemon dies of meanwhile; the tasks, all of them ended."""
+        id_ = supervised.submit(**self.task(n))
+        supervised.ended(id_)
         return [id_]
 
 
 @dataclass(kw_only=True)
-class GivesUp(Life):
+class GivesUp(Scenario):
     """Cannot be read, plans anew, is wrong, and gives up; whoever depends on it is not begun, its owner lets it be."""
 
     name: str = "gives-up"
@@ -92,15 +89,15 @@ class GivesUp(Life):
             return reflection(n, replan=True)
         return PLAN
 
-    def live(self, house: House, n: int) -> list[int]:
-        first = house.submit(**self.task(n, limits={"iterations": 2}))
-        second = house.submit(**self.task(n, key=f"later-{n}", depends_on=[first]))
-        house.ended(first, second)
+    def run(self, supervised: SupervisedDaemon, n: int) -> list[int]:
+        first = supervised.submit(**self.task(n, limits={"iterations": 2}))
+        second = supervised.submit(**self.task(n, key=f"later-{n}", depends_on=[first]))
+        supervised.ended(first, second)
         return [first, second]
 
 
 @dataclass(kw_only=True)
-class Asks(Life):
+class Asks(Scenario):
     """Writes its own tests, asks its owner for leave, and goes on when he gave it; who comes after it is called off."""
 
     name: str = "asks"
@@ -115,21 +112,21 @@ class Asks(Life):
             )
         return super().say(phase, n, text)
 
-    def live(self, house: House, n: int) -> list[int]:
-        id_ = house.submit(**self.task(n, tests={}))
-        after = house.submit(**self.task(1000 + n, tests={}, depends_on=[id_]))
-        if house.until(id_, "waiting", "done", "failed")["status"] == "waiting":
-            for (approval,) in house.rows("SELECT id FROM approvals WHERE task_id = ? AND granted IS NULL", id_):
-                house.ask("POST", f"/api/approvals/{approval}", {"granted": True})
-        house.ended(id_)
-        if house.until(after, "waiting", "done", "failed", "cancelled")["status"] == "waiting":
-            house.ask("POST", f"/api/task/{after}/cancel")
-        house.ended(after)
+    def run(self, supervised: SupervisedDaemon, n: int) -> list[int]:
+        id_ = supervised.submit(**self.task(n, tests={}))
+        after = supervised.submit(**self.task(1000 + n, tests={}, depends_on=[id_]))
+        if supervised.until(id_, "waiting", "done", "failed")["status"] == "waiting":
+            for (approval,) in supervised.rows("SELECT id FROM approvals WHERE task_id = ? AND granted IS NULL", id_):
+                supervised.ask("POST", f"/api/approvals/{approval}", {"granted": True})
+        supervised.ended(id_)
+        if supervised.until(after, "waiting", "done", "failed", "cancelled")["status"] == "waiting":
+            supervised.ask("POST", f"/api/task/{after}/cancel")
+        supervised.ended(after)
         return [id_, after]
 
 
 @dataclass(kw_only=True)
-class Owners(Life):
+class Owners(Scenario):
     """Works in a repository of its owner's: integrated into a branch that nobody looks at, and pushed."""
 
     name: str = "owners"
@@ -145,18 +142,18 @@ class Owners(Life):
         git(self.folder, "remote", "add", "origin", str(folder / "remote.git"))
         git(self.folder, "branch", "nightly")
 
-    def repo(self, house: House) -> Path:
+    def repo(self, supervised: SupervisedDaemon) -> Path:
         return self.folder
 
-    def live(self, house: House, n: int) -> list[int]:
+    def run(self, supervised: SupervisedDaemon, n: int) -> list[int]:
         more = {"repo": str(self.folder), "base": "nightly", "integrate": self.integrate}
-        id_ = house.submit(**self.task(n, **more))
-        house.ended(id_)
+        id_ = supervised.submit(**self.task(n, **more))
+        supervised.ended(id_)
         return [id_]
 
 
 @dataclass(kw_only=True)
-class Parks(Life):
+class Parks(Scenario):
     """Its model is out of breath for a while, and its first attempt takes too long."""
 
     name: str = "parks"
@@ -164,67 +161,67 @@ class Parks(Life):
     right_first: bool = True
     settings: dict[str, str] = field(default_factory=lambda: {"MODEL_MAX_WAIT_S": "0.2", "RETRY_BASE_S": "0.1"})
 
-    def live(self, house: House, n: int) -> list[int]:
-        house.server.fail_next("429", 1, phase="PLANNING", retry_after=1)
-        id_ = house.submit(**self.task(n))
-        house.ended(id_)
+    def run(self, supervised: SupervisedDaemon, n: int) -> list[int]:
+        supervised.server.fail_next("429", 1, phase="PLANNING", retry_after=1)
+        id_ = supervised.submit(**self.task(n))
+        supervised.ended(id_)
         return [id_]
 
 
 @dataclass(kw_only=True)
-class Late(Life):
-    """Its model is slower than the task may take, whatever attempt it is."""
+class Late(Scenario):
+    """Its tests never end, so its time is over in whatever attempt it is; in which of its phases, nobody can say."""
 
     name: str = "late"
     recorded: int = 3
+    exact: bool = False
+    right_first: bool = True
     settings: dict[str, str] = field(default_factory=lambda: {"RETRY_BASE_S": "0.1"})
-    asks_again: bool = True
 
-    def say(self, phase: str, n: int, text: str) -> str:
-        time.sleep(0.8)
-        return PLAN
-
-    def live(self, house: House, n: int) -> list[int]:
-        id_ = house.submit(**self.task(n, limits={"wall_s": 0.4, "attempts": 2}))
-        house.ended(id_)
+    def run(self, supervised: SupervisedDaemon, n: int) -> list[int]:
+        endless = {
+            f"test_job_{n}.py": "import time\n\n\ndef test_total():\n    time.sleep(600)\n    assert 1 + 1 == 2\n"
+        }
+        id_ = supervised.submit(**self.task(n, tests=endless, limits={"wall_s": 3.0, "attempts": 2}))
+        supervised.ended(id_)
         return [id_]
 
 
 @dataclass(kw_only=True)
-class Hand(Life):
+class Hand(Scenario):
     """Nothing is begun; its owner cancels what waits for a worker, a time, a task or him, and asks for some again."""
 
     name: str = "hand"
     recorded: int = 3
 
-    def live(self, house: House, n: int) -> list[int]:
-        house.ask("POST", "/api/pause", {"reason": "the owner looks"})
-        first = house.submit(**self.task(n))
-        later = house.submit(**self.task(n, key=f"later-{n}", not_before="2099-01-01T00:00:00Z"))
-        needs = house.submit(**self.task(n, key=f"needs-{n}", depends_on=[first]))
-        again = house.submit(**self.task(n, key=f"again-{n}", depends_on=[later]))
+    def run(self, supervised: SupervisedDaemon, n: int) -> list[int]:
+        supervised.ask("POST", "/api/pause", {"reason": "the owner looks"})
+        first = supervised.submit(**self.task(n))
+        later = supervised.submit(**self.task(n, key=f"later-{n}", not_before="2099-01-01T00:00:00Z"))
+        needs = supervised.submit(**self.task(n, key=f"needs-{n}", depends_on=[first]))
+        again = supervised.submit(**self.task(n, key=f"again-{n}", depends_on=[later]))
         for id_ in (needs, later, first):
-            self._press(house, id_, "cancel", "cancelled")
+            self._press(supervised, id_, "cancel", "cancelled")
         for id_, status in ((later, "queued"), (needs, "cancelled"), (again, "blocked")):
             if status != "cancelled":
-                self._press(house, id_, "retry", status)
-        self._press(house, later, "cancel", "cancelled")
-        house.ask("POST", "/api/resume", {})
-        house.ended(first, later, needs, again)
+                self._press(supervised, id_, "retry", status)
+        self._press(supervised, later, "cancel", "cancelled")
+        supervised.ask("POST", "/api/resume", {})
+        supervised.ended(first, later, needs, again)
         return [first, later, needs, again]
 
     @staticmethod
-    def _press(house: House, task_id: int, button: str, status: str) -> None:
+    def _press(supervised: SupervisedDaemon, task_id: int, button: str, status: str) -> None:
         """Press a button until its effect is there; it may have been before the daemon died."""
         for _ in range(3):
-            if house.task(task_id)["status"] == status:
+            if supervised.task(task_id)["status"] == status:
                 return
-            house.ask("POST", f"/api/task/{task_id}/{button}")
-        raise AssertionError(f"task {task_id} is {house.task(task_id)['status']}, not {status}, after {button}")
+            supervised.ask("POST", f"/api/task/{task_id}/{button}")
+        raise AssertionError(f"task {task_id} is {supervised.task(task_id)['status']}, not {status}, after {button}")
 
 
 @dataclass(kw_only=True)
-class Crowd(Life):
+class Crowd(Scenario):
     """Four tasks and three workers; two of the tasks write to the same file, so one of them has to look again."""
 
     name: str = "crowd"
@@ -240,10 +237,10 @@ class Crowd(Life):
         code = "\n\n".join(f"def {side}():\n    return {n}\n" for side in sides)
         return f"```python path=job_{n}_shared.py\n{code}```"
 
-    def live(self, house: House, n: int) -> list[int]:
-        ids = [house.submit(**self._side(n, side)) for side in ("left", "right")]
-        ids += [house.submit(**self.task(n)), house.submit(**self.task(1000 + n))]
-        house.ended(*ids)
+    def run(self, supervised: SupervisedDaemon, n: int) -> list[int]:
+        ids = [supervised.submit(**self._side(n, side)) for side in ("left", "right")]
+        ids += [supervised.submit(**self.task(n)), supervised.submit(**self.task(1000 + n))]
+        supervised.ended(*ids)
         return ids
 
     def _side(self, n: int, side: str) -> dict[str, object]:
@@ -253,7 +250,7 @@ class Crowd(Life):
 
 
 @dataclass(kw_only=True)
-class Splits(Life):
+class Splits(Scenario):
     """Its plan splits it in two, one after the other; what they made is judged together."""
 
     name: str = "splits"
@@ -273,19 +270,21 @@ class Splits(Life):
         about = f"Write {name}() in {module}.py, which returns the sum of all numbers above {n}."
         return {"description": about, "files": [f"{module}.py"], "tests": [f"test_{module}.py"]}
 
-    def live(self, house: House, n: int) -> list[int]:
+    def run(self, supervised: SupervisedDaemon, n: int) -> list[int]:
         text = TESTS.format(n=n)
         more = text.replace(f"job_{n}", f"job_{n}_more").replace("total", "more")
         tests = {f"test_job_{n}.py": text, f"test_job_{n}_more.py": more}
-        whole = house.submit(**self.task(n, tests=tests, split=True))
-        house.ended(whole)
-        parts = [id_ for (id_,) in house.rows("SELECT id FROM tasks WHERE key LIKE ? ORDER BY id", f"split:{whole}:%")]
-        house.ended(*parts)
+        whole = supervised.submit(**self.task(n, tests=tests, split=True))
+        supervised.ended(whole)
+        parts = [
+            id_ for (id_,) in supervised.rows("SELECT id FROM tasks WHERE key LIKE ? ORDER BY id", f"split:{whole}:%")
+        ]
+        supervised.ended(*parts)
         return [whole, *parts]
 
 
 @dataclass(kw_only=True)
-class Read(Life):
+class Read(Scenario):
     """Asks what it does not know, is sent back by its reviewer, then by its auditor, whose last word is unreadable."""
 
     name: str = "read"
@@ -309,16 +308,16 @@ class Read(Life):
         finding = {"file": f"job_{n}.py", "line": 1, "severity": "high", "reason": reason}
         return json.dumps({"findings": [finding] if reason else []})
 
-    def live(self, house: House, n: int) -> list[int]:
-        id_ = house.submit(**self.task(n, review=True, audit=True, clarify=True))
-        while house.until(id_, "waiting", "done", "failed")["status"] == "waiting":
+    def run(self, supervised: SupervisedDaemon, n: int) -> list[int]:
+        id_ = supervised.submit(**self.task(n, review=True, audit=True, clarify=True))
+        while supervised.until(id_, "waiting", "done", "failed")["status"] == "waiting":
             open_ones = "SELECT id, kind FROM approvals WHERE task_id = ? AND granted IS NULL"
-            for approval, kind in house.rows(open_ones, id_):
+            for approval, kind in supervised.rows(open_ones, id_):
                 if kind == "question":
-                    house.ask("POST", f"/api/approvals/{approval}/answer", {"answer": "to whole numbers"})
+                    supervised.ask("POST", f"/api/approvals/{approval}/answer", {"answer": "to whole numbers"})
                 else:
-                    house.ask("POST", f"/api/approvals/{approval}", {"granted": True})
-        house.ended(id_)
+                    supervised.ask("POST", f"/api/approvals/{approval}", {"granted": True})
+        supervised.ended(id_)
         return [id_]
 
 
@@ -342,7 +341,7 @@ tell(3)
 
 
 @dataclass(kw_only=True)
-class Tampers(Life):
+class Tampers(Scenario):
     """Its code writes into the report of its own tests, which ends it at once."""
 
     name: str = "tampers"
@@ -352,4 +351,4 @@ class Tampers(Life):
         return self.code(n, FORGED + RIGHT) if phase == "CODING" else super().say(phase, n, text)
 
 
-LIVES = (Life, GivesUp, Asks, Owners, Parks, Late, Hand, Splits, Read, Tampers)
+SCENARIOS = (Scenario, GivesUp, Asks, Owners, Parks, Late, Hand, Splits, Read, Tampers)

@@ -1,7 +1,7 @@
 """Starts daemons quickly: a process that has imported the program, and forks for each start.
 
 A daemon takes a second to import what it needs, which is more than the rest of its start. Where one is killed a hundred
-times, that second is spent once: the nursery imports and has no threads, its children are the daemons.
+times, that second is spent once: the fork server imports and has no threads, its children are the daemons.
 """
 
 from __future__ import annotations
@@ -19,15 +19,16 @@ from typing import Self
 
 ROOT = Path(__file__).resolve().parents[2]
 LOADED = (
-    *("tests.support.mortal", "main", "bootstrap.daemon", "bootstrap.single", "weekly_summary", "models.openai_compat"),
+    *("tests.support.crash_injection", "main", "bootstrap.daemon", "bootstrap.single"),
+    *("weekly_summary", "models.openai_compat"),
     *("server.app", "server.api", "server.pages.frame", "flask", "uvicorn", "uvicorn.protocols.http.h11_impl"),
     *("uvicorn.lifespan.off", "a2wsgi", "openai", "sqlite_utils", "sqlite_vec", "numpy", "_strptime"),
 )
 """What a daemon imports sooner or later."""
 
 
-class Nursling:
-    """A daemon of the nursery, as far as `subprocess.Popen` is asked of it."""
+class ForkedProcess:
+    """A daemon of the fork server, as far as `subprocess.Popen` is asked of it."""
 
     def __init__(self, pid: int) -> None:
         self.pid = pid
@@ -55,16 +56,16 @@ class Nursling:
         self.send_signal(signal.SIGKILL)
 
 
-class Nursery:
+class ForkServer:
     """A context manager; `start` gives a daemon that has just been forked."""
 
     def __enter__(self) -> Self:
         self._process = subprocess.Popen(
             [sys.executable, __file__], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, bufsize=1
         )
-        self._born: dict[int, Nursling] = {}
+        self._started: dict[int, ForkedProcess] = {}
         self._news = threading.Condition()
-        self._reader = threading.Thread(target=self._listen, name="nursery")
+        self._reader = threading.Thread(target=self._listen, name="fork-server")
         self._reader.start()
         return self
 
@@ -80,32 +81,32 @@ class Nursery:
     def pid(self) -> int:
         return self._process.pid
 
-    def start(self, env: Mapping[str, str], cwd: Path, out: Path) -> Nursling:
+    def start(self, env: Mapping[str, str], cwd: Path, out: Path) -> ForkedProcess:
         """Fork a daemon with this environment, in this folder, with its output added to this file."""
         assert self._process.stdin
         with self._news:
-            before = len(self._born)
+            before = len(self._started)
             self._process.stdin.write(json.dumps({"env": dict(env), "cwd": str(cwd), "out": str(out)}) + "\n")
-            assert self._news.wait_for(lambda: len(self._born) > before, 120), "the nursery is silent"
-            return list(self._born.values())[-1]
+            assert self._news.wait_for(lambda: len(self._started) > before, 120), "the fork server is silent"
+            return list(self._started.values())[-1]
 
     def _listen(self) -> None:
         assert self._process.stdout
         for line in self._process.stdout:
             word, pid, status = line.split()
             with self._news:
-                if word == "born":
-                    self._born[int(pid)] = Nursling(int(pid))
+                if word == "started":
+                    self._started[int(pid)] = ForkedProcess(int(pid))
                     self._news.notify_all()
                 else:
-                    self._born[int(pid)].ended(int(status))
+                    self._started[int(pid)].ended(int(status))
 
 
-# --- inside the nursery
+# --- inside the fork server
 
 
 def _serve() -> None:
-    """Fork for each line on standard input, and tell of births and deaths on standard output."""
+    """Fork for each line on standard input, and report starts and ends on standard output."""
     news, rung = os.pipe()
     os.set_blocking(rung, False)
     os.set_blocking(news, False)
@@ -116,28 +117,28 @@ def _serve() -> None:
         ready, _, _ = select.select([0, news], [], [])
         if news in ready:
             os.read(news, 4096)
-        _bury()
+        _reap()
         if 0 in ready:
             said = os.read(0, 65536)
             if not said:
                 return
             *lines, waiting = (waiting + said).split(b"\n")
             for line in lines:
-                _bear(json.loads(line))
+                _fork(json.loads(line))
 
 
-def _bear(wanted: dict[str, object]) -> None:
+def _fork(wanted: dict[str, object]) -> None:
     pid = os.fork()
     if pid == 0:
-        _live(wanted)
-    _tell("born", pid, 0)
+        _run(wanted)
+    _tell("started", pid, 0)
 
 
 def _tell(word: str, pid: int, status: int) -> None:
     os.write(1, f"{word} {pid} {status}\n".encode())
 
 
-def _bury() -> None:
+def _reap() -> None:
     while True:
         try:
             pid, status = os.waitpid(-1, os.WNOHANG)
@@ -145,10 +146,10 @@ def _bury() -> None:
             return
         if not pid:
             return
-        _tell("died", pid, os.waitstatus_to_exitcode(status))
+        _tell("ended", pid, os.waitstatus_to_exitcode(status))
 
 
-def _live(wanted: dict[str, object]) -> None:
+def _run(wanted: dict[str, object]) -> None:
     """Be a daemon."""
     code = 70
     try:
@@ -161,9 +162,9 @@ def _live(wanted: dict[str, object]) -> None:
         nothing = os.open(os.devnull, os.O_RDONLY)
         for old, new in ((nothing, 0), (out, 1), (out, 2)):
             os.dup2(old, new)
-        from tests.support import mortal
+        from tests.support import crash_injection
 
-        code = mortal.live()
+        code = crash_injection.run()
     finally:
         sys.stdout.flush()
         os._exit(code)

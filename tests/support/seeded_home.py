@@ -1,4 +1,4 @@
-"""A room in which a daemon worked: tasks that ended in every way, written by the real program with a scripted model.
+"""A home with finished work: tasks that ended in every way, written by the real program with a scripted model.
 
 It is built once in a test run (some seconds) and copied for whoever wants one of his own. Paths of repositories stand
 in the database; `copied` puts the new ones there, so that no copy touches the repositories of another.
@@ -30,14 +30,14 @@ MOON_TESTS = {"test_moon.py": "from moon import full\n\n\ndef test_full():\n    
 VAGUE, QUESTION, ASSUMED = "Improve job_9.py somehow", "Shall the boundary count?", "no, only what lies above"
 FINDING = "the boundary is counted, though only what is above it should be"
 PATHS = (("git_commits", "repo"), ("tasks", "repo"), ("failures", "repo"), ("patterns", "repo"))
-KEPT = "NIGHTSHIFT_TESTS_NIGHT"
+KEPT = "NIGHTSHIFT_TESTS_SEED"
 FOREVER = 1000
 PATIENCE_S = 180.0
 FAR_AHEAD = "2099-01-01T00:00:00Z"
 
 
-class NightModel(Answers):
-    """Knows the tasks of a night: job 1 and 2 are wrong first, 3 always; 4 is read by others; one needs a package."""
+class SeedModel(Answers):
+    """Knows the tasks of the home: job 1 and 2 are wrong first, 3 always; 4 is read by others; one needs a package."""
 
     def __call__(self, phase: str, messages: list[dict[str, str]]) -> str:
         """The reply to one request."""
@@ -61,7 +61,7 @@ class NightModel(Answers):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Room:
+class HomeSnapshot:
     """A folder with a home, a repository of its owner's and a package index; `tasks` are ids by what became of them."""
 
     folder: Path
@@ -79,10 +79,10 @@ class Room:
     def daemon(self, server: WireServer, **settings: str) -> Daemon:
         """The daemon of this home, not started."""
         pip = {name: value for name, value in environ(self.folder / "index").items() if name.startswith("PIP_")}
-        told = {"RECALL_CONTROL_SHARE": "0"}  # by lot, a night in ten would have no lesson that was used
+        told = {"RECALL_CONTROL_SHARE": "0"}  # by lot, a home in ten would have no lesson that was used
         return Daemon(self.home, settings_for(server, **{**pip, **told, **settings}))
 
-    def copied(self, folder: Path) -> Room:
+    def copied(self, folder: Path) -> HomeSnapshot:
         """The same elsewhere."""
         shutil.copytree(self.folder, folder, symlinks=True)
         old, new = str(self.folder), str(folder)
@@ -90,14 +90,14 @@ class Room:
             for table, column in PATHS:
                 conn.execute(f"UPDATE {table} SET {column} = replace({column}, ?, ?)", (old, new))
             conn.execute("UPDATE task_specs SET spec = replace(spec, ?, ?), digest = ''", (old, new))
-        return Room(folder=folder, tasks=self.tasks)
+        return HomeSnapshot(folder=folder, tasks=self.tasks)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Night:
-    """A daemon that runs in such a room, and its scripted model."""
+class SeededDaemon:
+    """A daemon that runs in such a home, and its scripted model."""
 
-    room: Room
+    snapshot: HomeSnapshot
     daemon: Daemon
     server: WireServer
 
@@ -107,7 +107,7 @@ class Night:
 
     def task(self, name: str) -> int:
         """The id of a task by what became of it: see `_submitted`."""
-        return self.room.tasks[name]
+        return self.snapshot.tasks[name]
 
     @property
     def report(self) -> str:
@@ -115,16 +115,16 @@ class Night:
         return str(self.daemon.get("/api/reports")["reports"][0]["name"])
 
 
-def shared(factory: pytest.TempPathFactory) -> Room:
-    """The room that all tests of a run make their copies of, whichever of its processes they are in."""
+def shared(factory: pytest.TempPathFactory) -> HomeSnapshot:
+    """The home that all tests of a run make their copies of, whichever of its processes they are in."""
     base = factory.getbasetemp()
-    return built((base.parent if "PYTEST_XDIST_WORKER" in os.environ else base) / "night")
+    return built((base.parent if "PYTEST_XDIST_WORKER" in os.environ else base) / "seeded")
 
 
-def built(folder: Path) -> Room:
-    """The room in that folder; whoever comes first builds it, others wait.
+def built(folder: Path) -> HomeSnapshot:
+    """The home in that folder; whoever comes first builds it, others wait.
 
-    With NIGHTSHIFT_TESTS_NIGHT=FOLDER it is built there once and kept for later runs, for who tries a page again and
+    With NIGHTSHIFT_TESTS_SEED=FOLDER it is built there once and kept for later runs, for who tries a page again and
     again; remove that folder after a change of what the daemon writes.
     """
     folder = Path(os.environ.get(KEPT) or folder)
@@ -133,24 +133,24 @@ def built(folder: Path) -> Room:
     with (folder.parent / f"{folder.name}.lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         if not noted.exists():
-            tasks = _worked(Room(folder=folder, tasks={}))
+            tasks = _worked(HomeSnapshot(folder=folder, tasks={}))
             noted.write_text(json.dumps(tasks))
-    return Room(folder=folder, tasks=json.loads(noted.read_text()))
+    return HomeSnapshot(folder=folder, tasks=json.loads(noted.read_text()))
 
 
 @contextmanager
-def awake(room: Room, **settings: str) -> Iterator[tuple[Daemon, WireServer]]:
-    """A daemon that runs in that room, and its model."""
-    with WireServer(NightModel()) as server, room.daemon(server, **settings) as daemon:
+def started(snapshot: HomeSnapshot, **settings: str) -> Iterator[tuple[Daemon, WireServer]]:
+    """A daemon that runs in that home, and its model."""
+    with WireServer(SeedModel()) as server, snapshot.daemon(server, **settings) as daemon:
         yield daemon, server
 
 
-def _worked(room: Room) -> dict[str, int]:
-    _owned(room.repo)
-    (room.folder / "index").mkdir()
-    wheel(room.folder / "index", "moonphase", "1.0", {"moonphase.py": "FULL = 1\n"})
-    with awake(room) as (daemon, _):
-        tasks = _submitted(daemon, room.repo)
+def _worked(snapshot: HomeSnapshot) -> dict[str, int]:
+    _owned(snapshot.repo)
+    (snapshot.folder / "index").mkdir()
+    wheel(snapshot.folder / "index", "moonphase", "1.0", {"moonphase.py": "FULL = 1\n"})
+    with started(snapshot) as (daemon, _):
+        tasks = _submitted(daemon, snapshot.repo)
         begun = [tasks[name] for name in ("second_try", "failed", "reviewed", "owned", "refused")]
         daemon.wait(*begun, within_s=PATIENCE_S)
         tasks["recalling"] = daemon.submit(**job(2))

@@ -1,4 +1,4 @@
-"""Git as the mortal daemon sees it: each command that may write, and each move of references, is a place to die.
+"""Git under crash injection: each command that may write, and each move of references, is a place to die.
 
 In the middle of such a command is a place of its own: git has its input, its user is dead.
 """
@@ -21,7 +21,7 @@ READS = frozenset(
 """Git commands that leave nothing behind; one that is not here is a point."""
 
 
-class Reaper(Protocol):
+class CrashInjector(Protocol):
     def arrive(self, names: Sequence[str]) -> set[str]: ...
 
 
@@ -49,8 +49,8 @@ def generic(text: str) -> str:
 class _Pipe:
     """Standard input of a git session: each flush of a question that moves references is a point."""
 
-    def __init__(self, real: Any, process: Any, reaper: Reaper) -> None:
-        self._real, self._process, self._reaper = real, process, reaper
+    def __init__(self, real: Any, process: Any, injector: CrashInjector) -> None:
+        self._real, self._process, self._injector = real, process, injector
         self._said = b""
 
     def write(self, data: bytes) -> int:
@@ -59,7 +59,7 @@ class _Pipe:
 
     def flush(self) -> None:
         names = re.findall(rb"^(?:update|create|delete) (\S+)", self._said, re.MULTILINE)
-        doomed = self._reaper.arrive([generic("ref: " + " ".join(n.decode() for n in names))]) if names else set()
+        doomed = self._injector.arrive([generic("ref: " + " ".join(n.decode() for n in names))]) if names else set()
         if "before" in doomed:
             die()
         said, self._said = self._said, b""
@@ -89,7 +89,7 @@ class _Answer:
         return getattr(self._real, name)
 
 
-def watched_popen(reaper: Reaper) -> type[subprocess.Popen[bytes]]:
+def watched_popen(injector: CrashInjector) -> type[subprocess.Popen[bytes]]:
     """A Popen that announces the git commands that may write."""
 
     class Watched(subprocess.Popen):  # type: ignore[type-arg]  # the class is generic in stubs only
@@ -100,12 +100,12 @@ def watched_popen(reaper: Reaper) -> type[subprocess.Popen[bytes]]:
             words = git_words(args) if isinstance(args, list) and args[0] == "git" else []
             session = "--stdin" in words and words[0] == "update-ref"
             writes = bool(words) and words[0] not in READS and not session
-            self.moments = frozenset(reaper.arrive([generic("git: " + " ".join(words[:3]))]) if writes else ())
+            self.moments = frozenset(injector.arrive([generic("git: " + " ".join(words[:3]))]) if writes else ())
             if "before" in self.moments:
                 die()
             super().__init__(args, *rest, **named)
             if session:
-                self.stdin, self.stdout = _Pipe(self.stdin, self, reaper), _Answer(self.stdout, self)  # type: ignore[assignment]
+                self.stdin, self.stdout = _Pipe(self.stdin, self, injector), _Answer(self.stdout, self)  # type: ignore[assignment]
 
         def communicate(self, input: Any = None, timeout: float | None = None) -> Any:  # noqa: A002  its name in the library
             if "sent" in self.moments:

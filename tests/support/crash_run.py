@@ -1,0 +1,114 @@
+"""Scenarios are recorded, and run again with a death at each of the points that the recording shows."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from itertools import count
+from pathlib import Path
+
+from tests.support.fork_server import ForkServer
+from tests.support.scenarios import Scenario
+from tests.support.supervised import Point, SupervisedDaemon
+from tests.support.traces import SCORES, Trace, trace
+from tests.support.wire_server import WireServer
+
+
+@dataclass(kw_only=True)
+class CrashRun:
+    """One scenario under one supervised daemon, run again and again."""
+
+    scenario: Scenario
+    supervised: SupervisedDaemon
+    model: Trace = field(default_factory=lambda: Trace(facts={}))
+    moves: set[tuple[str, str]] = field(default_factory=set)
+    numbers: Iterator[int] = field(default_factory=lambda: count(1))
+
+    def record(self) -> list[Point]:
+        """Run it without a death; the points that all runs have in common, in order."""
+        passed: list[list[Point]] = []
+        for _ in range(self.scenario.recorded):
+            n = next(self.numbers)
+            self.supervised.order(f"run-{n}")
+            self.model = self._result(n)
+            self.moves |= self.model.moves
+            passed.append(self.supervised.points(f"run-{n}"))
+        common = set(passed[-1]).intersection(passed[-2])
+        return [point for point in passed[-1] if point in common and not point.incidental]
+
+    def die_at(self, point: Point, moment: str) -> list[str]:
+        """Run it with a death; what was lost, doubled or left behind."""
+        n, deaths = next(self.numbers), self.supervised.deaths
+        self.supervised.order(f"run-{n}", point, moment)
+        outcome = self._result(n)
+        if self.supervised.deaths == deaths:
+            self.supervised.doomed()
+        wrong = [] if self.supervised.deaths == deaths + 1 else ["it did not die"]
+        wrong += [f"orphan {line}" for line in self.supervised.orphans()]
+        wrong += differences(self.scenario, self.model, outcome, point, moment)
+        self.moves |= outcome.moves
+        return [f"{moment} {point}: {fault}" for fault in wrong]
+
+    def record_return(self, first: Point) -> list[Point]:
+        """Die after a point; what the next daemon passes until it claims the task again."""
+        n = next(self.numbers)
+        self.supervised.order(f"run-{n}", first, "after")
+        self.supervised.order_next(f"return-{n}")
+        self._result(n)
+        points = self.supervised.points(f"return-{n}")
+        claimed = next(number for number, point in enumerate(points) if "task_claimed" in point.name)
+        return [point for point in points[: claimed + 1] if not point.tells_only]
+
+    def die_again(self, first: Point, second: Point, moment: str) -> list[str]:
+        """Die after a point, and again while the next daemon takes over; what was lost, doubled or left behind."""
+        n, deaths = next(self.numbers), self.supervised.deaths
+        self.supervised.order(f"run-{n}", first, "after")
+        self.supervised.order_next(f"return-{n}", second, moment)
+        outcome = self._result(n)
+        wrong = [] if self.supervised.deaths == deaths + 2 else [f"it died {self.supervised.deaths - deaths} times"]
+        wrong += [f"orphan {line}" for line in self.supervised.orphans()]
+        wrong += differences(self.scenario, self.model, outcome, first, "after")
+        return [f"{moment} {second}, on its return: {fault}" for fault in wrong]
+
+    def _result(self, n: int) -> Trace:
+        scores = self.supervised.rows(SCORES)[0]
+        ids = self.scenario.run(self.supervised, n)
+        return trace(self.supervised, ids, f"job_{n}.py", self.scenario.repo(self.supervised), scores)
+
+
+def differences(scenario: Scenario, model: Trace, outcome: Trace, point: Point, moment: str) -> list[str]:
+    """What a run with a death may not have otherwise than one without.
+
+    A reply that came and was not durable yet is the one thing that may be asked for, and paid, once more.
+    """
+    ours, theirs = (trace.facts if scenario.exact else trace.ends for trace in (outcome, model))
+    wrong = [f"{name}: {ours[name]} instead of {wanted}" for name, wanted in theirs.items() if ours[name] != wanted]
+    if not scenario.exact:
+        return wrong
+    for what, mine, wanted in (("asked", outcome.asked, model.asked), ("paid", outcome.paid, model.paid)):
+        more = mine - wanted
+        if more.total() > _under_way(point, moment) or wanted - mine:
+            wrong.append(f"{what}: {dict(mine)} instead of {dict(wanted)}")
+    return wrong
+
+
+def _under_way(point: Point, moment: str) -> int:
+    """How many requests may be without a stored reply there; what its owner does may fall into the midst of one."""
+    replied = moment == "before" and ("replies[" in point.name or "model_called" in point.name)
+    return int(replied or point.name.startswith("db: insert tasks["))
+
+
+def crash_run(folder: Path, scenario: Scenario, work: Callable[[CrashRun], None]) -> None:
+    """Let `work` go on under a new supervised daemon, and see that nothing is left in it at the end."""
+    folder.mkdir(parents=True, exist_ok=True)
+    scenario.prepare(folder)
+    with ForkServer() as fork_server, WireServer(scenario.reply) as server:
+        supervised = SupervisedDaemon(
+            folder, server, fork_server, WORKER_COUNT=str(scenario.workers), **scenario.settings
+        )
+        with supervised:
+            work(CrashRun(scenario=scenario, supervised=supervised))
+        assert supervised.orphans() == []
+        repo = scenario.repo(supervised)
+        faults = supervised.faults(*({repo} - {supervised.home / "workspace"}))
+        assert not faults, faults
