@@ -133,6 +133,7 @@ def backend_settings(settings: Settings, runs: EngineRuns) -> BackendSettings:
         anthropic_base_url=settings.anthropic_base_url,
         ollama_base_url=settings.ollama_base_url,
         gpt4all_model_path=settings.gpt4all_model_path,
+        llama_cpp_model_path=settings.llama_cpp_model_path,
         num_ctx=settings.model_num_ctx,
         max_tokens=settings.model_max_tokens,
         built_in=built_in(runs, budget_s=settings.repair_s),

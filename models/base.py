@@ -27,6 +27,7 @@ class BackendSettings:
     anthropic_base_url: str | None = None
     ollama_base_url: str = "http://localhost:11434"
     gpt4all_model_path: Path | None = None
+    llama_cpp_model_path: Path | None = None
     num_ctx: int = 32768
     max_tokens: int = 8192
     connect_s: float = 5.0

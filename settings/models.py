@@ -43,6 +43,8 @@ that can code."""
     """Where Ollama listens."""
     gpt4all_model_path: Annotated[Path | None, ByHand("it names a file that is loaded into the daemon")] = None
     """A `.gguf` file for GPT4All, or a folder of them."""
+    llama_cpp_model_path: Annotated[Path | None, ByHand("it names a file that native code loads")] = None
+    """A `.gguf` file for llama.cpp, or a folder of them. Unset: the one of gpt4all_model_path."""
     model_prices: dict[str, PriceIn] = Field(default_factory=dict)
     """What models cost, by their names, in USD for a million tokens. Without a price only tokens are counted."""
     edit_format: Literal["auto", "whole", "edit"] = "auto"
