@@ -36,6 +36,7 @@ from core.errors import ConfigError, ModelError
 from core.masking import MASK, Masker, printable
 from models import BACKENDS, backend_class
 from models.base import BackendSettings, BaseModelHandler
+from models.model_files import ModelFileBackend
 from server.context import Busy
 from server.settings_answers import (
     ChangeIn,
@@ -148,7 +149,8 @@ class ConnectionTests:
         typed = Masker([trial.key] if trial.key else [])
         async with self._alone():
             tried = await _looked_at(backend)
-            if tried.works and trial.ask and backend.name != "gpt4all":  # that would load it beside the one in use
+            if tried.works and trial.ask and not isinstance(backend, ModelFileBackend):
+                # A model file would be loaded beside the one in use.
                 tried = await _asked(backend, tried)
         said = " ".join(filter(None, (tried.detail, note)))
         detail, mend = printable(self._mask(typed(said))), "" if tried.works else backend.setup

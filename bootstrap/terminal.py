@@ -55,7 +55,7 @@ HOW_TO_GET_ONE = (
     "Any of these will do:",
     "  - Ollama on this machine: install it, then `ollama pull qwen2.5-coder:7b`",
     "  - an API key: OPENAI_API_KEY (with OPENAI_BASE_URL for any compatible endpoint) or ANTHROPIC_API_KEY",
-    "  - a GGUF file for GPT4All: GPT4ALL_MODEL_PATH=/path/to/model.gguf",
+    "  - a GGUF file: LLAMA_CPP_MODEL_PATH=/path/to/model.gguf, or GPT4ALL_MODEL_PATH for GPT4All",
 )
 
 

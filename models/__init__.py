@@ -16,6 +16,7 @@ BACKENDS: dict[str, str] = {
     "anthropic": "models.anthropic_api:AnthropicBackend",
     "ollama": "models.ollama_api:OllamaBackend",
     "gpt4all": "models.gpt4all_local:GPT4AllBackend",
+    "llama_cpp": "models.llama_cpp:LlamaCppBackend",
     BUILT_IN: "repair.backend:RepairBackend",
 }
 """Short name to `module:Class`. The order is that of `MODEL_TYPE=auto`: those that answer best first.

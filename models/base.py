@@ -12,6 +12,9 @@ from core.dialogue import Completion, ModelRequest
 from core.events import Emitter, Sink
 
 OnText = Callable[[str], None]
+EnsureExtra = Callable[[str], None]
+"""Sees to it that the packages of an extra are installed, which may take minutes; raises a `NightshiftError` whose text
+is for the owner where they are not."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -19,6 +22,7 @@ class BackendSettings:
     """What the owner set, for all backends alike; each takes what concerns it (`BaseModelHandler.configured`).
 
     `built_in` makes the built-in engine, which needs a sandbox besides settings; None where there is to be none.
+    `ensure_extra` brings the packages of a backend whose name is that of an extra; None leaves that to the owner.
     """
 
     openai_api_key: str | None = field(default=None, repr=False)
@@ -32,6 +36,7 @@ class BackendSettings:
     max_tokens: int = 8192
     connect_s: float = 5.0
     built_in: Callable[[], BaseModelHandler] | None = None
+    ensure_extra: EnsureExtra | None = None
 
 
 class BaseModelHandler(ABC):
@@ -59,6 +64,10 @@ class BaseModelHandler(ABC):
     def configured(cls, settings: BackendSettings, model: str | None) -> Self | None:  # noqa: ARG003 - for heirs
         """Make one of the owner's settings, or None where they do not suffice (`setup` tells what is missing)."""
         return cls(model=model)
+
+    def stand_in(self, settings: BackendSettings) -> BaseModelHandler | None:  # noqa: ARG002 - for heirs
+        """A backend that is asked instead where this one cannot load its model at all; most have none."""
+        return None
 
     @property
     def model(self) -> str:

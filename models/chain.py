@@ -6,12 +6,13 @@ A backend that is named with several models takes part with each of them, one af
 With `auto` every backend that is configured takes part, and a plain name goes to the vendor whose models are called so
 (`claude…`, `gpt-…`, `….gguf`), otherwise to Ollama and to a server of one's own behind `OPENAI_BASE_URL`.
 `repair` is the built-in engine, which takes no model's name.
+Behind GPT4All stands llama.cpp with the same file, which is asked where GPT4All cannot load that.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from core.dialogue import BUILT_IN
 from core.errors import ConfigError
@@ -19,7 +20,8 @@ from core.states import TERMINAL_PHASES, Phase
 from models import BACKENDS, backend_class
 from models.base import BackendSettings, BaseModelHandler
 
-_SHAPES = (("anthropic", r"^claude"), ("openai", r"^(gpt-\d|o\d|chatgpt)"), ("gpt4all", r"\.gguf$"))
+_SHAPES = (("anthropic", r"^claude"), ("openai", r"^(gpt-\d|o\d|chatgpt)"))
+_LLAMA_CPP = "llama_cpp"
 
 
 def build_chain(
@@ -37,13 +39,15 @@ def build_chain(
     automatic = model_type.strip().lower() in {"", "auto"}
     kinds = list(BACKENDS) if automatic else [kind.lower() for kind in _listed(model_type)]
     named = _named(kinds, _listed(model_name or ""), settings, automatic=automatic)
+    if automatic and not settings.llama_cpp_model_path and _LLAMA_CPP not in named:
+        kinds.remove(_LLAMA_CPP)  # with GPT4All's file it is no more than its stand-in
     # A model that the owner named comes before those that are merely found.
     order = sorted(kinds, key=lambda kind: kind not in named) if automatic else kinds
     pairs = [(kind, model) for kind in dict.fromkeys(order) for model in tuple(named.get(kind, ())) or (None,)]
     made = [backend_class(kind).configured(settings, model) for kind, model in pairs]
     if not automatic and (faults := [_missing(k) for (k, _), backend in zip(pairs, made, strict=True) if not backend]):
         raise ConfigError(faults)
-    chain = [backend for backend in made if backend]
+    chain = [*_with_stand_ins([backend for backend in made if backend], settings)]
     return (*chain, *_for_phases(settings, chain, (phase_models or {}).values()))
 
 
@@ -99,7 +103,20 @@ def _backends_for(model: str, settings: BackendSettings) -> list[str]:
     for kind, shape in _SHAPES:
         if re.search(shape, model):
             return [kind]
+    if model.endswith(".gguf"):
+        files = {"gpt4all": settings.gpt4all_model_path, _LLAMA_CPP: settings.llama_cpp_model_path}
+        return [kind for kind, path in files.items() if path]
     return ["ollama", "openai"] if settings.openai_base_url else ["ollama"]
+
+
+def _with_stand_ins(chain: Sequence[BaseModelHandler], settings: BackendSettings) -> Iterator[BaseModelHandler]:
+    """The backends, each followed by the one that stands in for it where the chain has that not already."""
+    known = {(backend.name, backend.model) for backend in chain}
+    for backend in chain:
+        yield backend
+        other = backend.stand_in(settings)
+        if other and (other.name, other.model) not in known:
+            yield other
 
 
 def _missing(kind: str) -> str:

@@ -55,6 +55,12 @@ class BackendUnfit(ModelRefused):
         self.seconds, self.tried = seconds, tried
 
 
+def too_long(model: str, num_ctx: int) -> ModelRefused:
+    """The prompt does not fit the context of a local model."""
+    advice = "raise MODEL_NUM_CTX or use a model with a larger context"
+    return ModelRefused(f"the prompt does not fit {model}'s context of {num_ctx} tokens: {advice}")
+
+
 def from_status(
     who: str, status: int, headers: Mapping[str, str], message: str, *, fix: str = "", now: datetime | None = None
 ) -> ModelError:

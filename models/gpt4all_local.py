@@ -12,21 +12,24 @@ import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, Self
 
 from core.dialogue import Completion, Finish, ModelRequest
 from core.errors import ModelRefused, ModelUnavailable
-from models.base import BackendSettings, BaseModelHandler, OnText
-from models.errors import BackendMisconfigured
-from models.gguf import GGUFHeader, is_gguf, read_header, write_chat
-from models.http_access import CODERS, choose
+from models.base import BackendSettings, BaseModelHandler, EnsureExtra, OnText
+from models.errors import BackendMisconfigured, too_long
+from models.gguf import GGUFHeader, read_header, write_chat
+from models.llama_cpp import LlamaCppBackend
+from models.model_files import ModelFileBackend, in_folder
 
 # How many prompt tokens are read at a time, and so between two looks whether to stop.
 BATCH = 128
 TEMPERATURE = 0.2
-UNFIT = r"embed|minilm|bge-|rerank"
+LLAMA_CPP_MAY = (
+    "llama_cpp knows the models of today: it is asked next with this file where MODEL_TYPE is auto or gpt4all, and "
+    "alone where it is llama_cpp; or set GPT4ALL_MODEL_PATH to a model file that GPT4All can run"
+)
 # The library reports its own errors as a token of this id.
 ERROR_TOKEN = -1
 
@@ -83,18 +86,21 @@ class _Call:
         return on_token
 
 
-class GPT4AllBackend(BaseModelHandler):
-    """One model file; it is loaded with the first request and stays loaded."""
+class GPT4AllBackend(ModelFileBackend):
+    """One model file; it is loaded with the first request and stays loaded.
+
+    Attributes:
+        refused: whether the engine would not load the file, as it does with kinds of models that are newer than it.
+    """
 
     name = "gpt4all"
     setup = "set GPT4ALL_MODEL_PATH to a model file (.gguf)"
-    parallel = 1
+    package = "gpt4all"
+    variable = "GPT4ALL_MODEL_PATH"
 
-    def __init__(
-        self, *, path: Path, num_ctx: int = 32768, device: str | None = None, threads: int | None = None
-    ) -> None:
-        super().__init__(model=path.name)
-        self._path, self._num_ctx, self._device, self._threads = path, num_ctx, device, threads
+    def __init__(self, *, path: Path, num_ctx: int = 32768, ensure_extra: EnsureExtra | None = None) -> None:
+        super().__init__(path=path, num_ctx=num_ctx, ensure_extra=ensure_extra)
+        self.refused = False
         self._pool = ThreadPoolExecutor(max_workers=1, thread_name_prefix="gpt4all")
         self._loaded: _Loaded | None = None
         self._closing = threading.Event()
@@ -105,22 +111,16 @@ class GPT4AllBackend(BaseModelHandler):
         path = settings.gpt4all_model_path
         if path is None:
             return None
-        return cls(path=_in_folder(path, model) if path.is_dir() else path, num_ctx=settings.num_ctx)
+        return cls(path=in_folder(path, model), num_ctx=settings.num_ctx, ensure_extra=settings.ensure_extra)
 
-    @property
-    def free(self) -> bool:
-        """It runs here."""
-        return True
-
-    def is_available(self) -> bool:
-        """Whether the file and the package are there; nothing is loaded for it."""
-        if find_spec("gpt4all") is None:
-            self._detail = "the package gpt4all is not installed: run `pip install gpt4all`"
-        elif not is_gguf(self._path):
-            self._detail = f"{self._path} is no GGUF model file: set GPT4ALL_MODEL_PATH to one"
-        else:
-            self._detail = ""
-        return not self._detail
+    def stand_in(self, settings: BackendSettings) -> BaseModelHandler:
+        """llama.cpp with the same file, once this engine has refused it."""
+        return LlamaCppBackend(
+            path=self._path,
+            num_ctx=settings.num_ctx,
+            ensure_extra=settings.ensure_extra,
+            needed=lambda: self.refused,
+        )
 
     async def generate(self, request: ModelRequest, *, on_text: OnText | None = None) -> Completion:
         """See `BaseModelHandler.generate`. When cancelled, the thread stops within a token or a batch of the prompt."""
@@ -153,7 +153,7 @@ class GPT4AllBackend(BaseModelHandler):
         )
         self._prompt(loaded, request, call)
         if call.fault:
-            raise self._too_long(loaded) if "context window" in call.fault else ModelRefused(call.fault)
+            raise too_long(self.model, loaded.num_ctx) if "context window" in call.fault else ModelRefused(call.fault)
         if stop.is_set() or self._closing.is_set():
             raise ModelUnavailable("GPT4All was stopped")
         return self._completion(call, time.monotonic() - began)
@@ -165,20 +165,25 @@ class GPT4AllBackend(BaseModelHandler):
 
     def _load(self) -> _Loaded:
         if self._loaded is None:
+            self._require_package()
             try:
                 header = read_header(self._path)
                 num_ctx = min(self._num_ctx, header.context_length or self._num_ctx)
                 self._loaded = _Loaded(engine=self._engine(num_ctx), header=header, num_ctx=num_ctx)
             except (OSError, ValueError, RuntimeError) as error:
-                advice = "set GPT4ALL_MODEL_PATH to a model file that GPT4All can run"
+                self.refused = isinstance(error, RuntimeError)
+                advice = (
+                    LLAMA_CPP_MAY if self.refused else "set GPT4ALL_MODEL_PATH to a model file that GPT4All can run"
+                )
                 raise BackendMisconfigured(f"GPT4All cannot load {self._path}: {error}; {advice}") from error
+            self.refused = False
         return self._loaded
 
     def _engine(self, num_ctx: int) -> Any:
         from gpt4all import GPT4All  # type: ignore[import-untyped]  # noqa: PLC0415 - no types; loads native libraries
 
         where = {"model_path": self._path.parent, "allow_download": False}
-        model = GPT4All(self._path.name, device=self._device, n_ctx=num_ctx, n_threads=self._threads, **where)
+        model = GPT4All(self._path.name, n_ctx=num_ctx, **where)
         try:
             model.model.thread_count()
         except Exception as error:  # the package raises a bare one
@@ -214,19 +219,7 @@ class GPT4AllBackend(BaseModelHandler):
             finish=Finish.LENGTH if call.full else Finish.STOP,
         )
 
-    def _too_long(self, loaded: _Loaded) -> ModelRefused:
-        advice = "raise MODEL_NUM_CTX or use a model with a larger context"
-        return ModelRefused(f"the prompt does not fit {self.model}'s context of {loaded.num_ctx} tokens: {advice}")
-
     def _unload(self) -> None:
         if self._loaded is not None:
             self._loaded.engine.close()
             self._loaded = None
-
-
-def _in_folder(folder: Path, model: str | None) -> Path:
-    """The named model file of a folder; without a name one that can code, if there is one."""
-    if model:
-        return folder / (model if model.endswith(".gguf") else f"{model}.gguf")
-    names = sorted(path.name for path in folder.glob("*.gguf"))
-    return folder / (choose(names, CODERS, UNFIT) or "no-model.gguf")

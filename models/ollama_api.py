@@ -14,9 +14,9 @@ from dataclasses import dataclass, field
 from typing import Any, Self
 
 from core.dialogue import Completion, Finish, ModelRequest, ToolCall
-from core.errors import ModelRefused, ModelUnavailable
+from core.errors import ModelUnavailable
 from models.base import BackendSettings, BaseModelHandler, OnText
-from models.errors import BackendMisconfigured, from_status, quote
+from models.errors import BackendMisconfigured, from_status, quote, too_long
 from models.http_access import CODERS, UNCOMPRESSED, Probe, bounded, choose, fetch_json, is_loopback
 from models.token_estimates import estimate_request, estimate_tokens
 
@@ -163,8 +163,7 @@ class OllamaBackend(BaseModelHandler):
     def _options(self, request: ModelRequest, num_ctx: int) -> dict[str, Any]:
         space = num_ctx - estimate_request(request.messages)
         if space < 1:
-            advice = "raise MODEL_NUM_CTX or use a model with a larger context"
-            raise ModelRefused(f"the prompt does not fit {self.model}'s context of {num_ctx} tokens: {advice}")
+            raise too_long(self.model, num_ctx)
         # Ollama itself sets no end to a reply; a model that repeats itself would go on for ever.
         options: dict[str, Any] = {"num_ctx": num_ctx, "num_predict": min(request.max_tokens or space, space)}
         return options if request.temperature is None else {**options, "temperature": request.temperature}

@@ -20,7 +20,7 @@ from report.wording import cut, duration, many, number, percent, share_of, usd
 Rule = Callable[[Summary], Markup | None]
 
 _LONG_WAIT_S = 8 * 3600
-_FREE = {"ollama", "gpt4all", "repair"}
+_FREE = {"ollama", "gpt4all", "llama_cpp", "repair"}
 """Backends of the owner's own machine."""
 _REMEDIES = {
     Ending.TIMEOUT: "raise TASK_TIMEOUT, or limits.wall_s of these tasks",

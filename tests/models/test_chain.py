@@ -22,6 +22,8 @@ LOCAL = BackendSettings(openai_base_url="http://127.0.0.1:8000/v1")
 ENGINE = BackendSettings(built_in=built_in(nothing_runs, budget_s=1))
 WITH_ENGINE = BackendSettings(openai_api_key="sk-1", built_in=built_in(nothing_runs, budget_s=1))
 ALL = BackendSettings(openai_api_key="sk-1", anthropic_api_key="sk-2", gpt4all_model_path=Path("/models/tiny.gguf"))
+OWN = BackendSettings(llama_cpp_model_path=Path("/models/own.gguf"))
+BOTH = BackendSettings(gpt4all_model_path=Path("/models/tiny.gguf"), llama_cpp_model_path=Path("/models/own.gguf"))
 
 
 def chain(settings: BackendSettings, **more: Any) -> list[str]:
@@ -33,12 +35,12 @@ def chain(settings: BackendSettings, **more: Any) -> list[str]:
     [
         (BARE, {}, ["ollama="]),
         (KEY, {}, ["openai=", "ollama="]),
-        (ALL, {}, ["openai=", "anthropic=", "ollama=", "gpt4all=tiny.gguf"]),
+        (ALL, {}, ["openai=", "anthropic=", "ollama=", "gpt4all=tiny.gguf", "llama_cpp=tiny.gguf"]),
         (BARE, {"model_name": "qwen2.5-coder:7b"}, ["ollama=qwen2.5-coder:7b"]),
         (
             ALL,
             {"model_name": "claude-sonnet-5"},
-            ["anthropic=claude-sonnet-5", "openai=", "ollama=", "gpt4all=tiny.gguf"],
+            ["anthropic=claude-sonnet-5", "openai=", "ollama=", "gpt4all=tiny.gguf", "llama_cpp=tiny.gguf"],
         ),
         (KEY, {"model_name": "gpt-5-mini"}, ["openai=gpt-5-mini", "ollama="]),
         (KEY, {"model_name": "mistral"}, ["ollama=mistral", "openai="]),
@@ -56,7 +58,12 @@ def chain(settings: BackendSettings, **more: Any) -> list[str]:
         (KEY, {"model_type": "Ollama, openai", "model_name": "a, b"}, ["ollama=a", "openai=b"]),
         (KEY, {"model_type": "ollama,openai", "model_name": "ollama=a,b"}, ["ollama=a", "openai=b"]),
         (KEY, {"model_type": "ollama,openai", "model_name": "a"}, ["ollama=a", "openai="]),
-        (ALL, {"model_type": "gpt4all"}, ["gpt4all=tiny.gguf"]),
+        (ALL, {"model_type": "gpt4all"}, ["gpt4all=tiny.gguf", "llama_cpp=tiny.gguf"]),
+        (ALL, {"model_type": "llama_cpp"}, ["llama_cpp=tiny.gguf"]),
+        (ALL, {"model_type": "llama_cpp,gpt4all"}, ["llama_cpp=tiny.gguf", "gpt4all=tiny.gguf"]),
+        (OWN, {}, ["ollama=", "llama_cpp=own.gguf"]),
+        (OWN, {"model_name": "own.gguf"}, ["llama_cpp=own.gguf", "ollama="]),
+        (BOTH, {}, ["ollama=", "gpt4all=tiny.gguf", "llama_cpp=tiny.gguf", "llama_cpp=own.gguf"]),
         (KEY, {"model_type": "openai", "phase_models": {"REVIEW": "openai=big"}}, ["openai=", "openai=big"]),
         (KEY, {"model_type": "openai", "phase_models": {"REVIEW": "big", "AUDIT": "big"}}, ["openai=", "openai=big"]),
         (KEY, {"model_type": "ollama", "phase_models": {"REVIEW": "ollama"}}, ["ollama="]),
@@ -105,7 +112,7 @@ def test_no_vendor_is_loaded_before_it_is_asked() -> None:
     code = (
         "import sys, model_handler; from models.base import BackendSettings; from models.chain import build_chain;"
         "build_chain(BackendSettings(openai_api_key='k', anthropic_api_key='k'));"
-        "heavy = {'openai', 'anthropic', 'ollama', 'gpt4all', 'httpx', 'httpx2', 'pydantic', 'jinja2'};"
+        "heavy = {'openai', 'anthropic', 'ollama', 'gpt4all', 'xllamacpp', 'httpx', 'httpx2', 'pydantic', 'jinja2'};"
         "print(heavy & set(sys.modules))"
     )
     root = Path(__file__).parents[2]
@@ -119,7 +126,7 @@ def test_keys_show_in_no_repr() -> None:
 
 
 def test_the_hint_for_an_owner_without_a_model_names_every_way() -> None:
-    for word in ("ollama pull", "OPENAI_API_KEY", "ANTHROPIC_API_KEY", "GPT4ALL_MODEL_PATH"):
+    for word in ("ollama pull", "OPENAI_API_KEY", "ANTHROPIC_API_KEY", "GPT4ALL_MODEL_PATH", "LLAMA_CPP_MODEL_PATH"):
         assert word in how_to_get_one()
     assert "built in" not in how_to_get_one(), "the engine is no way to get a model"
 
@@ -128,6 +135,8 @@ def test_a_folder_of_models_is_searched_for_the_named_one(tmp_path: Path) -> Non
     for name in ("b-coder.gguf", "a-chat.gguf", "readme.txt"):
         (tmp_path / name).write_bytes(b"GGUF")
     folder = BackendSettings(gpt4all_model_path=tmp_path)
-    assert chain(folder, model_type="gpt4all", model_name="a-chat.gguf") == ["gpt4all=a-chat.gguf"]
-    assert chain(folder, model_type="gpt4all", model_name="a-chat") == ["gpt4all=a-chat.gguf"]
-    assert chain(folder, model_type="gpt4all") == ["gpt4all=b-coder.gguf"]
+    named = ["gpt4all=a-chat.gguf", "llama_cpp=a-chat.gguf"]
+    assert chain(folder, model_type="gpt4all", model_name="a-chat.gguf") == named
+    assert chain(folder, model_type="gpt4all", model_name="a-chat") == named
+    assert chain(folder, model_type="gpt4all") == ["gpt4all=b-coder.gguf", "llama_cpp=b-coder.gguf"]
+    assert chain(folder, model_type="llama_cpp", model_name="a-chat") == ["llama_cpp=a-chat.gguf"]

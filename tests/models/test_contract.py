@@ -160,7 +160,8 @@ async def test_several_requests_at_once_do_not_mix(rig: Rig) -> None:
 async def test_when_it_is_gone_it_says_how_to_get_it_back(rig: Rig) -> None:
     rig.take_away()
     assert not await asyncio.to_thread(rig.backend.is_available)
-    wanted = {"ollama": "ollama serve", "gpt4all": "GPT4ALL_MODEL_PATH"}.get(rig.name, "does not answer")
+    mends = {"ollama": "ollama serve", "gpt4all": "GPT4ALL_MODEL_PATH", "llama_cpp": "LLAMA_CPP_MODEL_PATH"}
+    wanted = mends.get(rig.name, "does not answer")
     assert wanted in rig.backend.detail
     with pytest.raises(ModelError) as caught:
         await rig.backend.generate(ask())

