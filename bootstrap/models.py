@@ -24,6 +24,8 @@ from models.call import CallPolicy
 from models.chain import build_chain, phase_routes
 from models.routing import RoutingConfig
 
+EnsureExtra = Callable[[str], None]
+"""Returns when optional packages are installed, or raises `ExtraMissing`; blocks."""
 _KEY = "model_pauses"
 _MAX_WHY_CHARS = 500
 
@@ -53,14 +55,27 @@ class DatabasePauseStore:
         self._state.set(_KEY, rows)
 
 
-def make_models(settings: Settings, store: StoreServices, clock: Clock, runs: EngineRuns) -> ModelHandler:
-    """The gateway to the models; `runs` is the built-in engine's way into the sandbox.
+def make_models(
+    settings: Settings,
+    store: StoreServices,
+    clock: Clock,
+    runs: EngineRuns,
+    ensure_extra: EnsureExtra | None = None,
+) -> ModelHandler:
+    """The gateway to the models.
+
+    Args:
+        settings: which models there are.
+        store: steps, events and what is kept over restarts.
+        clock: dates calls and pauses.
+        runs: the built-in engine's way into the sandbox.
+        ensure_extra: installs the packages of a backend when they are first wanted.
 
     Raises:
         ConfigError: a backend is unknown, or asked for and not configured.
     """
     return ModelHandler(
-        chain_of(settings, runs),
+        chain_of(settings, runs, ensure_extra),
         _routing_config(settings, store.mask),
         steps=store.steps,
         emit=store.events.emit,
@@ -72,24 +87,32 @@ def make_models(settings: Settings, store: StoreServices, clock: Clock, runs: En
     )
 
 
-def prepare_models(models: ModelHandler, settings: Settings, mask: Masker, runs: EngineRuns) -> Callable[[], None]:
+def prepare_models(
+    models: ModelHandler,
+    settings: Settings,
+    mask: Masker,
+    runs: EngineRuns,
+    ensure_extra: EnsureExtra | None = None,
+) -> Callable[[], None]:
     """Check other settings for the gateway, and return what puts them in place (`ModelHandler.reload`) on its loop.
 
     Raises:
         ConfigError: a backend is unknown, or asked for and not configured.
     """
-    chain, config = chain_of(settings, runs), _routing_config(settings, mask)
+    chain, config = chain_of(settings, runs, ensure_extra), _routing_config(settings, mask)
     return lambda: models.reload(chain, config, _spending_limits(settings))
 
 
-def chain_of(settings: Settings, runs: EngineRuns) -> tuple[BaseModelHandler, ...]:
+def chain_of(
+    settings: Settings, runs: EngineRuns, ensure_extra: EnsureExtra | None = None
+) -> tuple[BaseModelHandler, ...]:
     """The backends, in the order in which they are asked.
 
     Raises:
         ConfigError: a backend is unknown, or asked for and not configured.
     """
     return build_chain(
-        backend_settings(settings, runs),
+        backend_settings(settings, runs, ensure_extra),
         model_type=settings.model_type,
         model_name=settings.model_name,
         phase_models=settings.phase_models,
@@ -123,7 +146,7 @@ def _spending_limits(settings: Settings) -> SpendingLimits:
     )
 
 
-def backend_settings(settings: Settings, runs: EngineRuns) -> BackendSettings:
+def backend_settings(settings: Settings, runs: EngineRuns, ensure_extra: EnsureExtra | None = None) -> BackendSettings:
     """What each backend takes its own part of."""
     openai, anthropic = settings.openai_api_key, settings.anthropic_api_key
     return BackendSettings(
@@ -137,6 +160,7 @@ def backend_settings(settings: Settings, runs: EngineRuns) -> BackendSettings:
         num_ctx=settings.model_num_ctx,
         max_tokens=settings.model_max_tokens,
         built_in=built_in(runs, budget_s=settings.repair_s),
+        ensure_extra=ensure_extra,
     )
 
 

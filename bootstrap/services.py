@@ -128,9 +128,9 @@ class Services:
     def __init__(self, settings: Settings, store: StoreServices, stack: ExitStack, clock: Clock) -> None:
         self._settings, self._store, self._clock, self._stack = settings, store, clock, stack
         self._runs: SuiteRuns | str = "the sandbox is being tested"
-        self.models: ModelHandler = make_models(settings, store, clock, self._engine_runs)
         self.extras = make_extras(settings, store.events.emit)
         stack.callback(self.extras.close)
+        self.models: ModelHandler = make_models(settings, store, clock, self._engine_runs, self.extras.ensure)
         self.memory: LongTermMemory = make_memory(settings, store, self.extras, stack, clock)
         self.git = make_git(settings, store, clock)
         self.prepared = asyncio.Event()
@@ -187,7 +187,7 @@ class Services:
 
     def prepare_models(self, settings: Settings) -> Callable[[], None]:
         """See `bootstrap.models.prepare_models` (a `bootstrap.reload.ReloadHook`)."""
-        return prepare_models(self.models, settings, self._store.mask, self._engine_runs)
+        return prepare_models(self.models, settings, self._store.mask, self._engine_runs, self.extras.ensure)
 
     def prepare_reload(self, settings: Settings) -> Callable[[], None]:
         """Check other settings and make what follows from them (a `bootstrap.reload.ReloadHook`).
