@@ -129,9 +129,9 @@ class Services:
         self._settings, self._store, self._clock, self._stack = settings, store, clock, stack
         self._runs: SuiteRuns | str = "the sandbox is being tested"
         self.extras = make_extras(settings, store.events.emit)
-        stack.callback(self.extras.close)
         self.models: ModelHandler = make_models(settings, store, clock, self._engine_runs, self.extras.ensure)
         self.memory: LongTermMemory = make_memory(settings, store, self.extras, stack, clock)
+        stack.callback(self.extras.close)  # before memory is closed, which waits for whoever waits for an extra
         self.git = make_git(settings, store, clock)
         self.prepared = asyncio.Event()
         self.merge_locks: defaultdict[Path, asyncio.Lock] = defaultdict(asyncio.Lock)
@@ -214,6 +214,7 @@ class Services:
 
     async def aclose(self) -> None:
         """Let go of models and of sandboxes that wait for jobs."""
+        self.extras.close()
         await self.models.aclose()
         if self._warmed:
             await self._warmed.aclose()
