@@ -6,9 +6,7 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import Annotated
-
-from pydantic import PlainSerializer, WithJsonSchema
+from typing import Annotated, Any
 
 Clock = Callable[[], datetime]
 Seconds = Callable[[], float]
@@ -56,11 +54,23 @@ def to_text(at: datetime) -> str:
     return at.astimezone(UTC).isoformat(timespec="microseconds")[:-6] + "Z"
 
 
-Moment = Annotated[
-    datetime,
-    PlainSerializer(to_text, return_type=str),
-    WithJsonSchema({"type": "string", "format": "date-time", "description": "ISO 8601, UTC, ends in Z"}),
-]
+class _AsText:
+    """How pydantic writes a time and describes it; whoever does not use pydantic does not import it for this."""
+
+    @staticmethod
+    def __get_pydantic_core_schema__(source: Any, handler: Callable[[Any], dict[str, Any]]) -> dict[str, Any]:
+        from pydantic_core import core_schema  # noqa: PLC0415  pydantic has loaded it when it asks
+
+        text = core_schema.str_schema()
+        written = core_schema.plain_serializer_function_ser_schema(to_text, return_schema=text)
+        return {**handler(source), "serialization": written}
+
+    @staticmethod
+    def __get_pydantic_json_schema__(_schema: Any, _handler: Any) -> dict[str, Any]:
+        return {"type": "string", "format": "date-time", "description": "ISO 8601, UTC, ends in Z"}
+
+
+Moment = Annotated[datetime, _AsText]
 """A time in a value that the API sends as it is."""
 
 
