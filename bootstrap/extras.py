@@ -138,6 +138,7 @@ class ExtrasInstaller:
         self._process: subprocess.Popen[str] | None = None
         self._closed = False
         self._states: dict[str, ExtraStatus] = {}
+        self._here: set[str] = set()
 
     def statuses(self) -> tuple[ExtraStatus, ...]:
         """All extras, as they stand."""
@@ -150,7 +151,7 @@ class ExtrasInstaller:
             ExtraMissing: it is not, and is not going to be now.
         """
         extra = self._extras[name]
-        if extra.is_installed:
+        if self._has(extra):
             return
         if self._policy != "auto":
             raise ExtraMissing(self._advice(extra))
@@ -190,9 +191,15 @@ class ExtrasInstaller:
             known = self._states.get(extra.name)
         if known and known.state is ExtraState.INSTALLING:
             return known
-        if extra.is_installed:
+        if self._has(extra):
             return _status(extra, ExtraState.INSTALLED)
         return known or _status(extra, ExtraState.MISSING, self._advice(extra))
+
+    def _has(self, extra: Extra) -> bool:
+        """Whether it is installed; what is here is not looked for again, for the status is asked for often."""
+        if extra.name not in self._here and extra.is_installed:
+            self._here.add(extra.name)
+        return extra.name in self._here
 
     def _advice(self, extra: Extra) -> str:
         by_hand = f"`pip install -r requirements/{extra.name}.txt -c requirements/constraints.txt`"
