@@ -142,11 +142,11 @@ def check_disk(context: CheckContext) -> Iterator[Finding]:
     text = f"{in_bytes(free)} free of {in_bytes(found.f_blocks * found.f_frsize)}"
     mend = "free some room; `keep_work_days`, `keep_events_days` and `backups_keep` say what Nightshift itself keeps"
     if free < reserve:
-        yield fault("room", f"{text}: less than disk_reserve_mb, so no task is begun", mend)
+        yield fault("disk", f"{text}: less than disk_reserve_mb, so no task is begun", mend)
     elif free < 3 * reserve:
-        yield warning("room", text, mend)
+        yield warning("disk", text, mend)
     else:
-        yield ok("room", text)
+        yield ok("disk", text)
     if found.f_files and found.f_favail < FEW_INODES:
         yield warning("inodes", f"{found.f_favail} of {found.f_files} free", "remove small files: `df -i` shows where")
     elif found.f_files:

@@ -157,8 +157,8 @@ def test_a_home_that_is_none(home: Home) -> None:
 
 
 def test_room_and_inodes_and_file_systems(home: Home) -> None:
-    assert look(check_disk(with_settings(home, disk_reserve_mb=10**9)), "room").grade is Grade.FAULT
-    assert look(check_disk(with_settings(home, disk_reserve_mb=0)), "room").grade is Grade.OK
+    assert look(check_disk(with_settings(home, disk_reserve_mb=10**9)), "disk").grade is Grade.FAULT
+    assert look(check_disk(with_settings(home, disk_reserve_mb=0)), "disk").grade is Grade.OK
     shared = with_settings(home, home=Path("/dev/shm/nightshift"))
     assert look(check_disk(shared), "file system").grade is Grade.WARNING
     assert look(check_disk(check_context(home.path)), "file system").grade is Grade.OK
