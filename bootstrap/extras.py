@@ -1,9 +1,8 @@
 """Extras: optional packages that the daemon installs for itself when they are first wanted.
 
 What needs one calls `ensure`, on a thread that may wait. With `EXTRAS=auto` the packages are installed then, into the
-environment that the daemon runs in, in the versions of `requirements/constraints.txt`; with `ask` when the owner says
-so (`--install-extra`, the dashboard), with `off` never. One is installed at a time. Progress is read from what uv
-prints.
+environment that the daemon runs in, as wheels in the versions of `requirements/constraints.txt`; with `ask` when the
+owner says so (`--install-extra`), with `off` never. One is installed at a time. Progress is read from what uv prints.
 
 No build for CUDA is installed on a machine without a GPU: uv is asked first what it would install, and where that holds
 NVIDIA's packages, PyTorch is taken from its own index of builds for the processor (`--torch-backend cpu`). Where that
@@ -31,6 +30,7 @@ from core.events import Event, Kind, Level
 from core.masking import printable
 from core.ports import Sink
 from core.status import ExtraState, ExtraStatus
+from environments.wheels import installers_environment
 from settings.places import ROOT
 
 Policy = Literal["auto", "ask", "off"]
@@ -236,7 +236,14 @@ class ExtrasInstaller:
                 f"uv cannot be had, so this is left to you: `pip install -r requirements/{extra.name}.txt`"
             )
         environ = packages.uv_environ(self._python, self._environ)
-        wanted = ["-r", f"requirements/{extra.name}.txt", "-c", "requirements/constraints.txt"]
+        wanted = [
+            "-r",
+            f"requirements/{extra.name}.txt",
+            "-c",
+            "requirements/constraints.txt",
+            "--only-binary",
+            ":all:",
+        ]
         if not has_gpu() and _CUDA.search("\n".join(self._uv([*wanted, "--dry-run"], environ, None).lines)):
             wanted += ["--torch-backend", "cpu"]
         self._uv(wanted, environ, extra)
@@ -279,7 +286,9 @@ class ExtrasInstaller:
 
 def make_extras(settings: Settings, emit: Sink) -> ExtrasInstaller:
     """The extras of the daemon's own environment, as the settings want them."""
-    return ExtrasInstaller(settings.extras, emit=emit, environ=settings.process_environment, root=ROOT)
+    return ExtrasInstaller(
+        settings.extras, emit=emit, environ=installers_environment(settings.process_environment), root=ROOT
+    )
 
 
 def _status(extra: Extra, state: ExtraState, detail: str = "") -> ExtraStatus:

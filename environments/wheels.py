@@ -28,7 +28,7 @@ RESOLVE_S, INSTALL_S, LOOK_UP_S = 180.0, 900.0, 60.0
 _KEPT = re.compile(
     r"^(PATH|HOME|LANG|LC_ALL|TMPDIR|NETRC|XDG_(CONFIG|CACHE)_(HOME|DIRS)|(HTTPS?|ALL|NO)_PROXY|SSL_CERT_(FILE|DIR)"
     r"|REQUESTS_CA_BUNDLE|PIP_(INDEX_URL|EXTRA_INDEX_URL|FIND_LINKS|NO_INDEX|TRUSTED_HOST|CERT|CLIENT_CERT|PROXY"
-    r"|DEFAULT_TIMEOUT|CACHE_DIR|NO_CACHE_DIR|CONFIG_FILE|KEYRING_PROVIDER))$",
+    r"|DEFAULT_TIMEOUT|CACHE_DIR|NO_CACHE_DIR|CONFIG_FILE|KEYRING_PROVIDER)|UV_[A-Z0-9_]+)$",
     re.IGNORECASE,
 )
 _AWAY = re.compile(
@@ -36,6 +36,11 @@ _AWAY = re.compile(
     r"|Network is unreachable|ProxyError|SSLError|HTTP error 5\d\d|5\d\d Server Error|Max retries exceeded"
 )
 _NOT_FOUND = re.compile(r"No matching distribution found for ([A-Za-z0-9._-]+)")
+
+
+def installers_environment(environ: Mapping[str, str]) -> dict[str, str]:
+    """What pip and uv need of an environment: where the index is, proxies, their own settings; no keys of models."""
+    return {name: value for name, value in environ.items() if _KEPT.match(name)}
 
 
 class Unobtainable(SandboxError):
@@ -73,7 +78,7 @@ class Wheels:
 
     def __init__(self, series: str, *, environ: Mapping[str, str], pins: Sequence[str] = ()) -> None:
         self.series, self._pins = series, tuple(pins)
-        kept = {name: value for name, value in environ.items() if _KEPT.match(name)}
+        kept = installers_environment(environ)
         # Settings of the owner's that would send the files elsewhere are overruled.
         self._environ = {**kept, "PIP_USER": "0", "PIP_REQUIRE_VIRTUALENV": "0", "PYTHONDONTWRITEBYTECODE": "1"}
 
