@@ -11,7 +11,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
-from core.errors import StoreTooNew, StoreTooOld
+from core.errors import StoreDamaged, StoreTooNew, StoreTooOld
 from core.states import MOVES, Status
 from db import schema
 from db.sqlite import Connection, connect_memory
@@ -105,14 +105,18 @@ def pending(conn: Connection, path: Path) -> list[str]:
 
     Raises:
         StoreTooNew: it has steps that this program does not know.
+        StoreDamaged: and lacks one that it does know, which no version leaves behind.
     """
     known, applied = [name for name, _ in STEPS], _applied(conn)
+    lacking = [name for name in known if name not in applied]
     if unknown := sorted(applied - set(known)):
+        if lacking:
+            raise StoreDamaged(f"{path}: its record of migrations is damaged: {', '.join(unknown)} is none of them")
         raise StoreTooNew(
             f"{path}: was written by a newer Nightshift (it has {', '.join(unknown)}); "
             "update this program, or use another database"
         )
-    return [name for name in known if name not in applied]
+    return lacking
 
 
 def _applied(conn: Connection) -> set[str]:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from core.errors import StoreTooNew, StoreTooOld
+from core.errors import StoreDamaged, StoreTooNew, StoreTooOld
 from core.states import Status, may_move
 from db import migrations
 from db.database import Database
@@ -47,6 +47,15 @@ def test_a_newer_database_is_refused_and_left_alone(path: Path, readonly: bool) 
     with pytest.raises(StoreTooNew, match=r"newer Nightshift.*0999_later"):
         Database(path, readonly=readonly)
     assert path.read_bytes() == before
+
+
+def test_a_record_of_migrations_that_no_version_leaves_is_damage_and_not_a_newer_version(path: Path) -> None:
+    conn = connect(path)
+    conn.execute("UPDATE _sqlite_migrations SET name = substr(name, 2) WHERE name LIKE '%_learning'")
+    assert conn.execute("SELECT changes()").fetchone()[0] == 1
+    conn.close()
+    with pytest.raises(StoreDamaged, match="record of migrations is damaged"):
+        Database(path)
 
 
 def test_migrations_of_others_in_the_same_file_do_not_matter(path: Path) -> None:

@@ -79,7 +79,8 @@ class HomeSnapshot:
     def daemon(self, server: WireServer, **settings: str) -> Daemon:
         """The daemon of this home, not started."""
         pip = {name: value for name, value in environ(self.folder / "index").items() if name.startswith("PIP_")}
-        told = {"RECALL_CONTROL_SHARE": "0"}  # by lot, a home in ten would have no lesson that was used
+        # By lot, a home in ten would have no used lesson; and what is near depends on when a model is loaded.
+        told = {"RECALL_CONTROL_SHARE": "0", "EMBEDDER": "hashed"}
         return Daemon(self.home, settings_for(server, **{**pip, **told, **settings}))
 
     def copied(self, folder: Path) -> HomeSnapshot:
