@@ -24,7 +24,7 @@ class Database:
         path: the file; its folder is created.
         readonly: never write, not even the schema.
         busy_s: how long SQLite itself waits for a lock before it asks what to do.
-        patience_s: how long a write waits for another process's lock before its future fails.
+        retry_for_s: how long a write waits for another process's lock before its future fails.
 
     Raises:
         StoreMissing: `readonly`, and there is no database yet.

@@ -16,7 +16,7 @@ from datetime import datetime, timedelta
 from pathlib import Path
 
 from core.clock import from_text, to_text
-from core.errors import StoreError
+from core.errors import StoreDamaged, StoreError
 from db import migrations, row_validation
 from db.raw_file import PAGE, Log, read_log
 from db.sqlite import NOT_THE_FILE, Connection, Error, code_of, connect, store_error
@@ -90,7 +90,7 @@ def _faults(path: Path, found: Log, *, full: bool) -> Iterator[str]:
         if code_of(error) in NOT_THE_FILE:
             raise store_error(error, path) from error
         yield f"it cannot be read: {error}"
-    except UnicodeDecodeError as error:
+    except (UnicodeDecodeError, StoreDamaged) as error:
         yield f"it cannot be read: {error}"
     finally:
         conn.close()

@@ -77,7 +77,7 @@ class Writer:
     Args:
         path: the database file.
         busy_s: how long SQLite itself waits for a lock.
-        patience_s: how long a group waits for another process's lock before its futures fail.
+        retry_for_s: how long a group waits for another process's lock before its futures fail.
     """
 
     def __init__(self, path: Path, busy_s: float, retry_for_s: float) -> None:
