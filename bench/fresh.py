@@ -21,7 +21,7 @@ import tempfile
 import time
 import urllib.error
 import urllib.request
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -111,9 +111,9 @@ def megabytes(folder: Path) -> float:
     return float(done.stdout.split()[0])
 
 
-def waited(what: str, found: object, began: float, wall_s: float) -> float:
+def waited(what: str, found: Callable[[], object], began: float, wall_s: float) -> float:
     """Seconds from the beginning until `found()` holds."""
-    while not found():  # type: ignore[operator]  # a function without arguments
+    while not found():
         if time.monotonic() - began > wall_s:
             raise SystemExit(f"{what}: not within {wall_s:.0f} s")
         time.sleep(0.05)

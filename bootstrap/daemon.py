@@ -18,6 +18,7 @@ from contextlib import ExitStack
 
 from attempt.revert import Reverter
 from attempt.sweep import Sweep
+from bootstrap import extras
 from bootstrap.maintenance import Maintenance, cleanup_jobs, sweep_orphans
 from bootstrap.notices import notification_jobs
 from bootstrap.reload import LiveSettings, ReloadHook, read_again
@@ -277,6 +278,7 @@ class Daemon:
     def status(self) -> DaemonStatus:
         """What the daemon says about itself now; may be called from any thread."""
         services, pause = self._services, self._store.queue.pause_state()
+        optional = services.extras.statuses()
         return DaemonStatus(
             state=self._state(pause),
             holds=pause.reasons,
@@ -292,7 +294,7 @@ class Daemon:
             workspace=str(self._settings.workspace),
             notices=(
                 *services.notices,
-                *services.extras.notices(),
+                *extras.notices(optional),
                 *self._live.notices,
                 *notices(self._store, self._clock()),
             ),
@@ -300,7 +302,7 @@ class Daemon:
             approvals=self._store.queue.open_approvals(),
             saved=self._store.state.saved_replies(),
             unread=self._store.state.unread_count(),
-            extras=services.extras.statuses(),
+            extras=optional,
         )
 
     def _state(self, pause: PauseState) -> DaemonState:

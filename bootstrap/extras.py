@@ -17,7 +17,7 @@ import subprocess
 import sys
 import threading
 from collections import deque
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
@@ -29,7 +29,7 @@ from core.errors import ExtraMissing, UnknownExtra
 from core.events import Event, Kind, Level
 from core.masking import printable
 from core.ports import Sink
-from core.status import ExtraState, ExtraStatus
+from core.status import ExtraState, ExtraStatus, install_by_hand
 from environments.wheels import installers_environment
 from settings.places import ROOT
 
@@ -157,14 +157,6 @@ class ExtrasInstaller:
             raise ExtraMissing(self._advice(extra))
         self._install(extra)
 
-    def notices(self) -> Iterator[str]:
-        """What the owner should see of extras: what is being installed, and what could not be."""
-        for each in self.statuses():
-            if each.state is ExtraState.INSTALLING:
-                yield f"{each.name} is being installed, for {each.purpose}: {each.detail}"
-            elif each.state is ExtraState.FAILED:
-                yield f"{each.name} could not be installed, for {each.purpose}: {each.detail}"
-
     def install(self, name: str) -> None:
         """Install an extra in the background, as its owner asks for; `statuses` tells how it goes.
 
@@ -202,11 +194,10 @@ class ExtrasInstaller:
         return extra.name in self._here
 
     def _advice(self, extra: Extra) -> str:
-        by_hand = f"`pip install -r requirements/{extra.name}.txt -c requirements/constraints.txt`"
         if self._policy == "auto":
             return "comes when it is first wanted"
         asked = f"`cli.py --install-extra {extra.name}`, or " if self._policy == "ask" else ""
-        return f"not installed (EXTRAS={self._policy}); {asked}{by_hand}, brings it"
+        return f"not installed (EXTRAS={self._policy}); {asked}{install_by_hand(extra.name)}, brings it"
 
     def _install_quietly(self, extra: Extra) -> None:
         try:
@@ -232,9 +223,7 @@ class ExtrasInstaller:
 
     def _run(self, extra: Extra) -> None:
         if not packages.get_uv(self._python, self._environ):
-            raise ExtraMissing(
-                f"uv cannot be had, so this is left to you: `pip install -r requirements/{extra.name}.txt`"
-            )
+            raise ExtraMissing(f"uv cannot be had, so this is left to you: {install_by_hand(extra.name)}")
         environ = packages.uv_environ(self._python, self._environ)
         wanted = [
             "-r",
@@ -293,6 +282,15 @@ def make_extras(settings: Settings, emit: Sink) -> ExtrasInstaller:
 
 def _status(extra: Extra, state: ExtraState, detail: str = "") -> ExtraStatus:
     return ExtraStatus(name=extra.name, purpose=extra.purpose, megabytes=extra.megabytes, state=state, detail=detail)
+
+
+def notices(extras: Iterable[ExtraStatus]) -> Iterator[str]:
+    """What the owner should see of extras: what is being installed, and what could not be."""
+    for each in extras:
+        if each.state is ExtraState.INSTALLING:
+            yield f"{each.name} is being installed, for {each.purpose}: {each.detail}"
+        elif each.state is ExtraState.FAILED:
+            yield f"{each.name} could not be installed, for {each.purpose}: {each.detail}"
 
 
 def has_gpu() -> bool:

@@ -22,7 +22,7 @@ from config import Settings
 from core.errors import ConfigError, IllegalMove, InvalidTask, NightshiftError
 from core.events import Level
 from core.revert import Reverted
-from core.status import DaemonStatus
+from core.status import DaemonStatus, install_by_hand
 from maintenance.instance_lock import is_held
 from server.approvals import ApprovalRow, Approvals
 from server.auth.access import known_token
@@ -192,7 +192,7 @@ class DaemonClient:
     def install_extra(self, name: str) -> Installing:
         """Have the daemon install optional packages."""
         if not self.live:
-            raise DaemonGone(f"{self.why_offline}; `pip install -r requirements/{name}.txt` installs them without it")
+            raise DaemonGone(f"{self.why_offline}; {install_by_hand(name)} installs them without it")
         return self._post(f"/api/extra/{quote(name, safe='')}/install", Installing)
 
     def close(self) -> None:

@@ -93,6 +93,11 @@ class ExtraStatus:
     detail: str = ""
 
 
+def install_by_hand(extra: str) -> str:
+    """The command that installs optional packages without the daemon."""
+    return f"`pip install -r requirements/{extra}.txt -c requirements/constraints.txt`"
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DaemonStatus:
     """The daemon as a whole; `queue` counts the tasks of each status, `approvals` what waits for its owner.

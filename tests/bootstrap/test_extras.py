@@ -19,6 +19,7 @@ from bootstrap.extras import Extra, ExtrasInstaller, Policy, Progress
 from core.errors import ExtraMissing, UnknownExtra
 from core.events import Event, Kind
 from core.status import ExtraState, ExtraStatus
+from tests.support.daemon import until
 
 TINY = Extra(name="tiny", modules=("nightshift_tiny",), purpose="trying", megabytes=1)
 
@@ -154,7 +155,7 @@ def test_what_cannot_be_had_says_why_and_is_tried_again(place: Place) -> None:
         installer.ensure("tiny")
     assert only(installer).state is ExtraState.FAILED
     assert "nightshift-tiny" in only(installer).detail
-    (notice,) = installer.notices()
+    (notice,) = extras.notices(installer.statuses())
     assert notice.startswith("tiny could not be installed, for trying: uv failed")
     assert place.kinds() == [Kind.EXTRA_INSTALLING, Kind.EXTRA_FAILED]
     wheel(place.wheels, "nightshift_tiny")
@@ -194,8 +195,7 @@ def test_an_installation_ends_with_the_daemon(place: Place) -> None:
 
     thread = threading.Thread(target=wanting)
     thread.start()
-    while "big" not in only(installer).detail:
-        pass
+    until(lambda: "big" in only(installer).detail)
     assert only(installer).state is ExtraState.INSTALLING
     installer.close()
     thread.join()

@@ -12,6 +12,7 @@ import psutil
 import pytest
 
 from memory.embedders import EmbedderMissing, Provisioning, SentenceTransformerEmbedder, packaged_model
+from tests.support.daemon import until
 
 
 @pytest.fixture(scope="module")
@@ -64,8 +65,7 @@ def test_a_process_that_was_killed_is_said_to_be_and_comes_back(embedder: Senten
 def test_an_idle_process_ends_and_starts_again_when_it_is_needed() -> None:
     embedder = SentenceTransformerEmbedder(packaged_model() or "", idle_s=0.01)
     embedder.load()
-    while embedder.is_running:
-        pass
+    until(lambda: not embedder.is_running)
     assert embedder.embed(["remove the file"]).shape == (1, 384)
     embedder.close()
     embedder.close()
