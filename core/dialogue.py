@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from core.states import Phase
 from core.tasks import Kind, Spent
+from core.tools import ToolCall, ToolProtocol, ToolSpec
 
 if TYPE_CHECKING:
     from core.attempt_state import AttemptContext, AttemptState
@@ -26,10 +27,15 @@ SAW_HELD_OUT = "saw_held_out"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Message:
-    """One turn of a dialogue."""
+    """One turn of a dialogue.
 
-    role: Literal["system", "user", "assistant"]
+    An assistant's turn may carry native `tool_calls`; each is answered by a turn of the role `tool` with its `call_id`.
+    """
+
+    role: Literal["system", "user", "assistant", "tool"]
     text: str
+    tool_calls: tuple[ToolCall, ...] = ()
+    call_id: str = ""
 
 
 class Finish(StrEnum):
@@ -39,14 +45,6 @@ class Finish(StrEnum):
     LENGTH = "length"
     TOOL = "tool"
     FILTER = "filter"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ToolCall:
-    """A tool call as the backend reported it; its arguments are data, not yet validated."""
-
-    name: str
-    arguments: Mapping[str, Any]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -71,7 +69,8 @@ class ModelRequest:
     the usual model, 1 and more a higher temperature or the next model. `material` is never sent anywhere. `within_s`
     is for a backend that searches: how long it may, where others wait to be asked after it; None is as long as usual.
     `kind` is what the task builds, by which models are chosen and remembered. `wanted` is the backend, the model or
-    `backend=model` that the owner wants to be asked first for this task, whatever the settings say.
+    `backend=model` that the owner wants to be asked first for this task, whatever the settings say. `tools` may be
+    called in the reply; `protocol` says how, None leaves that to what is known of the model that answers.
     """
 
     phase: Phase
@@ -89,6 +88,8 @@ class ModelRequest:
     within_s: float | None = None
     kind: Kind | None = None
     wanted: str = ""
+    tools: tuple[ToolSpec, ...] = ()
+    protocol: ToolProtocol | None = None
 
     @property
     def digest(self) -> str:
@@ -106,7 +107,8 @@ class ModelRequest:
 class Completion:
     """One reply. `cost_usd` is None when the price of the model is not known; it is never guessed.
 
-    In `extra`, `saved` names the backend whose call this reply made needless.
+    In `extra`, `saved` names the backend whose call this reply made needless. `protocol` is how the tools of the
+    request were offered; None where there were none.
     """
 
     text: str
@@ -118,6 +120,7 @@ class Completion:
     latency_s: float = 0.0
     finish: Finish = Finish.STOP
     tool_calls: tuple[ToolCall, ...] = ()
+    protocol: ToolProtocol | None = None
     replayed: bool = False
     extra: Mapping[str, Any] = field(default_factory=dict)
 

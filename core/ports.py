@@ -12,6 +12,8 @@ if TYPE_CHECKING:
     from core.change_checks import ChangeCheckJob, ChangeCheckReport
     from core.dialogue import Completion, ModelRequest
     from core.isolation import SandboxJob, SandboxResult
+    from core.shell import ShellJob, ShellResult
+    from core.tools import ToolPlace, ToolRecord
     from core.verdicts import SuiteJob, Verdict
 
 
@@ -79,4 +81,32 @@ class ChangeCheck(Protocol):
 
     async def examine(self, job: ChangeCheckJob) -> ChangeCheckReport:
         """What must be mended, what the owner must decide, and what the run may use."""
+        ...
+
+
+class Shell(Protocol):
+    """Runs a command that a model asked for, on a throw-away copy of the files."""
+
+    async def execute(self, job: ShellJob) -> ShellResult:
+        """Run it in one sandbox job; what it did to text files comes back as their new texts.
+
+        Raises:
+            SandboxError: nothing could be run.
+        """
+        ...
+
+
+class ToolLog(Protocol):
+    """Keeps what came of tool calls, so that none is run twice for one reply."""
+
+    def stored(self, place: ToolPlace) -> ToolRecord | None:
+        """What came of the call of this place, marked as replayed, or None when it is not known."""
+        ...
+
+    async def save(self, place: ToolPlace, record: ToolRecord) -> None:
+        """Store it, with the change after it and an event, in one transaction; it is durable when this returns.
+
+        Raises:
+            StaleFence: the task is no longer this worker's.
+        """
         ...

@@ -13,8 +13,9 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any, Self
 
-from core.dialogue import Completion, Finish, ModelRequest, ToolCall
+from core.dialogue import Completion, Finish, ModelRequest
 from core.errors import ModelUnavailable
+from core.tools import ToolCall
 from models.base import BackendSettings, BaseModelHandler, OnText
 from models.errors import BackendMisconfigured, from_status, quote, too_long
 from models.http_access import CODERS, UNCOMPRESSED, Probe, bounded, choose, fetch_json, is_loopback

@@ -14,8 +14,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from typing import Any, ClassVar
 
-from core.dialogue import ToolCall
 from core.errors import ModelError, ModelRefused, ModelUnavailable
+from core.tools import ToolCall
 from models.base import BaseModelHandler
 from models.errors import from_status, quote
 from models.http_access import UNCOMPRESSED, Probe, beginning, bounded, is_loopback

@@ -16,7 +16,7 @@ from pydantic import AliasChoices, BaseModel, ConfigDict, Field, StrictStr, Vali
 
 from agent.replies import fences
 from agent.replies.values import Edit
-from core.dialogue import ToolCall
+from core.tools import ToolCall
 
 _MAX_STARTS = 8
 

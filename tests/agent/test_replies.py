@@ -11,9 +11,10 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from agent.replies import CutReply, Edit, Parsed, parse
-from core.dialogue import BUILT_IN, Completion, Finish, ToolCall
+from core.dialogue import BUILT_IN, Completion, Finish
 from core.errors import BadReply
 from core.paths import path_fault
+from core.tools import ToolCall
 
 CODE = 'def add(a, b):\n    """Add."""\n    return a + b\n'
 NESTED_DOC = (

@@ -8,9 +8,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from core.attempt_state import AttemptState, Lesson, Reflection, Try
-from core.dialogue import Completion, ToolCall
+from core.dialogue import Completion
 from core.states import Ending, Phase
 from core.tasks import Limits, Spent, TaskSpec
+from core.tools import ToolCall
 from core.verdicts import CaseResult, Evidence, Failure, Label, Result, Verdict
 from db.codec import decode, encode, plain, storable
 from tests.support import tiers

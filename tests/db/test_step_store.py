@@ -9,11 +9,12 @@ from pathlib import Path
 import pytest
 
 from core.attempt_state import AttemptState, Lesson, Step
-from core.dialogue import Completion, Finish, Message, ModelRequest, ToolCall
+from core.dialogue import Completion, Finish, Message, ModelRequest
 from core.errors import StaleFence
 from core.events import Kind
 from core.states import Outcome, Phase
 from core.tasks import Task, TaskSpec
+from core.tools import ToolCall
 from core.verdicts import CaseResult, Evidence, Label, Result, Verdict
 from db import artifacts
 from db.step_store import PhaseTime
