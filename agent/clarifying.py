@@ -12,7 +12,6 @@ score decides only whether one question to a model is worth its price.
 from __future__ import annotations
 
 import asyncio
-import hashlib
 import re
 from collections.abc import Sequence
 from dataclasses import replace
@@ -91,30 +90,26 @@ async def run(context: AttemptContext, state: AttemptState, services: AgentServi
     return _answered(context, replace(state, brief=brief), brief, score)
 
 
-def subject(question: Question) -> str:
-    """What names a question for good, also when the attempt begins anew."""
-    return f"question:{hashlib.sha256(question.text.encode()).hexdigest()[:12]}"
-
-
 def _answered(context: AttemptContext, state: AttemptState, brief: Brief, score: float | None = None) -> Step:
     """Go on with answers and defaults, or wait for the owner."""
     data = {} if score is None else {"clarity": score}
-    open_ones = [one for one in brief.questions if subject(one) not in context.granted | context.denied]
+    open_ones = [one for one in brief.questions if one.subject not in context.granted | context.denied]
     if context.clarify and open_ones:
-        asks = tuple(_ask(one) for one in open_ones)
+        asks = tuple(as_ask(one) for one in open_ones)
         note = f"asks its owner: {asks[0].question}"[:300]
         held = replace(state, asks=asks)
         return Step(phase=Phase.CLARIFYING, outcome=Outcome.NEEDS_APPROVAL, state=held, note=note, data=data)
     questions = tuple(
-        replace(one, answer=context.answers.get(subject(one), "") or one.default) for one in brief.questions
+        replace(one, answer=context.answers.get(one.subject, "") or one.default) for one in brief.questions
     )
     done = replace(state, brief=replace(brief, questions=questions), asks=())
     note = f"read as: {brief.goal}"[:300]
     return Step(phase=Phase.CLARIFYING, outcome=Outcome.OK, state=done, note=note, data=data)
 
 
-def _ask(one: Question) -> Ask:
-    return Ask(kind=AskKind.QUESTION, subject=subject(one), question=one.text, default=one.default)
+def as_ask(one: Question) -> Ask:
+    """A question as something to wait for."""
+    return Ask(kind=AskKind.QUESTION, subject=one.subject, question=one.text, default=one.default)
 
 
 async def _read(

@@ -9,25 +9,30 @@ from __future__ import annotations
 import asyncio
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
+from typing import Any
 
-from agent import feedback, kinds, protected_files, syntax
+from agent import exploring, feedback, kinds, syntax
+from agent.clarifying import as_ask
 from agent.dialogue import Dialogue
+from agent.draft import Draft, Taken
+from agent.explore import Explorer, closing_words, counted
 from agent.prompt import sections
 from agent.prompt.budget import Prompt
 from agent.prompt.context import expected_files
 from agent.prompt.text import quoted, system
-from agent.replies import Edit, Parsed, Refused, apply_edit, parse, spoken
+from agent.prompt.working import working_prompt
+from agent.replies import parse, spoken
 from agent.services import AgentServices, EditFormat
-from agent.view import View, base_text, misplaced, settled
+from agent.tools.toolbox import Toolbox
+from agent.view import View, settled
 from core.attempt_state import AttemptContext, AttemptState, Step
+from core.brief import Question
 from core.dialogue import Completion
 from core.errors import BadReply
 from core.events import DroppedData, Kind, Level
-from core.paths import MAX_FILE_CHARS, MAX_FILES, MAX_TOTAL_CHARS
-from core.states import Outcome, Phase
-from core.tasks import TaskSpec, digest
-from core.tree import Tree
+from core.states import Ending, Outcome, Phase
+from core.tasks import digest
 from core.verdicts import Verdict
 
 _SUMMARY = re.compile(r"^\W{0,4}Summary\W{0,4}[:=][ \t]*(\S.{2,})$", re.MULTILINE | re.IGNORECASE)
@@ -37,6 +42,8 @@ _UNCHANGED = "The reply left every file as it was, so the same tests fail as bef
 
 async def run(context: AttemptContext, state: AttemptState, services: AgentServices) -> Step:
     """One try: from the model's text to a sound change. Raises what the model raises."""
+    if refused := _refused_by_owner(context, state):
+        return refused
     joins, state = joins_parts(state), replace(state, iteration=state.iteration + 1, remarks=())
     services = replace(services, events=services.events.bind(iteration=state.iteration))
     if joins:
@@ -50,12 +57,18 @@ async def run(context: AttemptContext, state: AttemptState, services: AgentServi
         if state.verdict and state.verdict.passed:
             return Step(phase=Phase.CODING, outcome=Outcome.OK, state=state, note="took out what may not be changed")
     dialogue = Dialogue(Phase.CODING, context, state, services)
-    draft = Draft(services.tree, state.change, context.task.spec)
-    left = await _converse(context, state, services, dialogue, draft)
+    draft = Draft(services.tree, state.change, context.task.spec, context.shown_tests or state.own_tests)
+    if await asyncio.to_thread(exploring.is_wanted, context, state, services, Phase.CODING):
+        left = await _explore(context, state, services, dialogue, draft)
+    else:
+        left = await _converse(context, state, services, dialogue, draft)
     after = replace(dialogue.charge(state), change=draft.change, summary=left.summary or state.summary)
     if draft.refused:
         _report_refused(services, draft.refused)
-    return _judged(context, state, after, draft, left)
+    if left.question:
+        return _asked(after, left.question)
+    step = _judged(context, state, after, draft, left)
+    return replace(step, data={**step.data, **left.data})
 
 
 def joins_parts(state: AttemptState) -> bool:
@@ -78,10 +91,51 @@ def _without_dropped(context: AttemptContext, state: AttemptState, services: Age
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Left:
-    """What is left when the conversation is over: faults that were not mended, and the model's word on its change."""
+    """What is left when the conversation is over: faults that were not mended, and the model's word on its change.
+
+    With a `question` the owner must say something first. `data` is for the timeline.
+    """
 
     faults: tuple[str, ...] = ()
     summary: str = ""
+    question: Question | None = None
+    data: Mapping[str, Any] = field(default_factory=dict)
+
+
+async def _explore(
+    context: AttemptContext, state: AttemptState, services: AgentServices, dialogue: Dialogue, draft: Draft
+) -> _Left:
+    """Let the model work with tools; a change that it leaves behind counts, however the conversation ended."""
+    prompt = await asyncio.to_thread(working_prompt, context, state, services, _now(state))
+    tools = exploring.tools_for(services)
+    toolbox = Toolbox(tools, draft, context, state, services, prompt.gauge)
+    loop = Explorer(dialogue, toolbox, services, steps=services.settings.explore_steps)
+    end = await loop.explore(prompt)
+    data = {"tool_calls": end.calls, "forms": counted(loop.forms)}
+    if isinstance(end.ending, Question):
+        return _Left(question=end.ending, data=data)
+    if end.why and not draft.taken:
+        return _Left(faults=(f"Nothing was changed: {end.why}.",), data=data)
+    if end.ending:
+        return _Left(summary=" ".join(end.ending.summary.split())[:200], data=data)
+    return _Left(summary=(_summary(end.final) or closing_words(end.final)) if end.final else "", data=data)
+
+
+def _refused_by_owner(context: AttemptContext, state: AttemptState) -> Step | None:
+    """The end of a task of which the model said that it cannot be done, and whose owner agrees."""
+    agreed = next((one for one in state.questions if one.is_refusal and one.subject in context.denied), None)
+    if agreed is None:
+        return None
+    state = replace(state, ending=Ending.REFUSED, reason=agreed.text)
+    return Step(phase=Phase.CODING, outcome=Outcome.GIVE_UP, state=state, note=agreed.text[:300])
+
+
+def _asked(state: AttemptState, question: Question) -> Step:
+    """Wait for the owner; the change so far is kept, and the try goes on with his answer."""
+    ask, asked = as_ask(question), (*state.questions, question)
+    held = replace(state, asks=(ask,), reason=ask.question, questions=asked, iteration=state.iteration - 1)
+    note = f"asks its owner: {ask.question}"[:300]
+    return Step(phase=Phase.CODING, outcome=Outcome.NEEDS_APPROVAL, state=held, note=note)
 
 
 async def _converse(
@@ -213,87 +267,3 @@ def complaint(taken: Taken, done: Sequence[str]) -> str:
     else:
         parts.append("Send the files again in the form that was described.")
     return "\n\n".join(parts) + "\n"
-
-
-# --- the change while it is being written
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Taken:
-    """What one reply brought: paths taken, sentences about what must come again, refused paths with reasons."""
-
-    paths: tuple[str, ...] = ()
-    faults: tuple[str, ...] = ()
-    refused: tuple[tuple[str, str], ...] = ()
-
-
-class Draft:
-    """The change of one CODING step, reply by reply.
-
-    Args:
-        tree: the base.
-        change: the change so far; it is not touched.
-        spec: the task, for what may not be written.
-    """
-
-    def __init__(self, tree: Tree, change: Mapping[str, str | None], spec: TaskSpec) -> None:
-        self._tree, self._spec = tree, spec
-        self._change: dict[str, str | None] = dict(change)
-        self.taken: list[str] = []
-        self.refused: dict[str, str] = {}
-
-    @property
-    def change(self) -> dict[str, str | None]:
-        """The change relative to the base, in path order."""
-        return settled(self._tree, self._change)
-
-    def take(self, parsed: Parsed) -> Taken:
-        """Put a reply's files, edits and deletions onto the change, as far as they may and fit."""
-        paths, faults, refused = list[str](), list(parsed.complaints), dict[str, str]()
-        for path, text in parsed.files.items():
-            self._put(path, text, paths, refused)
-        faults += [fault for edit in parsed.edits if (fault := self._edit(edit, paths, refused))]
-        for path in parsed.deletions:
-            if path in View(self._tree, self._change):
-                self._put(path, None, paths, refused)
-            else:
-                faults.append(f"{path}: cannot be removed, there is no such file.")
-        self.taken += [path for path in dict.fromkeys(paths) if path not in self.taken]
-        self.refused |= refused
-        return Taken(paths=tuple(dict.fromkeys(paths)), faults=tuple(faults), refused=tuple(refused.items()))
-
-    def _put(self, path: str, text: str | None, paths: list[str], refused: dict[str, str]) -> None:
-        if why := self._refusal(path, text):
-            refused[path] = why
-        else:
-            self._change[path] = text
-            paths.append(path)
-
-    def _refusal(self, path: str, text: str | None) -> str | None:
-        spec = self._spec
-        before, given, asked = base_text(self._tree, path), spec.tests, spec.description
-        why = protected_files.refusal(path, text, before=before, given=given, asked=asked, own=spec.files)
-        if why := why or misplaced(path, View(self._tree, self._change), new=text is not None):
-            return why
-        return None if text is None else self._too_much(path, text, len(before or ""))
-
-    def _too_much(self, path: str, text: str, before_chars: int) -> str | None:
-        others = [held or "" for name, held in self._change.items() if name != path]
-        if len(text) > max(MAX_FILE_CHARS, before_chars):
-            return f"is longer than {MAX_FILE_CHARS} characters"
-        if len(others) >= MAX_FILES or sum(map(len, others)) + len(text) > MAX_TOTAL_CHARS:
-            return f"is too much: a change holds at most {MAX_FILES} files and {MAX_TOTAL_CHARS} characters together"
-        return None
-
-    def _edit(self, edit: Edit, paths: list[str], refused: dict[str, str]) -> str | None:
-        text = View(self._tree, self._change).text(edit.path)
-        if why := self._refusal(edit.path, text):
-            refused[edit.path] = why
-            return None
-        if text is None and edit.search.strip():
-            return f"{edit.path}: there is no such text file to edit; send it whole."
-        try:
-            self._put(edit.path, apply_edit(text or "", edit), paths, refused)
-        except Refused as fault:
-            return str(fault)
-        return None

@@ -16,6 +16,7 @@ from core.attempt_state import AttemptContext, AttemptState
 from core.dialogue import SAW_HELD_OUT, Completion, Material, Message, ModelRequest
 from core.states import Phase
 from core.tasks import Spent
+from core.tools import ToolPlace, ToolProtocol, ToolSpec
 
 REPLY_TOKENS = 2200
 """As much of its own reply is shown to a model at most."""
@@ -34,13 +35,33 @@ class Dialogue:
         self._saw_held_out = state.saw_held_out
         self._asked: Prompt | None = None
 
-    async def ask(self, prompt: Prompt, *, json_reply: bool = False) -> Completion:
-        """Ask, and put down what the prompt held; raises what `core.ports.Model.complete` raises."""
+    @property
+    def phase(self) -> Phase:
+        """Whose conversation it is."""
+        return self._phase
+
+    async def ask(
+        self,
+        prompt: Prompt,
+        *,
+        json_reply: bool = False,
+        tools: Sequence[ToolSpec] = (),
+        protocol: ToolProtocol | None = None,
+    ) -> Completion:
+        """Ask, and put down what the prompt held; raises what `core.ports.Model.complete` raises.
+
+        Args:
+            prompt: what is sent.
+            json_reply: whether the reply is to be one JSON object.
+            tools: what the model may call.
+            protocol: how; None leaves that to what is known of the model.
+        """
         again = self._asked is not None and self._asked.held == prompt.held
         record = asked_again(prompt.record(), prompt) if again else prompt.record()
         self._services.prompts.append({"call": self.calls, **record})
         self._asked = prompt
-        reply = await self._services.model.complete(self._request(prompt.messages, json_reply=json_reply))
+        request = self._request(prompt.messages, json_reply=json_reply)
+        reply = await self._services.model.complete(replace(request, tools=tuple(tools), protocol=protocol))
         self.calls += 1
         self._models.append(reply.model)
         self._saw_held_out |= bool(reply.extra.get(SAW_HELD_OUT))
@@ -62,6 +83,17 @@ class Dialogue:
         )
         mine, theirs = Message(role="assistant", text=shown), Message(role="user", text=wrong)
         return first.with_messages((*first.messages, mine, theirs))
+
+    def place(self, seq: int) -> ToolPlace:
+        """Where the tool call of this number in the last reply stands."""
+        state = self._state
+        return ToolPlace(
+            task_id=self._context.task.id,
+            attempt=state.attempt,
+            step_no=state.step_no,
+            call_no=self.calls - 1,
+            seq=seq,
+        )
 
     def _request(self, messages: Sequence[Message], *, json_reply: bool) -> ModelRequest:
         task, state = self._context.task, self._state

@@ -23,7 +23,7 @@ from core.events import Emitter, Event, Sink
 from core.ports import Suite
 from core.states import Ending, Phase, Status
 from core.submission import parse_spec
-from core.tasks import Files, Limits, Task, TaskSpec
+from core.tasks import Explore, Files, Limits, Task, TaskSpec
 from core.text import encode
 from core.verdicts import Verdict
 
@@ -95,7 +95,7 @@ async def _attempt(spec: TaskSpec, functions: _Functions, suite: Suite, limits: 
         memory=NoMemory(),
         tree=FileTree({}),
         events=Emitter(emit or _silent),
-        settings=AgentSettings(recall_limit=0),
+        settings=AgentSettings(recall_limit=0, explore=Explore.OFF),
     )
     start = functions.state = AttemptState(phase=FIRST, base=services.tree.commit, change=dict(spec.files))
     steps = list[Step]()

@@ -34,6 +34,8 @@ TABLE: Mapping[tuple[Phase, Outcome], Phase] = {
     (_P.PLANNING, _O.SPLIT): _P.SPLIT,
     (_P.CODING, _O.OK): _P.REVIEW,
     (_P.CODING, _O.REDO): _P.REFLECTING,
+    (_P.CODING, _O.NEEDS_APPROVAL): _P.AWAITING_APPROVAL,
+    (_P.CODING, _O.GIVE_UP): _P.ABANDON,
     (_P.REVIEW, _O.OK): _P.AUDIT,
     (_P.REVIEW, _O.REDO): _P.REFLECTING,
     (_P.AUDIT, _O.OK): _P.TESTING,

@@ -20,7 +20,7 @@ from typing import Annotated, Any
 
 from pydantic import AliasChoices, BaseModel, BeforeValidator, ConfigDict, Field, StrictInt, ValidationError
 
-from agent import kinds
+from agent import exploring, kinds
 from agent.clarifying import clarity
 from agent.dialogue import Dialogue
 from agent.prompt import sections
@@ -66,7 +66,7 @@ async def _ask(
     """A plan in words, empty where none came, or the parts that the task is split into."""
     first = prompt = await asyncio.to_thread(_request, context, state, services)
     for _ in range(services.settings.reasks + 1 if _may_split(context, state) else 1):
-        reply = await dialogue.ask(prompt)
+        reply = await exploring.answered(context, state, services, dialogue, prompt)
         found = read_split(reply.text, context, services.settings.clear_enough) if _may_split(context, state) else None
         if found is None:
             return printable(spoken(reply.text).strip(), max_chars=_MAX_PLAN_CHARS)

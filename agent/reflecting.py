@@ -18,7 +18,7 @@ from typing import Annotated, Any
 
 from pydantic import AliasChoices, BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
 
-from agent import history, kinds
+from agent import exploring, history, kinds
 from agent.dialogue import Dialogue
 from agent.feedback import headline
 from agent.prompt import sections
@@ -240,7 +240,8 @@ async def ask_model(
     context: AttemptContext, state: AttemptState, services: AgentServices, dialogue: Dialogue
 ) -> Reflection:
     """The model's reflection, or the one by rule when its reply is unusable."""
-    reply = await dialogue.ask(await asyncio.to_thread(_request, context, state, services), json_reply=True)
+    prompt = await asyncio.to_thread(_request, context, state, services)
+    reply = await exploring.answered(context, state, services, dialogue, prompt, json_reply=True)
     return read_reflection(reply.text) or by_rule(state)
 
 

@@ -9,13 +9,15 @@ from types import MappingProxyType
 from typing import Any
 
 from agent.symbols import SymbolCache
+from agent.tools.corpus import CorpusCache
 from core.attempt_state import AttemptContext, AttemptState, Step
 from core.clock import Clock, utc_now
 from core.events import Emitter
 from core.gauge import Gauge
-from core.ports import ChangeCheck, Memory, Model, Suite
+from core.ports import ChangeCheck, Memory, Model, Shell, Suite, ToolLog
 from core.remarks import Gravity
 from core.states import Phase
+from core.tasks import Explore
 from core.tree import Tree
 
 PHASE_SHARES: Mapping[Phase, float] = MappingProxyType(
@@ -68,6 +70,10 @@ class AgentSettings:
     """Findings of an audit that send a change back."""
     review_rounds: int = 2
     """How often a review may send a change back within an attempt."""
+    explore: Explore = Explore.AUTO
+    """Whether models use tools (`agent.explore.is_wanted`)."""
+    explore_steps: int = 40
+    """How many replies with tool calls a CODING step takes at most."""
     clear_enough: float = 0.5
     """A task that is less clear than this (0 to 1, `agent.clarifying`) is put in other words first."""
 
@@ -102,6 +108,12 @@ class AgentServices:
     """How long texts are for the model that a phase will ask, by how often the loop was stuck."""
     prompts: list[Mapping[str, Any]] = field(default_factory=list)
     """Takes a record of each prompt that is sent."""
+    corpora: CorpusCache = field(default_factory=CorpusCache)
+    """The texts of commits, for searches."""
+    shell: Shell | None = None
+    """Runs commands of the model's; without it no tool does."""
+    tool_log: ToolLog | None = None
+    """Where tool calls are kept; without it a resumed step calls again."""
 
 
 Runner = Callable[[AttemptContext, AttemptState, AgentServices], Awaitable[Step]]

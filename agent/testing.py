@@ -11,7 +11,7 @@ import asyncio
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
-from agent import change_check, feedback, kinds, syntax
+from agent import change_check, exploring, feedback, kinds, syntax
 from agent.assertions import Weight, excuses, idle_tests, weigh
 from agent.change_check import Checked
 from agent.coding import blames_tests
@@ -204,7 +204,7 @@ async def write_tests(
     prompt = first = await asyncio.to_thread(_request, context, state, services)
     faults: tuple[str, ...] = ()
     for _ in range(services.settings.reasks + 1):
-        reply = await dialogue.ask(prompt)
+        reply = await exploring.answered(context, state, services, dialogue, prompt, change={})
         tests, faults = _read(reply, context, state, services)
         if not faults:
             return Written(tests=tests)

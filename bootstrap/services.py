@@ -66,6 +66,8 @@ def defaults(settings: Settings) -> Defaults:
         agent=AgentSettings(
             prompt_tokens=settings.prompt_tokens,
             edit_format=EditFormat(settings.edit_format),
+            explore=settings.explore,
+            explore_steps=settings.explore_steps,
             recall_limit=settings.recall_limit,
             review_blocks=frozenset(map(Gravity, settings.review_blocks)),
             audit_blocks=frozenset(map(Gravity, settings.audit_blocks)),

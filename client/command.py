@@ -24,7 +24,7 @@ from client.new_task import LIMITS
 from client.output import Color
 from core.errors import NightshiftError
 from core.events import Level
-from core.tasks import Kind, Language
+from core.tasks import Explore, Kind, Language
 from core.version import VERSION
 
 PROGRAM = "cli.py"
@@ -198,6 +198,7 @@ def _switch(name: str, text: str, *more: str) -> Callable[[F], F]:
 @_option("--not-before", metavar="TIME", help="Start no sooner; your own time zone unless it names one.", **_MORE)
 @_option("--limit", "limits", multiple=True, metavar="NAME=N", help=f"One of {', '.join(LIMITS)}.", **_MORE)
 @_option("--meta", "metadata", multiple=True, metavar="NAME=TEXT", help="Noted with the task.", **_MORE)
+@_option("--explore", type=click.Choice(list(map(str, Explore))), help="Whether its model works with tools.", **_MORE)
 @_switch("review", "Have the change reviewed before its tests run.", "--enable-review")
 @_switch("audit", "Have it audited for security.", "--enable-audit")
 @_switch("clarify", "Ask you first where the task is unclear.", "--enable-clarify")

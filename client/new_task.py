@@ -16,7 +16,19 @@ import click
 from core.plain_data import TOO_DEEP
 from core.tasks import Limits
 
-SAME_NAME = ("priority", "base", "kind", "language", "key", "review", "audit", "clarify", "split", "integrate")
+SAME_NAME = (
+    "priority",
+    "base",
+    "kind",
+    "language",
+    "key",
+    "explore",
+    "review",
+    "audit",
+    "clarify",
+    "split",
+    "integrate",
+)
 LIMITS = tuple(limit.name for limit in fields(Limits))
 FRACTIONS = {"wall_s", "cost_usd", "suite_s", "cpus"}
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from core.brief import Brief
+from core.brief import Brief, Question
 from core.change_checks import Ask
 from core.held_out import HeldOut
 from core.isolation import RUN_LIMITS, RunLimits
@@ -131,6 +131,8 @@ class AttemptState:
     """Whoever wrote the change had seen what is held out of the tests."""
     brief: Brief | None = None
     """The task made precise, where its words were vague."""
+    questions: tuple[Question, ...] = ()
+    """What the owner was asked while the change was written."""
     looked_at: tuple[str, ...] = ()
     """The reviews that a change has passed: phase and digest of the change."""
     remarks: tuple[Remark, ...] = ()

@@ -2,16 +2,26 @@
 
 from __future__ import annotations
 
+import hashlib
 from dataclasses import dataclass
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Question:
-    """What only the owner knows. `default` is assumed where he does not say; `answer` is his word or that default."""
+    """What only the owner knows. `default` is assumed where he does not say; `answer` is his word or that default.
+
+    `is_refusal` tells that it says the task cannot be done as it stands: to deny it ends the task.
+    """
 
     text: str
     default: str
     answer: str = ""
+    is_refusal: bool = False
+
+    @property
+    def subject(self) -> str:
+        """What names it for good, also when the attempt begins anew."""
+        return f"question:{hashlib.sha256(self.text.encode()).hexdigest()[:12]}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

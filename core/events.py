@@ -75,6 +75,8 @@ class Kind(StrEnum):
     ASKED = "asked"
     ANSWERED = "answered"
     PACKAGE_INSTALLED = "package_installed"
+    TOOL_STARTED = "tool_started"
+    TOOL_CALLED = "tool_called"
     COMMITTED = "committed"
     INTEGRATED = "integrated"
     COMMIT_RECORDED = "commit_recorded"

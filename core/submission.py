@@ -17,6 +17,7 @@ from pydantic import (
     StrictFloat,
     StrictInt,
     ValidationError,
+    WithJsonSchema,
     field_validator,
     model_validator,
 )
@@ -29,7 +30,7 @@ from core.held_out import ValueCase
 from core.paths import MAX_FILE_CHARS, MAX_FILES, MAX_TOTAL_CHARS, clash_among, git_folder, path_fault
 from core.strict import Strict
 from core.subtasks import RESERVED
-from core.tasks import Kind, Language, Limits, TaskSpec
+from core.tasks import Explore, Kind, Language, Limits, TaskSpec
 
 MAX_METADATA_CHARS = 64_000
 MAX_DEPENDENCIES = 1000
@@ -48,6 +49,7 @@ def _few(files: object) -> object:
 
 
 _TOO_MUCH = f"too much: at most {MAX_FILES} files and {MAX_TOTAL_CHARS} characters together"
+ExploreIn = Annotated[Explore, BeforeValidator(Explore.typed), WithJsonSchema({"enum": [*Explore, True, False]})]
 FilesIn = Annotated[dict[str, str], BeforeValidator(_few)]
 
 
@@ -85,6 +87,7 @@ class TaskIn(Strict):
     key: Annotated[str, Field(min_length=1, max_length=200)] | None = None
     not_before: Annotated[datetime | None, BeforeValidator(no_number)] = None
     limits: LimitsIn = Field(default_factory=LimitsIn)
+    explore: ExploreIn | None = None
     review: StrictBool | None = None
     audit: StrictBool | None = None
     clarify: StrictBool | None = None

@@ -32,6 +32,19 @@ def digest(change: Change, own_tests: Files | None = None) -> str:
     return found.hexdigest()
 
 
+class Explore(StrEnum):
+    """Whether a model works in steps with tools. `AUTO` lets it where a single prompt would not do."""
+
+    AUTO = "auto"
+    ON = "on"
+    OFF = "off"
+
+    @staticmethod
+    def typed(value: object) -> object:
+        """`on` and `off` as they were typed: YAML takes the bare words for truth values."""
+        return {True: "on", False: "off"}[value] if isinstance(value, bool) else value
+
+
 class Kind(StrEnum):
     """What is being built; picks the guidance in the prompts."""
 
@@ -109,6 +122,7 @@ class TaskSpec:
     key: str | None = None
     not_before: datetime | None = None
     limits: Limits = field(default_factory=Limits)
+    explore: Explore | None = None
     review: bool | None = None
     audit: bool | None = None
     clarify: bool | None = None

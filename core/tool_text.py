@@ -22,6 +22,8 @@ You work by calling tools. A call is one fenced block whose first word is the to
 name=value on the same line, the long one stands between the fences. Make one call in a reply, as its last thing, and \
 stop there: its result comes in the next message.
 """
+RESULT = "Result of "
+"""How the turn with a call's result begins in the text form."""
 _PLAIN_VALUE = re.compile(r"[^\s\"'`=]+")
 
 

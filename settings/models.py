@@ -5,9 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated, ClassVar, Literal
 
-from pydantic import Field, SecretStr, model_validator
+from pydantic import BeforeValidator, Field, SecretStr, model_validator
 
 from core.isolation import RUN_LIMITS
+from core.tasks import Explore
 from settings.fields import ByHand, SettingsGroup
 from settings.values import Cost, Positive, PositiveTokens, PriceIn, Seconds, Tokens
 
@@ -49,6 +50,10 @@ that can code."""
     """What models cost, by their names, in USD for a million tokens. Without a price only tokens are counted."""
     edit_format: Literal["auto", "whole", "edit"] = "auto"
     """How models write changes: whole files, edits of a few lines, or what fits the model and the file (auto)."""
+    explore: Annotated[Explore, BeforeValidator(Explore.typed)] = Explore.AUTO
+    """Whether models look around and try things with tools: on, off, or where a single prompt would not do (auto)."""
+    explore_steps: Annotated[int, Field(ge=2, le=500)] = 40
+    """How many replies with tool calls a model may take to write a change."""
     model_num_ctx: Annotated[Tokens, Field(ge=2048)] = 32768
     """The context of local models, prompt and reply together."""
     model_max_tokens: PositiveTokens = 8192

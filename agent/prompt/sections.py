@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
+from agent.exploring import EXPLORING, is_wanted
 from agent.history import fitted, last_failure, lines_of
 from agent.prompt.budget import Prompt, Section, Shown, clipped, compose, fixed
 from agent.prompt.context import Surroundings, expected_files, listing, outlines, show_files, show_tests, surroundings
@@ -29,6 +30,8 @@ _MORE = "The code is also called with other inputs that the task's words allow, 
 _FRAME = 48
 """Tokens of a quotation's two marker lines, with something to spare."""
 
+_BEGINNING_TOKENS = 1500
+
 LAST = "What the last try led to"
 
 _UNSHOWN = "(They are too long to be shown.)"
@@ -49,6 +52,8 @@ class PromptContext:
     near: Surroundings
     gauge: Gauge
     limit: int
+    explores: bool = False
+    """Whether the model reads for itself, so that files are shown as a beginning alone."""
 
 
 def prompt_context(
@@ -58,9 +63,15 @@ def prompt_context(
     view = View(services.tree, state.change)
     near = surroundings(context, state, view, services.symbol_cache)
     gauge = services.gauge(phase, state.escalation)
-    limit = services.settings.limit(phase, gauge)
     return PromptContext(
-        context=context, state=state, services=services, view=view, near=near, gauge=gauge, limit=limit
+        context=context,
+        state=state,
+        services=services,
+        view=view,
+        near=near,
+        gauge=gauge,
+        limit=services.settings.limit(phase, gauge),
+        explores=phase in EXPLORING and is_wanted(context, state, services, phase),
     )
 
 
@@ -170,6 +181,7 @@ def _files(about: PromptContext, space: int) -> Shown:
     missing = [path for path in expected_files(about.context, about.state, about.view) if path not in about.view]
     more = f"\n\nThese are asked for and do not exist yet: {', '.join(missing)}"
     more = more if missing and len(missing) <= _MAX_MISSING else ""
+    space = min(space, _BEGINNING_TOKENS) if about.explores else space
     shown = show_files(about.view, about.near.matter, space - about.gauge.tokens(more), about.gauge)
     shown_count = len(shown.whole) + len(shown.outlined) + len(shown.named)
     away = about.view.count() - shown_count if about.context.whole_tree else len(about.near.matter) - shown_count

@@ -45,9 +45,12 @@ def prompt_file(name: str) -> str:
     return (_FOLDER / f"{name}.md").read_text(encoding="utf-8").strip()
 
 
-def system(phase: Phase, *parts: str) -> Message:
-    """The system prompt of a phase, which begins with `Phase: NAME`, and the named parts below it."""
-    texts = [prompt_file(FILES[phase]), prompt_file("data"), *(prompt_file(part) for part in parts)]
+def system(phase: Phase, *parts: str, main: str = "") -> Message:
+    """The system prompt of a phase, which begins with `Phase: NAME`, and the named parts below it.
+
+    `main` is the file that it begins with, where that is not the phase's usual one.
+    """
+    texts = [prompt_file(main or FILES[phase]), prompt_file("data"), *(prompt_file(part) for part in parts)]
     return Message(role="system", text="\n\n".join(texts) + "\n")
 
 

@@ -13,12 +13,12 @@ from pydantic import AwareDatetime, BeforeValidator, Field
 
 from core.clock import no_number
 from core.events import Kind, Level
+from core.patterns import compiled
 from db.event_log import Accepts, EventFilter
 from server.log.ansi import has_colours, plain
 from server.query import After, BadQuery, Id, Query
 
 MAX_PATTERN_CHARS = 500
-PATTERN_BYTES = 1 << 18
 
 Worker = Annotated[str, Field(max_length=100)]
 
@@ -93,14 +93,8 @@ def _words(text: str) -> Accepts:
 
 
 def _pattern(text: str) -> Accepts:
-    import re2  # type: ignore[import-untyped]  # noqa: PLC0415  compiled, and seldom needed
-
-    options = re2.Options()
-    options.case_sensitive, options.log_errors, options.max_mem = False, False, PATTERN_BYTES
     try:
-        pattern = re2.compile(text.encode("utf-8", "replace"), options)
-    except re2.error as error:
-        why = error.args[0]
-        text = why.decode("utf-8", "replace") if isinstance(why, bytes) else str(why)
-        raise BadQuery({"q": f"is no regular expression that RE2 knows: {text}"}) from None
+        pattern = compiled(text, case_sensitive=False)
+    except ValueError as error:
+        raise BadQuery({"q": f"is no regular expression that RE2 knows: {error}"}) from None
     return lambda message: pattern.search(message.encode("utf-8", "replace")) is not None

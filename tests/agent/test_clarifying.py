@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import pytest
 
-from agent.clarifying import clarity, is_wanted, subject
+from agent.clarifying import clarity, is_wanted
 from core.brief import Question
 from core.change_checks import AskKind
 from core.states import Phase
@@ -84,7 +84,7 @@ async def test_answers_and_defaults_go_into_the_reading_and_the_model_is_not_ask
 
 async def test_a_question_that_was_answered_is_not_asked_again_in_a_new_attempt() -> None:
     asked = Question(text="Which language?", default="English")
-    case = case_for(VAGUE, clarify=True, granted=frozenset({subject(asked)}), answers={subject(asked): "Latin"})
+    case = case_for(VAGUE, clarify=True, granted=frozenset({asked.subject}), answers={asked.subject: "Latin"})
     held = await bench(READ).run(case)
     assert [ask.question for ask in held.asks] == ["With a full stop?"]
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from agent.coding import Draft, Taken
+from agent.draft import Draft, Taken
 from agent.replies import Parsed
 from core.paths import MAX_FILE_CHARS, MAX_FILES
 from core.tasks import TaskSpec

@@ -24,7 +24,7 @@ from core.attempt_state import AttemptContext, AttemptState, HandOver, Lesson, R
 from core.dialogue import Message
 from core.gauge import Gauge
 from core.states import Phase
-from core.tasks import Language
+from core.tasks import Explore, Language
 from settings.models import LEAST_PROMPT
 from tests.support.agent_parts import Bench, block, case_for, model_for
 
@@ -181,7 +181,8 @@ async def test_the_owners_words_are_not_shortened_without_saying_so() -> None:
 async def test_a_step_records_which_files_its_prompt_held_and_how() -> None:
     base = {"add.py": "x = 1\n", "long.py": "def f():\n    pass\n" + "# filler\n" * 20_000, "big.py": "# c\n" * 90_000}
     base |= {f"far{n}.py": "" for n in range(30)}
-    bench = Bench(model_for(block("add.py", "def add(a, b):\n    return a + b\n")), base=base)
+    settings = AgentSettings(explore=Explore.OFF)
+    bench = Bench(model_for(block("add.py", "def add(a, b):\n    return a + b\n")), base=base, settings=settings)
     bench.memory.lessons = [Lesson(id=42, text="mind the sign", score=0.9)]
     await bench.run(case_for("Write add in add.py, see long.py and big.py", tests=TESTS))
     record = record_of(bench, P.CODING)

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from agent.coding import Draft
+from agent.draft import Draft
 from agent.protected_files import more_asked, unasked
 from agent.replies import Parsed
 from core.tasks import TaskSpec

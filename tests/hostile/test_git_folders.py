@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from agent.coding import Draft
+from agent.draft import Draft
 from agent.replies import reader
 from agent.view import View, misplaced
 from core.dialogue import Completion

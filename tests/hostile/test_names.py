@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from agent.coding import Draft
+from agent.draft import Draft
 from agent.replies import reader
 from core.dialogue import Completion
 from core.errors import BadReply, GitError, InvalidTask, SandboxError

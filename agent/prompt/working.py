@@ -1,0 +1,76 @@
+"""The first prompt of a CODING step with tools: the task and where to begin, without files, which the model reads."""
+
+from __future__ import annotations
+
+import difflib
+
+from agent.prompt import sections
+from agent.prompt.budget import Prompt, Section, Shown, clipped, fixed
+from agent.prompt.context import listing
+from agent.prompt.text import quoted, system
+from agent.services import AgentServices
+from agent.view import base_text
+from core.attempt_state import AttemptContext, AttemptState
+from core.states import Phase
+
+_CHANGE_TOKENS = 3000
+_OVERVIEW_TOKENS = 1200
+_LIKELY = 8
+_FRAME = 48
+
+
+def working_prompt(context: AttemptContext, state: AttemptState, services: AgentServices, now: str) -> Prompt:
+    """System prompt and case, with what is stable first; `now` is the closing line."""
+    about = sections.prompt_context(context, state, services, Phase.CODING)
+    head = system(Phase.CODING, sections.language_file(context), main="explorer")
+    parts = [
+        sections.the_task(about),
+        _answers(about),
+        sections.the_tests(about),
+        Section(title="The repository", fill=lambda space: _overview(about, space), share=0.2, rank=4),
+        sections.the_lessons(about),
+        sections.the_plan(state),
+        Section(title="Your change so far", fill=lambda space: _change(about, space), share=0.3, rank=9),
+        *sections.the_history(about),
+        sections.closing(now),
+    ]
+    return sections.composed(about, head, parts, once=True)
+
+
+def _answers(about: sections.PromptContext) -> Section:
+    """What the owner was asked while the change was written, and what he said."""
+    context, lines = about.context, list[str]()
+    for one in about.state.questions:
+        if one.subject in context.granted | context.denied:
+            answer = context.answers.get(one.subject) or one.default or "(no answer; decide yourself)"
+            lines.append(f"- {one.text} {answer}")
+    text = quoted("answers", "\n".join(lines)) if lines else ""
+    return fixed("What you asked the owner, and his answer", text, share=0.1, rank=2)
+
+
+def _overview(about: sections.PromptContext, space: int) -> Shown:
+    """The names of files or folders, and the files that the task seems to be about, with their lengths."""
+    space = min(space, _OVERVIEW_TOKENS)
+    found = listing(
+        about.view, about.near.matter, whole_tree=about.context.whole_tree, space=space // 2, gauge=about.gauge
+    )
+    likely = []
+    for path in about.near.matter[:_LIKELY]:
+        text = about.view.text(path)
+        likely += [f"{path} ({text.count(chr(10))} lines)"] if text is not None else []
+    text = f"\n\nPerhaps of interest:\n\n{quoted('files', chr(10).join(likely))}" if likely else ""
+    return Shown(text=found.text + text, named=found.named + tuple(likely), left_out=found.left_out)
+
+
+def _change(about: sections.PromptContext, space: int) -> Shown:
+    """The change so far as a diff."""
+    change, tree = about.state.change, about.view.tree
+    diffs = (_diff(path, base_text(tree, path), text) for path, text in change.items())
+    text, cut = clipped("\n".join(diffs), min(space, _CHANGE_TOKENS) - _FRAME, about.gauge)
+    return Shown(text=quoted("diff", text) if change else "", whole=tuple(change), cut=cut)
+
+
+def _diff(path: str, before: str | None, after: str | None) -> str:
+    old, new = ((text or "").splitlines() for text in (before, after))
+    names = (f"a/{path}" if before is not None else "/dev/null", f"b/{path}" if after is not None else "/dev/null")
+    return "\n".join(difflib.unified_diff(old, new, *names, lineterm=""))

@@ -1,0 +1,80 @@
+"""The tools that execute: `run` a command and `run_tests`, in throw-away sandbox jobs; neither decides anything."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from agent.draft import Draft
+from agent.services import AgentServices
+from agent.tools import arguments
+from core.attempt_state import AttemptContext, AttemptState
+from core.errors import BadReply
+from core.isolation import Ended
+from core.shell import ShellJob, ShellResult
+
+OUTPUT_CHARS = 10_000
+_ENDED = {
+    Ended.TIMEOUT: "it was stopped at its time limit",
+    Ended.OUTPUT_LIMIT: "it was stopped because it wrote too much",
+    Ended.OUT_OF_MEMORY: "it ran out of memory",
+    Ended.KILLED: "it was killed",
+}
+
+
+async def run(
+    asked: arguments.Run, draft: Draft, context: AttemptContext, state: AttemptState, services: AgentServices
+) -> tuple[str, bool]:
+    """Run a command on a copy of the files; text files that it wrote become part of the change, as far as they may."""
+    if services.shell is None:
+        raise BadReply("run: there is no sandbox for commands here.")
+    limits = replace(context.run_limits, wall_s=min(asked.timeout, context.run_limits.wall_s))
+    job = ShellJob(
+        command=asked.command,
+        base=services.tree,
+        change=draft.change,
+        tests=context.shown_tests or state.own_tests,
+        packages=state.packages,
+        limits=limits,
+        whole_tree=context.whole_tree,
+    )
+    result = await services.shell.execute(job)
+    written, refused = list[str](), [f"{path} {why}" for path, why in result.dropped.items()]
+    for path, text in result.files.items():
+        try:
+            draft.put(path, text)
+        except BadReply as bad:
+            refused.append(str(bad).removesuffix("."))
+        else:
+            written.append(path if text is not None else f"{path} (removed)")
+    return _told(result, written, refused), result.ended is Ended.EXITED and result.exit_code == 0
+
+
+def _told(result: ShellResult, written: list[str], refused: list[str]) -> str:
+    text = head_and_tail(result.output.rstrip("\n")) or "(no output)"
+    ended = _ENDED.get(result.ended)
+    lines = [text, f"({ended}, after {result.duration_s:.1f} s)" if ended else f"(exit code {result.exit_code})"]
+    lines += [f"(now part of the change: {_some(written)})"] if written else []
+    lines += [f"(not kept: {_some(refused, '; ')})"] if refused else []
+    return "\n".join(lines)
+
+
+def _some(names: list[str], between: str = ", ") -> str:
+    more = f" and {len(names) - 12} more" if len(names) > 12 else ""
+    return between.join(names[:12]) + more
+
+
+def head_and_tail(text: str, most: int = OUTPUT_CHARS) -> str:
+    """A text, or its first and last halves of `most` characters with a line between them that counts what is gone."""
+    if len(text) <= most:
+        return text
+    half = most // 2
+    head, tail = text[:half], text[-half:]
+    gone = text[half:-half]
+    return f"{head}\n… ({len(gone):,} characters, {gone.count(chr(10))} lines left out) …\n{tail}"
+
+
+async def run_tests(
+    asked: arguments.RunTests, draft: Draft, context: AttemptContext, state: AttemptState, services: AgentServices
+) -> tuple[str, bool]:
+    """Run test files on the change as it is."""
+    raise BadReply("run_tests: there is nothing to run tests with.")

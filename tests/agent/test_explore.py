@@ -1,0 +1,348 @@
+"""The tool loop: what the model sees of its calls, when the conversation ends, and what is never done twice."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import pairwise
+from typing import Any
+
+import pytest
+
+from agent.explore import BAD_REPLIES, KEPT_RESULTS
+from agent.services import AgentServices, AgentSettings
+from core.attempt_state import AttemptState
+from core.dialogue import Completion, Finish, ModelRequest
+from core.gauge import Gauge
+from core.isolation import Ended
+from core.shell import ShellJob, ShellResult
+from core.states import Ending, Outcome, Phase
+from core.tasks import Explore
+from core.tools import ToolCall, ToolPlace, ToolProtocol, ToolRecord
+from tests.support.agent_parts import Bench, block, case_for, model_for
+
+P = Phase
+TESTS = {"test_add.py": "from add import add\n\n\ndef test_add():\n    assert add(2, 3) == 5\n"}
+BASE = {"add.py": "def add(a, b):\n    return a - b\n", "other.py": "X = 1\n"}
+ON = AgentSettings(explore=Explore.ON)
+LOOK = "```search\ndef add\n```"
+READ = "```read_file path=add.py\n```"
+EDIT = "```edit path=add.py\n<<<<<<< SEARCH\n    return a - b\n=======\n    return a + b\n>>>>>>> REPLACE\n```"
+DONE = "```done\nAdd instead of subtracting\n```"
+
+
+@dataclass
+class Records:
+    """A log of calls in memory, which can be taken over by a second life."""
+
+    kept: dict[ToolPlace, ToolRecord] = field(default_factory=dict)
+    saved: list[ToolPlace] = field(default_factory=list)
+
+    def stored(self, place: ToolPlace) -> ToolRecord | None:
+        found = self.kept.get(place)
+        return found and replace(found, replayed=True)
+
+    async def save(self, place: ToolPlace, record: ToolRecord) -> None:
+        self.saved.append(place)
+        self.kept.setdefault(place, record)
+
+
+@dataclass
+class Shell:
+    """A shell that answers by a function and counts."""
+
+    answer: Callable[[ShellJob], ShellResult]
+    jobs: list[ShellJob] = field(default_factory=list)
+
+    async def execute(self, job: ShellJob) -> ShellResult:
+        self.jobs.append(job)
+        return self.answer(job)
+
+
+@dataclass
+class ToolBench(Bench):
+    """A bench with a shell and a log of calls."""
+
+    log: Records = field(default_factory=Records)
+    shell: Shell | None = None
+    window: int | None = None
+
+    @property
+    def tools(self) -> AgentServices:
+        return replace(
+            super().tools, tool_log=self.log, shell=self.shell, gauge=lambda _p, _e: Gauge(window=self.window)
+        )
+
+
+def bench_for(*codings: str | Completion, base: Mapping[str, str] = BASE, **more: Any) -> ToolBench:
+    return ToolBench(model_for(*codings), base=base, settings=more.pop("settings", ON), **more)
+
+
+def native(*calls: tuple[str, dict[str, Any]], text: str = "") -> Completion:
+    made = tuple(ToolCall(name=name, arguments=given, id=f"c{n}") for n, (name, given) in enumerate(calls))
+    finish = Finish.TOOL if made else Finish.STOP
+    return Completion(text=text, backend="b", model="m", tool_calls=made, finish=finish, protocol=ToolProtocol.NATIVE)
+
+
+def textual(text: str) -> Completion:
+    return Completion(text=text, backend="b", model="m", protocol=ToolProtocol.TEXT)
+
+
+def codings(bench: Bench) -> list[ModelRequest]:
+    return [request for request in bench.model.requests if request.phase is P.CODING]
+
+
+def last_text(request: ModelRequest) -> str:
+    return request.messages[-1].text
+
+
+async def test_a_model_looks_around_edits_and_is_done() -> None:
+    bench = bench_for(LOOK, READ, EDIT, DONE)
+    work = await bench.run(case_for(tests=TESTS))
+    assert (work.phase, work.iteration, work.summary) == (P.COMMIT, 1, "Add instead of subtracting")
+    assert work.change == {"add.py": "def add(a, b):\n    return a + b\n"}
+    asked = codings(bench)
+    assert "add.py:1: def add(a, b):" in last_text(asked[1])
+    assert "2      return a - b" in last_text(asked[2])
+    assert "Edited add.py." in last_text(asked[3])
+    assert [message.role for message in asked[3].messages] == ["system", *["user", "assistant"] * 3, "user"]
+    assert [request.place for request in asked] == [(7, 1, 1, n) for n in range(4)]
+    step = next(step for step in bench.steps if step.phase is P.CODING)
+    assert step.data["tool_calls"] == 4
+
+
+async def test_the_conversation_only_grows() -> None:
+    bench = bench_for(LOOK, READ, EDIT, DONE)
+    await bench.run(case_for(tests=TESTS))
+    asked = codings(bench)
+    for earlier, later in pairwise(asked):
+        assert later.messages[: len(earlier.messages)] == earlier.messages
+
+
+async def test_native_calls_are_answered_one_by_one_by_their_ids() -> None:
+    both = native(("search", {"pattern": "def add"}), ("read_file", {"path": "add.py"}), text="I look.")
+    edit = native(("edit", {"path": "add.py", "old": "a - b", "new": "a + b"}))
+    bench = bench_for(both, edit, native(("done", {"summary": "Add"})))
+    work = await bench.run(case_for(tests=TESTS))
+    assert (work.phase, work.summary) == (P.COMMIT, "Add")
+    said, first, second = codings(bench)[1].messages[-3:]
+    assert (said.role, said.text, [call.id for call in said.tool_calls]) == ("assistant", "I look.", ["c0", "c1"])
+    assert [(m.role, m.call_id) for m in (first, second)] == [("tool", "c0"), ("tool", "c1")]
+    assert {spec.name for spec in codings(bench)[0].tools} >= {"search", "edit", "done", "cannot"}
+
+
+async def test_words_after_a_change_end_a_native_conversation() -> None:
+    edit = native(("edit", {"path": "add.py", "old": "a - b", "new": "a + b"}))
+    bench = bench_for(edit, native(text="**Adds** instead of subtracting.\n\nMore words."))
+    work = await bench.run(case_for(tests=TESTS))
+    assert (work.phase, work.summary) == (P.COMMIT, "Adds** instead of subtracting.")
+
+
+async def test_a_whole_answer_at_once_is_taken() -> None:
+    bench = bench_for("Summary: Add\n\n" + block("add.py", "def add(a, b):\n    return a + b\n"))
+    work = await bench.run(case_for(tests=TESTS))
+    assert (work.phase, work.summary, len(codings(bench))) == (P.COMMIT, "Add", 1)
+
+
+async def test_an_unknown_tool_and_wrong_arguments_are_answered_and_cost_nothing_else() -> None:
+    calls = native(("fly", {}), ("read_file", {"start": 1}), ("read_file", {"path": "../etc/passwd"}))
+    bench = bench_for(calls, EDIT, DONE)
+    work = await bench.run(case_for(tests=TESTS))
+    assert work.phase is P.COMMIT
+    answers = [message.text for message in codings(bench)[1].messages[-3:]]
+    assert "There is no tool 'fly'. The tools are: list_files," in answers[0]
+    assert "read_file: path: Field required." in answers[1]
+    assert "paths are relative to the repository's root" in answers[2]
+
+
+async def test_done_with_a_file_that_is_none_is_not_done() -> None:
+    broken = "```write_file path=new.py\ndef f(:\n```"
+    bench = bench_for(broken, DONE, "```write_file path=new.py delete=true\n```", EDIT, DONE)
+    work = await bench.run(case_for(tests=TESTS))
+    assert work.change == {"add.py": "def add(a, b):\n    return a + b\n"}
+    assert "Not yet: new.py: SyntaxError" in last_text(codings(bench)[2])
+
+
+async def test_done_does_not_follow_a_call_that_failed_in_the_same_reply() -> None:
+    bench = bench_for(EDIT.replace("a - b", "a * b") + "\n" + DONE, EDIT + "\n" + DONE)
+    work = await bench.run(case_for(tests=TESTS))
+    assert (work.phase, len(codings(bench))) == (P.COMMIT, 2)
+    assert "Not yet: a call before this one failed." in last_text(codings(bench)[1])
+
+
+async def test_replies_without_a_call_change_the_protocol_once_and_then_end_the_try() -> None:
+    words = [textual("I would look at add.py.")] * (2 * BAD_REPLIES)
+    bench = bench_for(*words, EDIT, DONE)
+    work = await bench.run(case_for(tests=TESTS))
+    asked = codings(bench)
+    assert (work.phase, work.iteration) == (P.COMMIT, 2)
+    assert [request.protocol for request in asked[: 2 * BAD_REPLIES]] == [
+        *[None] * BAD_REPLIES,
+        *[ToolProtocol.NATIVE] * BAD_REPLIES,
+    ]
+    assert "held no tool call" in last_text(asked[1])
+    first = next(step for step in bench.steps if step.phase is P.CODING)
+    assert first.data["forms"] == [["b", "m", "text", 0, 2 * BAD_REPLIES]]
+    assert first.outcome is Outcome.REDO
+
+
+async def test_the_same_call_again_and_again_is_warned_of_and_ends_the_step() -> None:
+    bench = bench_for(READ, READ, READ, READ, EDIT, DONE)
+    work = await bench.run(case_for(tests=TESTS))
+    assert (work.phase, work.iteration) == (P.COMMIT, 2)
+    assert "You made this very call before" in last_text(codings(bench)[3])
+    assert "Nothing was changed: the same call came 4 times" in bench.steps[1].state.feedback
+
+
+async def test_the_same_call_after_a_change_is_another_call() -> None:
+    steps = [
+        f"```edit path=other.py\n<<<<<<< SEARCH\nX = {n}\n=======\nX = {n + 1}\n>>>>>>> REPLACE\n```" for n in (1, 2, 3)
+    ]
+    bench = bench_for(READ, steps[0], READ, steps[1], READ, steps[2], READ, EDIT, DONE)
+    work = await bench.run(case_for(tests=TESTS))
+    assert (work.phase, work.iteration) == (P.COMMIT, 1)
+
+
+async def test_two_calls_that_take_turns_end_the_step() -> None:
+    bench = bench_for(*[READ, LOOK] * 4, EDIT, DONE)
+    work = await bench.run(case_for(tests=TESTS))
+    assert (work.phase, work.iteration, len(codings(bench))) == (P.COMMIT, 2, 7 + 3)
+
+
+async def test_when_the_steps_are_used_up_what_was_changed_is_judged() -> None:
+    settings = AgentSettings(explore=Explore.ON, explore_steps=3)
+    bench = bench_for(READ, EDIT, LOOK, settings=settings)
+    work = await bench.run(case_for(tests=TESTS))
+    assert (work.phase, work.iteration) == (P.COMMIT, 1)
+    assert "This is your last call." in last_text(codings(bench)[2])
+
+
+async def test_old_results_are_masked_in_batches_and_say_so() -> None:
+    base = {**BASE, **{f"m{n}.py": f"# {n}\n" * 200 for n in range(20)}}
+    looks = [f"```read_file path=m{n}.py\n```" for n in range(KEPT_RESULTS + 6)]
+    bench = bench_for(*looks, EDIT, DONE, base=base)
+    await bench.run(case_for(tests=TESTS))
+    masked = [sum("(left out, " in message.text for message in request.messages) for request in codings(bench)]
+    assert masked == [*[0] * (KEPT_RESULTS + 5), *[5] * 3]
+
+
+async def test_a_conversation_that_is_too_long_begins_afresh_with_what_was_done() -> None:
+    base = {**BASE, **{f"m{n}.py": f"# {n} {'x' * 70}\n" * 90 for n in range(9)}}
+    looks = [f"```read_file path=m{n}.py\n```" for n in range(9)]
+    bench = bench_for(EDIT, *looks, DONE, base=base, window=12_000)
+    work = await bench.run(case_for(tests=TESTS))
+    assert work.phase is P.COMMIT
+    asked = codings(bench)
+    fresh = [n for n, request in enumerate(asked) if "begins afresh" in "".join(m.text for m in request.messages)]
+    assert fresh
+    assert len(asked[fresh[0]].messages) < len(asked[fresh[0] - 1].messages)
+    assert "edit add.py" in "".join(message.text for message in asked[fresh[0]].messages)
+
+
+# --- questions
+
+
+ASK = '```ask default="Latin letters"\nWhich alphabet?\n```'
+
+
+async def test_a_question_goes_to_the_owner_and_the_try_goes_on_with_his_answer() -> None:
+    bench = bench_for(EDIT, ASK, ASK, DONE)
+    case = case_for(tests=TESTS)
+    held = await bench.run(case)
+    assert (held.phase, held.held_in, held.iteration) == (P.AWAITING_APPROVAL, P.CODING, 0)
+    (ask,) = held.asks
+    assert (ask.question, ask.default) == ("Which alphabet?", "Latin letters")
+    assert held.change["add.py"] == "def add(a, b):\n    return a + b\n"
+    going_on = replace(held, phase=P.CODING, held_in=None, asks=())
+    answered = replace(case, granted=frozenset({ask.subject}), answers={ask.subject: "Greek"})
+    work = await bench.run(answered, going_on)
+    assert (work.phase, work.iteration) == (P.COMMIT, 1)
+    assert "Greek" in codings(bench)[2].messages[1].text
+    assert "His answer: Greek" in last_text(codings(bench)[3])
+
+
+async def test_a_task_that_cannot_be_done_is_the_owners_business() -> None:
+    bench = bench_for("```cannot\nThe tests contradict the task.\n```")
+    case = case_for(tests=TESTS)
+    held = await bench.run(case)
+    (ask,) = held.asks
+    assert ask.question.endswith("cannot be done as it stands: The tests contradict the task.")
+    agreed = replace(case, denied=frozenset({ask.subject}))
+    end = await bench.run(agreed, replace(held, phase=P.CODING, held_in=None, asks=()))
+    assert (end.phase, end.ending, len(bench.model.requests)) == (P.ABANDON, Ending.REFUSED, 2)
+
+
+# --- commands
+
+
+def wrote(job: ShellJob) -> ShellResult:
+    files = {"add.py": "def add(a, b):\n    return a + b\n", "tests/test_more.py": "x"}
+    return ShellResult(
+        exit_code=0, ended=Ended.EXITED, output="ok\n" * 9000, files=files, dropped={"a.bin": "is no text"}
+    )
+
+
+async def test_what_a_command_writes_becomes_part_of_the_change_as_far_as_it_may() -> None:
+    shell = Shell(wrote)
+    bench = bench_for(EDIT.replace("a + b", "a * b"), "```run timeout=7\nsed -i s/-/+/ add.py\n```", DONE, shell=shell)
+    work = await bench.run(case_for(tests=TESTS))
+    assert work.change == {"add.py": "def add(a, b):\n    return a + b\n"}
+    (job,) = shell.jobs
+    assert (job.command, job.limits.wall_s, dict(job.tests)) == ("sed -i s/-/+/ add.py", 7, TESTS)
+    assert job.change == {"add.py": "def add(a, b):\n    return a * b\n"}
+    told = last_text(codings(bench)[2])
+    assert "… (16,999 characters, " in told
+    assert "(exit code 0)\n(now part of the change: add.py)" in told
+    assert "(not kept: a.bin is no text; tests/test_more.py is a test" in told
+
+
+async def test_without_a_sandbox_there_are_no_tools_that_execute() -> None:
+    bench = bench_for(EDIT, DONE)
+    await bench.run(case_for(tests=TESTS))
+    assert not {"run", "run_tests"} & {spec.name for spec in codings(bench)[0].tools}
+
+
+# --- a life after a death
+
+
+class Died(Exception):
+    """The daemon."""
+
+
+@dataclass
+class Mortal:
+    """A model that stores its replies by place, as the gateway does, and dies where it is told."""
+
+    model: Any
+    dies_at: int
+    kept: dict[Any, Completion] = field(default_factory=dict)
+    bought: int = 0
+
+    async def complete(self, request: ModelRequest) -> Completion:
+        if request.place in self.kept:
+            return replace(self.kept[request.place], replayed=True)
+        if self.bought == self.dies_at:
+            self.dies_at = -1
+            raise Died
+        self.bought += 1
+        self.kept[request.place] = await self.model.complete(request)
+        return self.kept[request.place]
+
+
+REPLIES: Sequence[str] = (LOOK, "```run\nmake it\n```", READ, EDIT, DONE)
+
+
+@pytest.mark.parametrize("dies_at", range(1, 1 + len(REPLIES)))
+async def test_a_step_that_died_replays_replies_and_results_and_buys_and_runs_nothing_twice(dies_at: int) -> None:
+    shell = Shell(lambda _job: ShellResult(exit_code=0, ended=Ended.EXITED, output="", files={"made.txt": "1\n"}))
+    bench = bench_for(*REPLIES, shell=shell)
+    mortal: Any = Mortal(bench.model, dies_at)
+    bench.model = mortal
+    stored: list[AttemptState] = []
+    with pytest.raises(Died):
+        await bench.run(case_for(tests=TESTS))
+    stored += [step.state for step in bench.steps]
+    work = await bench.run(case_for(tests=TESTS), stored[-1])
+    assert work.phase is P.COMMIT
+    assert work.change == {"add.py": "def add(a, b):\n    return a + b\n", "made.txt": "1\n"}
+    assert (mortal.bought, len(shell.jobs)) == (1 + len(REPLIES), 1)

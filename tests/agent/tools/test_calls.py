@@ -1,0 +1,149 @@
+"""Replies into calls: the form that is asked for, and what leaks from models."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from agent.tools import specs
+from agent.tools.calls import MOST_CALLS, Calls, read_calls
+from core.dialogue import Completion, Finish
+from core.tool_text import block
+from core.tools import ToolCall
+
+READ = {"path": "src/a.py", "start": 3}
+EDIT = "```edit path=a.py\n<<<<<<< SEARCH\nold\n=======\nnew\n>>>>>>> REPLACE\n```\n"
+
+
+def read(text: str, *, finish: Finish = Finish.STOP, tools: Any = specs.WORKING) -> Calls:
+    return read_calls(Completion(text=text, backend="b", model="m", finish=finish), tools)
+
+
+def only(text: str) -> tuple[str, dict[str, Any]]:
+    found = read(text)
+    assert not found.fault
+    (call,) = found.calls
+    return call.name, dict(call.arguments)
+
+
+LEAKED = {
+    "hermes": f"<tool_call>\n{json.dumps({'name': 'read_file', 'arguments': READ})}\n</tool_call>",
+    "hermes without an end": f"<tool_call>{json.dumps({'name': 'read_file', 'arguments': READ})}",
+    "arguments as text": json.dumps({"name": "read_file", "arguments": json.dumps(READ)}),
+    "openai": json.dumps({"function": {"name": "read_file", "arguments": READ}}),
+    "action": json.dumps({"action": "read_file", "action_input": READ}),
+    "json in a fence": f"I look.\n\n```json\n{json.dumps({'tool': 'read_file', 'args': READ})}\n```",
+    "mistral list": f"[TOOL_CALLS] [{json.dumps({'name': 'read_file', 'arguments': READ})}]",
+    "mistral name": f"[TOOL_CALLS]read_file[ARGS]{json.dumps(READ)}",
+    "harmony": f"<|channel|>commentary to=functions.read_file <|constrain|>json<|message|>{json.dumps(READ)}<|call|>",
+}
+TEXTUAL = {
+    "qwen coder": "<tool_call>\n<function=read_file>\n<parameter=path>\nsrc/a.py\n</parameter>\n<parameter=start>\n3\n"
+    "</parameter>\n</function>\n</tool_call>",
+    "anthropic": '<function_calls>\n<invoke name="read_file">\n<parameter name="path">src/a.py</parameter>\n'
+    '<parameter name="start">3</parameter>\n</invoke>\n</function_calls>',
+    "fence": "I look at it.\n\n```read_file path=src/a.py start=3\n```\n",
+    "fence without an end": "```read_file path=src/a.py start=3\n",
+    "fence with quotes": "```read_file path=\"src/a.py\" start='3'\n```",
+    "another name": "```view_file path=src/a.py start=3\n```",
+}
+
+
+@pytest.mark.parametrize("text", LEAKED.values(), ids=LEAKED)
+def test_a_call_that_leaked_from_a_template_is_read(text: str) -> None:
+    assert only(text) == ("read_file", READ)
+
+
+@pytest.mark.parametrize("text", TEXTUAL.values(), ids=TEXTUAL)
+def test_a_call_in_words_is_read(text: str) -> None:
+    assert only(text) == ("read_file", {"path": "src/a.py", "start": "3"})
+
+
+def test_an_edit_is_a_section_and_several_are_several_calls() -> None:
+    assert only(EDIT) == ("edit", {"path": "a.py", "old": "old\n", "new": "new\n"})
+    two = EDIT[:-4] + EDIT.split("\n", 1)[1]
+    assert [call.arguments["old"] for call in read(two).calls] == ["old\n", "old\n"]
+
+
+def test_a_file_is_written_with_its_exact_text() -> None:
+    text = "# A\n\n```python\nx\n```\n"
+    assert only(f"````write_file path=README.md\n{text}````\n") == (
+        "write_file",
+        {"path": "README.md", "content": text},
+    )
+
+
+def test_a_command_stands_between_the_fences_also_in_a_lone_shell_block() -> None:
+    assert only("```run timeout=5\npytest -q\n```") == ("run", {"timeout": "5", "command": "pytest -q"})
+    assert only("Let me see.\n```bash\npytest -q\n```") == ("run", {"command": "pytest -q"})
+
+
+def test_a_shell_block_beside_others_is_an_illustration() -> None:
+    assert [call.name for call in read("```bash\nls\n```\n\n```list_files\n```").calls] == ["list_files"]
+
+
+def test_what_follows_an_invented_result_is_not_believed() -> None:
+    text = "```list_files\n```\n\nResult of list_files:\n\na.py\n\n```done\nAll is well.\n```"
+    assert [call.name for call in read(text).calls] == ["list_files"]
+
+
+def test_a_block_that_was_cut_off_is_a_fault_and_no_call() -> None:
+    found = read("```write_file path=a.py\nx = (", finish=Finish.LENGTH)
+    assert not found.calls
+    assert "cut off" in found.fault
+
+
+def test_an_edit_without_a_section_says_so() -> None:
+    found = read("```edit path=a.py\nnew text\n```")
+    assert (found.calls, found.fault) == ((), "edit: the block holds no SEARCH/REPLACE section.")
+
+
+def test_a_reply_in_the_form_without_tools_is_files() -> None:
+    found = read("Summary: Add it\n\n```python path=add.py\nx = 1\n```\n")
+    assert found.whole
+    assert [(call.name, dict(call.arguments)) for call in found.calls] == [
+        ("write_file", {"path": "add.py", "content": "x = 1\n"})
+    ]
+
+
+def test_who_may_only_read_writes_nothing_and_his_answer_stays_an_answer() -> None:
+    assert read("```python path=test_a.py\nx = 1\n```\n", tools=specs.READING) == Calls()
+    assert read("```bash\nrm -rf .\n```\n", tools=specs.READING) == Calls()
+    assert read('{"subtasks": [{"name": "run"}]}', tools=specs.READING) == Calls()
+
+
+def test_native_calls_keep_their_ids_and_are_bounded() -> None:
+    calls = tuple(ToolCall(name="bash", arguments={"command": "ls"}, id=f"c{n}") for n in range(MOST_CALLS + 3))
+    found = read_calls(Completion(text="", backend="b", model="m", tool_calls=calls), specs.WORKING)
+    assert [(call.name, call.id) for call in found.calls] == [("run", f"c{n}") for n in range(MOST_CALLS)]
+
+
+def test_words_alone_are_no_call() -> None:
+    for text in ("", "I would read src/a.py next.", "{}", '{"name": "frobnicate", "arguments": {}}', "<think>run"):
+        assert read(text) == Calls()
+
+
+_LINES = st.lists(st.text(st.characters(codec="utf-8", exclude_categories=["C"]), max_size=30), min_size=1, max_size=6)
+_TEXTS = _LINES.map(lambda lines: "".join(f"| {line}\n" for line in lines))
+
+
+@given(content=_TEXTS, old=_TEXTS, new=_TEXTS, path=st.from_regex(r"\A[a-z]{1,8}(/[a-z]{1,8}){0,2}\.py\Z"))
+def test_what_the_text_form_writes_is_read_back(content: str, old: str, new: str, path: str) -> None:
+    calls = [
+        ToolCall(name="write_file", arguments={"path": path, "content": content}),
+        ToolCall(name="edit", arguments={"path": path, "old": old, "new": new}),
+        ToolCall(name="read_file", arguments={"path": path}),
+    ]
+    for call in calls:
+        found = read(block(call, specs.named(call.name)))
+        assert [(one.name, dict(one.arguments)) for one in found.calls] == [(call.name, dict(call.arguments))]
+
+
+@given(st.text(max_size=400))
+def test_no_reply_makes_the_reader_fail(text: str) -> None:
+    for start in ("", "```run\n", "<tool_call>", "[TOOL_CALLS]", "<function=run>", '{"name": "run", '):
+        read(start + text)

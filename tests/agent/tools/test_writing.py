@@ -1,0 +1,101 @@
+"""The tools that change files: exactly what was meant, or nothing."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from agent.draft import Draft
+from agent.tools import arguments, writing
+from core.errors import BadReply
+from core.submission import parse_spec
+from tests.support.trees import TextTree
+
+TEXT = "def f(x):\n    return x\n\n\ndef g(x):\n    return x\n"
+FILES = {"a.py": TEXT, "tests/test_a.py": "def test():\n    assert True\n", "notes.txt": "one two one\n"}
+
+
+def draft() -> Draft:
+    return Draft(TextTree(FILES), {}, parse_spec({"description": "Change a.py"}))
+
+
+def edit(to: Draft, **asked: Any) -> str:
+    return writing.edit(to, arguments.Edit(**asked))
+
+
+def write(to: Draft, **asked: Any) -> str:
+    return writing.write_file(to, arguments.WriteFile(**asked))
+
+
+def test_an_edit_replaces_the_one_place_and_shows_it() -> None:
+    one = draft()
+    assert edit(one, path="a.py", old="def g(x):\n    return x", new="def g(x):\n    return -x") == (
+        "Edited a.py.\n    5  def g(x):\n    6      return -x\n    7  "
+    )
+    assert one.change == {"a.py": TEXT[: TEXT.rindex("x")] + "-x\n"}
+
+
+def test_an_edit_may_be_a_part_of_a_line() -> None:
+    one = draft()
+    edit(one, path="notes.txt", old="two", new="2")
+    assert one.change == {"notes.txt": "one 2 one\n"}
+
+
+def test_an_ambiguous_edit_names_the_lines_and_all_means_all() -> None:
+    one = draft()
+    with pytest.raises(BadReply, match=r"old stands 2 times \(lines 2, 6\); quote more"):
+        edit(one, path="a.py", old="    return x\n", new="    return 2\n")
+    assert one.change == {}
+    edit(one, path="a.py", old="return x", new="return 2", all=True)
+    assert one.change["a.py"] == TEXT.replace("return x", "return 2")
+
+
+def test_an_edit_that_is_indented_otherwise_still_fits() -> None:
+    one = draft()
+    edit(one, path="a.py", old="  def f(x):\n      return x\n", new="  def f(x):\n      return 7\n")
+    assert one.change == {"a.py": TEXT.replace("return x", "return 7", 1)}
+
+
+def test_an_edit_that_fits_nowhere_shows_the_nearest_lines() -> None:
+    with pytest.raises(BadReply, match=r"nearest real lines are:\n\s+5  def g\(x\):"):
+        edit(draft(), path="a.py", old="def g(x):\n    return y\n", new="def g(x):\n    return z\n")
+
+
+def test_an_edit_that_breaks_the_syntax_is_refused_and_changes_nothing() -> None:
+    one = draft()
+    with pytest.raises(BadReply, match=r"nothing was changed.\nSyntaxError"):
+        edit(one, path="a.py", old="def g(x):", new="def g(x:")
+    assert one.change == {}
+
+
+def test_a_file_that_is_broken_already_may_be_mended_in_steps() -> None:
+    one = draft()
+    assert "no valid file yet:\nSyntaxError" in write(one, path="b.py", content="def f(:\n    return (\n")
+    edit(one, path="b.py", old="def f(:", new="def f():")
+    edit(one, path="b.py", old="return (", new="return 1")
+    assert one.change == {"b.py": "def f():\n    return 1\n"}
+
+
+def test_a_file_is_written_rewritten_and_removed() -> None:
+    one = draft()
+    assert write(one, path="pkg/b.py", content="x = 1\n") == "Wrote pkg/b.py (1 line)."
+    assert write(one, path="pkg/b.py", content="x = 1\ny = 2") == "Rewrote pkg/b.py (2 lines)."
+    assert write(one, path="notes.txt", content=None) == "Removed notes.txt."
+    assert one.change == {"notes.txt": None, "pkg/b.py": "x = 1\ny = 2"}
+    assert one.taken == ["pkg/b.py", "notes.txt"]
+
+
+@pytest.mark.parametrize("path", ["tests/test_a.py", "tests/test_new.py", "conftest.py", "AGENTS.md"])
+def test_what_is_protected_stays_and_the_refusal_is_remembered(path: str) -> None:
+    one = draft()
+    with pytest.raises(BadReply, match=path):
+        write(one, path=path, content="x = 1\n")
+    assert (one.change, list(one.refused)) == ({}, [path])
+
+
+def test_a_file_that_is_not_there_is_neither_edited_nor_removed() -> None:
+    with pytest.raises(BadReply, match=r"no file or folder b.py.*Use write_file for a new one"):
+        edit(draft(), path="b.py", old="x", new="y")
+    with pytest.raises(BadReply, match=r"no file or folder b.py"):
+        write(draft(), path="b.py", delete=True)
