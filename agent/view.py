@@ -24,8 +24,12 @@ class View:
 
     def paths(self) -> list[str]:
         """All paths, sorted."""
-        removed = {path for path, text in self.change.items() if text is None}
-        return sorted((self.tree.entries().keys() | self.change.keys()) - removed)
+        entries = self.tree.entries()
+        if not self.change:
+            return list(entries)
+        kept = [path for path in entries if self.change.get(path, "") is not None]
+        new = [path for path, text in self.change.items() if text is not None and path not in entries]
+        return sorted(kept + new) if new else kept
 
     def count(self) -> int:
         """How many files there are."""

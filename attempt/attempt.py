@@ -256,6 +256,7 @@ class Attempt:
             settings=self.services.defaults.agent,
             change_checks=self.services.change_checks,
             symbol_cache=self.services.symbol_cache,
+            corpora=self.services.corpora,
             gauge=partial(self.services.models.gauge, wanted=self._origin.model),
         )
         return Machine(services)

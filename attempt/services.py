@@ -10,6 +10,7 @@ from pathlib import Path
 
 from agent.services import AgentSettings
 from agent.symbols import SymbolCache
+from agent.tools.corpus import CorpusCache
 from checks.hooks.hooks import CommandHooks
 from core.clock import Clock, utc_now
 from core.dependencies import ImportCache
@@ -65,6 +66,7 @@ class AttemptServices:
     hooks: CommandHooks = field(default_factory=CommandHooks)
     """What checks the task's own test command."""
     symbol_cache: SymbolCache = field(default_factory=SymbolCache)
+    corpora: CorpusCache = field(default_factory=CorpusCache)
     widened: Callable[[TaskSpec], TaskSpec] = lambda spec: spec
     """Adds to a task what the settings allow in its repository."""
     unable: Callable[[TaskSpec], str] = lambda _spec: ""

@@ -11,7 +11,7 @@ from typing import Any
 
 from agent.prompt.context import face
 from agent.tools import arguments
-from agent.tools.corpus import CorpusCache, count_lines, matching_lines
+from agent.tools.corpus import Corpus, CorpusCache, count_lines, matching_lines
 from agent.view import View
 from core.errors import BadReply
 from core.masking import printable
@@ -19,7 +19,7 @@ from core.patterns import compiled
 
 MOST_FILES = 200
 MATCHES_A_PAGE = 50
-MOST_MATCHES = 5000
+MOST_MATCHES = 1000
 """More matches than this are counted no further."""
 LINE_CHARS = 200
 READ_LINE_CHARS = 1000
@@ -110,15 +110,17 @@ def search(view: View, corpora: CorpusCache, asked: arguments.Search) -> str:
         raise BadReply(f"search: pattern: {error}; it is an RE2 expression, quote brackets and dots by \\.") from None
     if asked.path and not _selected(view, asked.path, ""):
         raise BadReply(missing(view, asked.path))
+    corpus = corpora.get(view.tree)
     found, total, files = list[str](), 0, set[str]()
     first = (asked.page - 1) * MATCHES_A_PAGE
-    for path, number, line in _matches(view, corpora, pattern, asked):
+    for path, number, line in _matches(view, corpus, pattern, asked):
         if first <= total < first + MATCHES_A_PAGE:
             found.append(f"{path}:{number()}: {_line(line)}")
         total += 1
         files.add(path)
         if total >= MOST_MATCHES:
             break
+    corpus.release()
     return _page(asked, found, total, len(files))
 
 
@@ -141,7 +143,7 @@ def _line(raw: bytes) -> str:
 
 
 def _matches(
-    view: View, corpora: CorpusCache, pattern: Any, asked: arguments.Search
+    view: View, corpus: Corpus, pattern: Any, asked: arguments.Search
 ) -> Iterator[tuple[str, Any, bytes]]:
     """Path, a function that counts the line's number, and the line: changed files first, then those of the base."""
     changed = [path for path, text in view.change.items() if text is not None]
@@ -155,7 +157,6 @@ def _matches(
         raw = (view.change[path] or "").encode("utf-8", "surrogatepass")
         for start, end in matching_lines(pattern, raw, 0, len(raw)):
             yield path, lambda raw=raw, start=start: count_lines(raw, 0, start) + 1, raw[start:end]
-    corpus = corpora.get(view.tree)
     buffer = corpus.buffer
     if asked.path or glob:
         spans = [(path, *corpus.spans[path]) for path in corpus.paths if wanted(path) and path not in view.change]
