@@ -12,6 +12,8 @@ _ROOTS = ("", "src/", "lib/")
 _TEST_LIBRARIES = frozenset({"pytest", "hypothesis", "unittest", "_pytest", "mock"})
 
 _MAX_CHARS = 400_000
+_DECORATOR_CHARS = 120
+"""Routes, options and their defaults stand in decorators."""
 
 
 def parse_python(text: str) -> ast.Module | None:
@@ -27,6 +29,8 @@ def signatures(text: str) -> list[str]:
 
 def _face(body: Sequence[ast.stmt], indent: str) -> Iterator[str]:
     for node in body:
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+            yield from (f"{indent}@{ast.unparse(one)[:_DECORATOR_CHARS]}" for one in node.decorator_list)
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
             word = "async def" if isinstance(node, ast.AsyncFunctionDef) else "def"
             returns = f" -> {ast.unparse(node.returns)}" if node.returns else ""

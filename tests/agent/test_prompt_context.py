@@ -134,3 +134,8 @@ def test_binary_and_foreign_encodings_are_not_shown() -> None:
     assert [raw.text(path) for path in ("a.bin", "b.txt", "c.txt", "d.txt")] == [None, None, None, "new\n"]
     assert raw.paths() == ["a.bin", "b.txt", "d.txt"]
     assert "c.txt" not in raw
+
+
+def test_a_signature_stands_below_its_decorators_which_hold_routes_and_defaults() -> None:
+    text = "@app.get('/items')\n@option('--limit', default=10)\ndef items(limit):\n    return []\n"
+    assert signatures(text) == ["@app.get('/items')", "@option('--limit', default=10)", "def items(limit)"]
