@@ -40,8 +40,9 @@ NUDGE, ENOUGH = 3, 4
 """How often the same call has the same result before the model is warned, and before the step ends."""
 NEAR_END = 5
 FULL_SHARE = 0.75
-"""Of the window, or of `EXPLORE_TOKENS` where that is less: there the conversation begins afresh."""
-EXPLORE_TOKENS = 96_000
+"""Of the model's window: there the conversation begins afresh."""
+UNKNOWN_WINDOW = 32_000
+"""What is assumed where a server does not say how long its context is."""
 BRIEFS = 30
 
 _FORM = "Your reply held no tool call. Call one of the tools ({names}) in the form that was described{end}."
@@ -212,7 +213,8 @@ class Explorer:
     def _prompt(self, first: Prompt, left: int) -> Prompt:
         """The question with the conversation below it; begun afresh where that is too long."""
         messages = self._messages(first, left)
-        limit = int(min(EXPLORE_TOKENS, (first.gauge.window or EXPLORE_TOKENS) * FULL_SHARE))
+        window = first.gauge.window or UNKNOWN_WINDOW
+        limit = int(min(self._services.settings.conversation_tokens, window * FULL_SHARE))
         if tokens_of(messages, first.gauge) > limit and len(self._turns) > 1:
             self._begin_afresh()
             messages = self._messages(first, left)

@@ -72,6 +72,8 @@ class AgentSettings:
     """How often a review may send a change back within an attempt."""
     explore: Explore = Explore.AUTO
     """Whether models use tools (`agent.explore.is_wanted`)."""
+    conversation_tokens: int = 96_000
+    """How long a conversation with tools may grow, by estimate."""
     explore_steps: int = 40
     """How many replies with tool calls a CODING step takes at most."""
     clear_enough: float = 0.5

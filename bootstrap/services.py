@@ -67,6 +67,7 @@ def defaults(settings: Settings) -> Defaults:
             prompt_tokens=settings.prompt_tokens,
             edit_format=EditFormat(settings.edit_format),
             explore=settings.explore,
+            conversation_tokens=settings.conversation_tokens,
             explore_steps=settings.explore_steps,
             recall_limit=settings.recall_limit,
             review_blocks=frozenset(map(Gravity, settings.review_blocks)),

@@ -13,6 +13,8 @@ from settings.fields import ByHand, SettingsGroup
 from settings.values import Cost, Positive, PositiveTokens, PriceIn, Seconds, Tokens
 
 LONGEST_PROMPT = 24_000
+LONGEST_CONVERSATION = 96_000
+"""Tokens; successful conversations stay far below (arXiv 2602.16069)."""
 LEAST_PROMPT = 3_000
 """Tokens; with less room the instructions would leave none for the task. No phase keeps to less (`agent.services`)."""
 
@@ -114,6 +116,11 @@ class PromptSettings(ModelSettings, LimitSettings):
         """
         of_call = LONGEST_PROMPT if self.call_tokens is None else self.call_tokens * 3 // 4
         return min(LONGEST_PROMPT, self.model_num_ctx - self.model_max_tokens, of_call)
+
+    @property
+    def conversation_tokens(self) -> int:
+        """How long a conversation with tools may grow, whatever the model's window; it begins afresh there."""
+        return LONGEST_CONVERSATION if self.call_tokens is None else self.call_tokens * 3 // 4
 
     @model_validator(mode="after")
     def _room_for_a_prompt(self) -> PromptSettings:
