@@ -142,9 +142,7 @@ def _line(raw: bytes) -> str:
     return text if len(text) <= LINE_CHARS else f"{text[:LINE_CHARS]} … ({len(text)} characters)"
 
 
-def _matches(
-    view: View, corpus: Corpus, pattern: Any, asked: arguments.Search
-) -> Iterator[tuple[str, Any, bytes]]:
+def _matches(view: View, corpus: Corpus, pattern: Any, asked: arguments.Search) -> Iterator[tuple[str, Any, bytes]]:
     """Path, a function that counts the line's number, and the line: changed files first, then those of the base."""
     changed = [path for path, text in view.change.items() if text is not None]
     glob = _glob(asked.glob) if asked.glob else None
