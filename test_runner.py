@@ -20,12 +20,13 @@ from checks.hooks.hooks import CommandHooks
 from core.dependencies import ImportCache
 from core.errors import CommandBlocked
 from core.events import Emitter, Kind, Level
+from core.held_out import HeldOut
 from core.isolation import SandboxLimits
 from core.masking import Masker
-from core.ports import Sandbox, Sink
-from core.verdicts import Evidence, Label, Result, SuiteJob, Verdict
+from core.ports import Sandbox, Sink, Suite
+from core.verdicts import Evidence, Label, Result, SuiteJob, Trial, Verdict
 from environments.layers import LayerStore
-from languages import dialect_of
+from languages import dialect_of, plan
 from languages.plan import Plan, Role
 from sandbox.cleaning import Mask, cleaned
 from sandbox.runtime import Runtime
@@ -36,7 +37,7 @@ from verdict.judging import Judgement, Run
 from verdict.suite_runs import SuiteRuns
 
 
-class SuiteRunner:
+class SuiteRunner(Suite):
     """Runs suites in one sandbox; any number of jobs at the same time.
 
     Args:
@@ -78,14 +79,57 @@ class SuiteRunner:
         Raises:
             SandboxError: nothing could be run.
             CommandBlocked: its command is one of those that never run.
+            ValueError: the job is for some of its tests alone.
         """
-        if refusal := self._hooks.refusal(job.command, job.allow):
-            raise CommandBlocked(f"The test command never runs: {refusal}")
+        if job.only:
+            raise ValueError("a verdict is on all of a job's tests")
+        self._check_command(job)
         started = time.monotonic()
         verdict = await layer.judge(job, self._of_tests, self._asker.ask, self._runs.sandbox.name)
         verdict = cleaned(replace(verdict, duration_s=time.monotonic() - started), self._mask)
         self._emit_result(verdict)
         return verdict
+
+    async def try_out(self, job: SuiteJob) -> Trial:
+        """Run the job's tests, or some of them, once and plainly: no must-fail copies, no mutants, no held-out cases.
+
+        Raises:
+            SandboxError: nothing could be run.
+            CommandBlocked: its command is one of those that never run.
+        """
+        started = time.monotonic()
+        shown = replace(job, given={**job.given, **job.held.shown}, held=HeldOut())
+        if job.only:
+            beside = tuple(path for path in job.only if path not in {*shown.given, *shown.own})
+            shown = replace(shown, command=(), regression=beside)
+        self._check_command(shown)
+        planned = plan.tests_alone(await self._runs.plan(shown))
+        trial = await self._tried(shown, planned)
+        if missing := sorted(set(job.only) - {file.path for file in planned.files}):
+            text = f"there is no such test file: {', '.join(missing)}"
+            trial = replace(trial, reason=f"{trial.reason}; {text}" if trial.results and trial.reason else text)
+        return cleaned(replace(trial, duration_s=time.monotonic() - started), self._mask)
+
+    async def _tried(self, job: SuiteJob, planned: Plan) -> Trial:
+        if not planned.files and not planned.command:
+            return Trial(reason="there are no tests to run", dropped=planned.dropped)
+        run = await self._runs.run(job, planned)
+        if planned.command:
+            found = judging.judge_command(run)
+        else:
+            run, found = await self._excused(job, run)
+        before = tuple(sorted(name for name, result in run.before.items() if name and result is not Result.PASSED))
+        return Trial(
+            reason=found.reason,
+            results=found.results,
+            failures=found.failures,
+            before=before,
+            dropped=planned.dropped,
+        )
+
+    def _check_command(self, job: SuiteJob) -> None:
+        if refusal := self._hooks.refusal(job.command, job.allow):
+            raise CommandBlocked(f"The test command never runs: {refusal}")
 
     async def _of_tests(self, job: SuiteJob) -> Verdict:
         """What the job's tests proved."""
@@ -101,12 +145,17 @@ class SuiteRunner:
 
     async def _weighed(self, job: SuiteJob, run: Run) -> Judgement:
         """The judgement of a run, with the further runs it takes where a question is left."""
+        run, found = await self._excused(job, run)
+        return await mutation.prove_own(job, run, found, self._runs)
+
+    async def _excused(self, job: SuiteJob, run: Run) -> tuple[Run, Judgement]:
+        """A run and its judgement, with a look at how it was before the change where that may excuse all failures."""
         found = judging.judge(run)
         if found.excusable:
             failing = {result.id.partition("::")[0] for result in found.results if result.result is not Result.PASSED}
             run = replace(run, before=await self._runs.before(job, tuple(sorted(failing))))
             found = judging.judge(run)
-        return await mutation.prove_own(job, run, found, self._runs)
+        return run, found
 
     def _verdict(self, planned: Plan, found: Judgement, run: Run | None) -> Verdict:
         return Verdict(

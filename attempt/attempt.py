@@ -251,6 +251,7 @@ class Attempt:
             suite=WithRegression(self.services.suite, self.services.imports),
             memory=self.services.memory,
             tree=workspace.tree,
+            shell=self.services.shell,
             events=self.events,
             clock=self.services.clock,
             settings=self.services.defaults.agent,

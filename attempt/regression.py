@@ -7,11 +7,11 @@ from dataclasses import dataclass, replace
 
 from core.dependencies import ImportCache, dependants
 from core.ports import Suite
-from core.verdicts import SuiteJob, Verdict
+from core.verdicts import SuiteJob, Trial, Verdict
 
 
 @dataclass(frozen=True, slots=True)
-class WithRegression:
+class WithRegression(Suite):
     """Adds to each job the tests of its base that the changed files can break.
 
     `changed` names those files where the job's base holds the change already (a merged tree). Where tests are staged by
@@ -26,6 +26,10 @@ class WithRegression:
     async def judge(self, job: SuiteJob) -> Verdict:
         """Judge the job with its regression tests; raises what the suite raises."""
         return await self.suite.judge(await asyncio.to_thread(self._with_dependants, job))
+
+    async def try_out(self, job: SuiteJob) -> Trial:
+        """Try the job out, with its regression tests unless it names its tests; raises what the suite raises."""
+        return await self.suite.try_out(job if job.only else await asyncio.to_thread(self._with_dependants, job))
 
     def _with_dependants(self, job: SuiteJob) -> SuiteJob:
         changed = self.changed | job.change.keys()

@@ -16,7 +16,7 @@ from core.clock import Clock, utc_now
 from core.dependencies import ImportCache
 from core.held_out import SHARE
 from core.masking import Masker
-from core.ports import ChangeCheck, Memory, Suite
+from core.ports import ChangeCheck, Memory, Shell, Suite
 from core.tasks import Limits, TaskSpec
 from db.database import Database
 from db.event_log import EventLog
@@ -51,6 +51,7 @@ class AttemptServices:
     git: GitManager
     models: ModelHandler
     suite: Suite
+    shell: Shell
     memory: Memory
     steps: StepStore
     events: EventLog

@@ -35,7 +35,7 @@ from core.dialogue import Completion, ModelRequest
 from core.events import Emitter
 from core.states import Phase, Status
 from core.tasks import Task, TaskSpec
-from core.verdicts import SuiteJob, Verdict
+from core.verdicts import SuiteJob, Trial, Verdict
 
 GOAL_S = 1.0
 
@@ -59,6 +59,10 @@ class Nobody:
         raise AssertionError(request.phase)
 
     async def judge(self, job: SuiteJob) -> Verdict:
+        """Never called."""
+        raise AssertionError(job.change)
+
+    async def try_out(self, job: SuiteJob) -> Trial:
         """Never called."""
         raise AssertionError(job.change)
 

@@ -37,7 +37,11 @@ from sandbox.pool import Warmed, warmed
 from sandbox.runtime import Runtime, open_runtime, prepare
 from settings.places import IS_CHECKOUT
 from test_runner import SuiteRunner
+from verdict.shell import ShellRunner
 from verdict.suite_runs import SuiteRuns
+
+STAGING = "staging"
+"""Where packed trees are kept, in the folder of the daemon's state."""
 
 
 def defaults(settings: Settings) -> Defaults:
@@ -239,6 +243,7 @@ class Services:
             git=self.git,
             models=self.models,
             suite=self._suite(sandbox_services),
+            shell=ShellRunner(sandbox, runtime, settings.state_dir / STAGING, mask=store.mask, layers=layers),
             memory=self.memory,
             steps=store.steps,
             events=store.events,
@@ -260,7 +265,7 @@ class Services:
             self._settings,
             sandbox_services.sandbox,
             sandbox_services.runtime,
-            staging_dir=self._settings.state_dir / "staging",
+            staging_dir=self._settings.state_dir / STAGING,
             layers=sandbox_services.layers,
             hooks=self._checker.hooks,
             mask=self._store.mask,

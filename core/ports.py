@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from core.isolation import SandboxJob, SandboxResult
     from core.shell import ShellJob, ShellResult
     from core.tools import ToolPlace, ToolRecord
-    from core.verdicts import SuiteJob, Verdict
+    from core.verdicts import SuiteJob, Trial, Verdict
 
 
 class Model(Protocol):
@@ -49,10 +49,21 @@ class Sandbox(Protocol):
 
 
 class Suite(Protocol):
-    """Judges a tree."""
+    """Judges a tree, and tries one out while it is being written."""
 
     async def judge(self, job: SuiteJob) -> Verdict:
         """Run the job's tests and say what they proved.
+
+        Raises:
+            SandboxError: nothing could be run.
+            ValueError: the job is for some of its tests alone.
+        """
+        ...
+
+    async def try_out(self, job: SuiteJob) -> Trial:
+        """Run the job's tests, or some of them, once and plainly, for whoever writes the change.
+
+        Nothing that is held out of the tests takes part.
 
         Raises:
             SandboxError: nothing could be run.

@@ -82,7 +82,38 @@ class Evidence:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Verdict:
+class SuiteReport:
+    """How tests ended. `reason` says in a line what went wrong."""
+
+    reason: str
+    results: tuple[CaseResult, ...] = ()
+    failures: tuple[Failure, ...] = ()
+    duration_s: float = 0.0
+
+    def count(self, result: Result) -> int:
+        """How many tests ended so."""
+        return sum(case.result is result for case in self.results)
+
+    @property
+    def failing(self) -> frozenset[str]:
+        """The ids of all tests that did not pass."""
+        return frozenset(case.id for case in self.results if case.result is not Result.PASSED)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Trial(SuiteReport):
+    """A run of tests while the change is being written. It proves nothing, and cannot stand where a verdict is asked.
+
+    `reason` is empty where all passed. `before` names tests that fail without the change already; they are left out of
+    `results`. `dropped` are files of the change that the run did not see, path to reason.
+    """
+
+    before: tuple[str, ...] = ()
+    dropped: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Verdict(SuiteReport):
     """The judgement of one run. `reason` says in a line why it did not pass.
 
     `weak` names the self-written tests that prove nothing: they pass without the change, or go on passing when what
@@ -92,29 +123,16 @@ class Verdict:
     """
 
     passed: bool
-    reason: str
     evidence: Evidence
-    results: tuple[CaseResult, ...] = ()
-    failures: tuple[Failure, ...] = ()
     weak: tuple[str, ...] = ()
     unseen: tuple[str, ...] = ()
     tampering: str = ""
-    duration_s: float = 0.0
-
-    def count(self, result: Result) -> int:
-        """How many tests ended so."""
-        return sum(case.result is result for case in self.results)
 
     @property
     def labelled_reason(self) -> str:
         """The reason, with the label in front where that says more than that tests passed."""
         label = self.evidence.label
         return self.reason if label is Label.TESTS_PASSED else f"{label.value.replace('_', '-')}: {self.reason}"
-
-    @property
-    def failing(self) -> frozenset[str]:
-        """The ids of all tests that did not pass."""
-        return frozenset(case.id for case in self.results if case.result is not Result.PASSED)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -126,7 +144,8 @@ class SuiteJob:
     are the files that the owner gave with the task: "without the change" is the base with these on top. `packages` are
     distributions besides the test libraries that the run may see, name to exact version. `own_proven` tells that the
     agent's tests were found red and sharp before, so that they need not prove it again. `held` is what the model does
-    not know of the tests. `allow` are rules that `command` may break. Without `limits` those of the runner hold.
+    not know of the tests. `allow` are rules that `command` may break. Without `limits` those of the runner hold. `only`
+    are the paths of test files, of any kind, where a trial runs just these; a verdict is on all of them.
     """
 
     base: Tree
@@ -143,6 +162,7 @@ class SuiteJob:
     packages: Mapping[str, str] = field(default_factory=dict)
     limits: RunLimits | None = None
     whole_tree: bool = True
+    only: tuple[str, ...] = ()
 
     def sandbox_limits(self, usual: SandboxLimits) -> SandboxLimits:
         """The sandbox of the run: the usual one, with the limits of the job where it has any."""

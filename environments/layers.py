@@ -198,6 +198,19 @@ def _tame(folder: Path) -> None:
             _remove(path)
 
 
+async def with_packages(runtime: Runtime, layers: LayerStore | None, packages: Mapping[str, str]) -> Runtime:
+    """A runtime with the packages of a job, name to version.
+
+    Raises:
+        SandboxError: there is no place for packages, or `LayerStore.exactly` raises it.
+    """
+    if not packages:
+        return runtime
+    if layers is None:
+        raise SandboxError("the run needs packages, and there is no place to keep any")
+    return runtime.with_layer((await layers.exactly(packages)).mount)
+
+
 def _is_there(folder: Path) -> bool:
     return folder.is_dir()
 

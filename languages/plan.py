@@ -237,9 +237,14 @@ def copies(plan: Plan) -> Plan | None:
 
 
 def tests_alone(plan: Plan) -> Plan:
-    """A run of the tests and nothing else, which ends at the first that fails: it tells whether one does."""
+    """A run of the tests and nothing else."""
     alone = tuple(file.alone() for file in plan.files)
-    return replace(plan, files=alone, mounted=mounted(alone), options=(*plan.options, "-x"), split=None)
+    return replace(plan, files=alone, mounted=mounted(alone), split=None)
+
+
+def first_failure(plan: Plan) -> Plan:
+    """As `tests_alone`, but it ends at the first that fails: it tells whether one does."""
+    return replace(tests_alone(plan), options=(*plan.options, "-x"))
 
 
 def mounted(files: Collection[SuiteFile]) -> dict[str, bytes]:

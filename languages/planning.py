@@ -105,6 +105,7 @@ class Planner(ABC):
         taken = {file.path for file in (*given, *own, *named)}
         left = [p for p in self._job.regression if p not in taken and p in self._present and p in self._entries]
         found = [*given, *own, *named, *(self._as_is(Role.REGRESSION, path) for path in left if self._is_mine(path))]
+        found = [file for file in found if not self._job.only or file.path in self._job.only]
         if found and not any(file.must_fail_path for file in found):
             path, text, names = self._canary(found[0].path[: found[0].path.rfind("/") + 1])
             found[0] = replace(found[0], must_fail_path=path, must_fail_text=text, must_fail_names=names)

@@ -169,7 +169,7 @@ async def staged(job: EvaluationJob, suite_runs: SuiteRuns) -> Stage:
     made = await suite_runs.plan(suite)
     if made.command or not made.files:
         raise SandboxError("candidates are evaluated by tests of pytest; this task names none")
-    plan = replace(tests_alone(made), options=made.options)
+    plan = tests_alone(made)
     return Stage(job=suite, plan=plan, names=Names(plan.files, lambda _path: None, suite_runs.mask))
 
 

@@ -7,15 +7,22 @@ escaped where it is shown.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import fields, is_dataclass, replace
 from enum import Enum
-from typing import Any
+from typing import Any, TypeVar
 
 from core.masking import printable
-from core.verdicts import Verdict
+from core.verdicts import Trial, Verdict
+
+_ESCAPES = re.compile(
+    r"\x1b(?:\[[0-?]*[ -/]*[@-~]|[\]PX^_][^\x07\x1b\n]*(?:\x07|\x1b\\)?|[ -/]*[0-~])|[\x00-\x08\x0e-\x1a]"
+)
+"""What tells a terminal to do something, and other characters that show nothing."""
 
 Mask = Callable[[str], str]
+_Report = TypeVar("_Report", Verdict, Trial)
 
 MAX_LINE, MAX_TEXT = 500, 6000
 _TEXTS = frozenset({"message", "excerpt", "output"})
@@ -23,9 +30,9 @@ _TEXTS = frozenset({"message", "excerpt", "output"})
 _EXACT = frozenset({"dropped", "suites", "tree", "sandbox"})
 
 
-def cleaned(verdict: Verdict, mask: Mask) -> Verdict:
-    """The verdict with each of its texts masked, printable and bounded; all but messages and output are one line."""
-    return replace(verdict, **_fields(verdict, mask))
+def cleaned(report: _Report, mask: Mask) -> _Report:
+    """The report with each of its texts masked, printable and bounded; all but messages and output are one line."""
+    return replace(report, **_fields(report, mask))
 
 
 def _fields(value: Any, mask: Mask) -> dict[str, Any]:
@@ -41,6 +48,13 @@ def _value(value: Any, mask: Mask, *, lines: bool) -> Any:
     if isinstance(value, Mapping):
         return {line(str(key), mask): _value(item, mask, lines=lines) for key, item in value.items()}
     return replace(value, **_fields(value, mask)) if is_dataclass(value) and not isinstance(value, type) else value
+
+
+def printed(raw: str, mask: Mask) -> str:
+    """The output of a program as a reader of its terminal would have seen it in the end: no colours, no progress."""
+    lines = (line.rstrip("\r").rpartition("\r")[2] for line in _ESCAPES.sub("", raw).split("\n"))
+    shown = mask("\n".join(lines))
+    return printable(shown, max_chars=len(shown), max_line=len(shown))
 
 
 def text(raw: str, mask: Mask) -> str:

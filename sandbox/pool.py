@@ -147,7 +147,8 @@ async def warmed(sandbox: Sandbox, runtime: Runtime, *, size: int) -> Warmed:
 
 
 def _pooled(isolation: Isolation, size: int, remark: str) -> Warmed:
-    pool = Pool(isolation, size=2 * size + 1)  # a verdict may take two kinds of runs, tests and calls; a search its own
+    # A verdict may take two kinds of runs, tests and calls; commands are a third, and a search has its own.
+    pool = Pool(isolation, size=3 * size + 1)
     return Warmed(sandbox=pool, remark=remark, closers=(pool.aclose,))
 
 

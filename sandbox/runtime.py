@@ -39,8 +39,9 @@ _LIB, _CODE, _ENVIRONMENT = "/opt/runner/lib", "/opt/runner/code", "/opt/environ
 _PROGRAMS = "/opt/runner/programs"
 # Our code has a package name that no tested program will use, and its folder leaves the import path at once.
 _PACKAGE = "nightshift_inside"
-SUITES, CALLS = f"{_PACKAGE}.supervisor", f"{_PACKAGE}.caller"
-"""The modules of the trusted parents: of a run of tests, and of a run of calls."""
+SUITES, CALLS, COMMANDS = f"{_PACKAGE}.supervisor", f"{_PACKAGE}.caller", f"{_PACKAGE}.shell"
+"""The modules of the trusted parents: of a run of tests, of a run of calls, and of a command."""
+_OURS = (SUITES, CALLS, COMMANDS)
 _ENTRY = "import sys; sys.path.insert(0, sys.argv[1]); from PACKAGE import MODULE; MODULE.main()"
 _PROGRAM_ENTRY = "import sys; sys.path[:0] = sys.argv[1:3]; from PACKAGE import MODULE; MODULE.main()"
 
@@ -108,7 +109,7 @@ class Runtime:
 
     def entry_of(self, argv: tuple[str, ...]) -> str:
         """Which trusted parent a command starts; empty for another command."""
-        entries = (SUITES, CALLS, *(name for name, _ in self.programs))
+        entries = (*_OURS, *(name for name, _ in self.programs))
         return next((entry for entry in entries if argv == self.argv(entry)), "")
 
     def fork_server(self, descriptor: int, entry: str) -> tuple[str, ...]:
@@ -120,7 +121,7 @@ class Runtime:
     def _own(self, entry: str) -> tuple[str, ...]:
         """The import path of another package's program; none for our own parents."""
         found = tuple(mount.inside for name, mount in self.programs if name == entry)
-        if not found and entry not in (SUITES, CALLS):
+        if not found and entry not in _OURS:
             raise SandboxError(f"{entry} is not shown inside")
         return found
 

@@ -178,6 +178,39 @@ def read_calls(result: SandboxResult, key: bytes) -> Calls | None:
     return Calls(how=report["ended"], exit_code=report["exit"], replies=replies, garbled=garbled)
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CommandAnswer:
+    """What became of a command; `how` is as in `Session`.
+
+    `output` has the beginning and the end of what it printed, `left_out` counts the bytes between them. `files` are
+    those that it left otherwise than they were, `dropped` says why others do not count.
+    """
+
+    how: str
+    exit_code: int | None
+    output: tuple[str, str]
+    left_out: int
+    files: Mapping[str, str | None]
+    dropped: Mapping[str, str]
+    duration_s: float
+
+
+def read_command(result: SandboxResult, key: bytes) -> CommandAnswer | None:
+    """The answer of a run of a command, or None when there is none that bears the signature."""
+    if (data := _signed(result, key)) is None:
+        return None
+    report, (head, tail, left_out) = data["command"], data["output"]
+    return CommandAnswer(
+        how=report["ended"],
+        exit_code=report["exit"],
+        output=(head, tail),
+        left_out=left_out,
+        files=data["files"],
+        dropped=data["dropped"],
+        duration_s=report["duration_s"],
+    )
+
+
 def _signed(result: SandboxResult, key: bytes) -> Any:
     """The trusted parent's words, or None without its signature."""
     signature, _, text = result.stdout.partition(b"\n")

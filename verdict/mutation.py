@@ -199,7 +199,7 @@ async def _is_killed(job: SuiteJob, mutant: Mutant, wall_s: float, runs: SuiteRu
     change = {**job.change, mutant.path: mutant.text}
     limits = replace(job.limits or RUN_LIMITS, wall_s=wall_s)
     broken = replace(job, change=change, given={}, command=(), regression=(), limits=limits)
-    found = judging.judge(await runs.run(broken, plan.tests_alone(await runs.plan(broken))))
+    found = judging.judge(await runs.run(broken, plan.first_failure(await runs.plan(broken))))
     return found.stopped or any(result.result is not Result.PASSED for result in found.results)
 
 

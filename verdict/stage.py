@@ -62,7 +62,7 @@ def staged(plan: Plan, base: Tree, runtime: Runtime, trees: TreeStore, limits: S
     job = SandboxJob(
         argv=runtime.argv(entry),
         mounts=runtime.mounts_for(entry),
-        stdin=_message(instructions, below, over),
+        stdin=message(instructions, below, over),
         answers=True,
         limits=_limits(plan, limits, [size for _, size, wanted in files if wanted]),
     )
@@ -84,7 +84,7 @@ def _texts(plan: Plan, base: Tree) -> dict[str, bytes]:
     return texts
 
 
-def _message(instructions: dict[str, object], below: Packed, over: Packed) -> bytes:
+def message(instructions: dict[str, object], below: Packed, over: Packed) -> bytes:
     """The length of the instructions, the instructions as JSON, and the bytes of all files."""
     header = json.dumps(instructions).encode()
     return b"".join((b"%d\n" % len(header), header, below.blob, over.blob))

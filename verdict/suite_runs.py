@@ -11,7 +11,6 @@ from dataclasses import replace
 from pathlib import Path
 
 from core.dependencies import ImportCache
-from core.errors import SandboxError
 from core.isolation import Ended, SandboxLimits, SandboxResult
 from core.parsing import parse
 from core.ports import Sandbox
@@ -19,7 +18,7 @@ from core.tasks import Change, Files
 from core.text import encode
 from core.tree import Tree
 from core.verdicts import Result, SuiteJob
-from environments.layers import LayerStore
+from environments.layers import LayerStore, with_packages
 from languages import dialect_of, plan
 from languages.plan import Plan
 from languages.test_config import LIBRARY_NAMES
@@ -157,18 +156,10 @@ class SuiteRuns:
         Raises:
             SandboxError: nothing could be run.
         """
-        runtime = await self._runtime_for(job)
+        runtime = await with_packages(self.runtime, self._layers, job.packages)
         limits = job.sandbox_limits(self._limits)
         ready = await asyncio.to_thread(staged, planned, job.base, runtime, self._trees, limits)
         return ready, await self.sandbox.run(ready.job)
-
-    async def _runtime_for(self, job: SuiteJob) -> Runtime:
-        """The runtime with the packages of a job."""
-        if not job.packages:
-            return self.runtime
-        if self._layers is None:
-            raise SandboxError("the run needs packages, and there is no place to keep any")
-        return self.runtime.with_layer((await self._layers.exactly(job.packages)).mount)
 
     async def before(self, job: SuiteJob, paths: tuple[str, ...]) -> Mapping[str, Result]:
         """How the tests in these files of the base ended before the change.
@@ -177,7 +168,9 @@ class SuiteRuns:
             SandboxError: nothing could be run.
         """
         key = (job.base.commit, _digest(job.start), *_packages(job), *paths)
-        return await self._known(key, replace(job, given={}, own={}, command=(), regression=paths, whole_tree=True))
+        return await self._known(
+            key, replace(job, given={}, own={}, command=(), regression=paths, only=(), whole_tree=True)
+        )
 
     async def fails_before(self, job: SuiteJob) -> bool:
         """Tell whether one of the self-written tests fails without the change.

@@ -9,12 +9,42 @@ import time
 from collections.abc import Callable, Collection, Sequence
 from typing import Any, NoReturn
 
-Work = Callable[[int, int, Sequence[str]], int]
+Work = Callable[[int, int, Any], int]
 
 CHUNK = 1 << 16
 SEGMENT = 3000  # bytes of output kept for each test
 SEGMENTS = 200_000  # bytes of output kept of a run
 EVENTS = 6 << 20
+
+
+class Ends:
+    """Keeps the beginning and the end of a stream and counts what comes between, so that a flood costs no memory."""
+
+    def __init__(self, most: int) -> None:
+        self._most, self._total = most, 0
+        self._head, self._tail = bytearray(), bytearray()
+
+    def __len__(self) -> int:
+        return self._total
+
+    def extend(self, data: bytes) -> None:
+        """Take in what came next."""
+        self._total += len(data)
+        room = self._most - len(self._head)
+        self._head += data[:room]
+        self._tail += data[room:]
+        if len(self._tail) > 2 * self._most:
+            del self._tail[: -self._most]
+
+    @property
+    def ends(self) -> tuple[bytes, bytes]:
+        """The beginning and the end; the end is empty where the beginning is all."""
+        return bytes(self._head), bytes(self._tail[-self._most :])
+
+    @property
+    def left_out(self) -> int:
+        """How many bytes lie between them."""
+        return self._total - sum(map(len, self.ends))
 
 
 def read_all(descriptor: int) -> bytes:
@@ -28,7 +58,7 @@ def read_all(descriptor: int) -> bytes:
 class Child:
     """A forked process with a pipe for what it is told, one for its events and one for its output."""
 
-    def __init__(self, work: Work, argument: Sequence[str]) -> None:
+    def __init__(self, work: Work, argument: Any) -> None:
         told, self.telling = os.pipe()
         self.events, reporting = os.pipe()
         self.output, printing = os.pipe()
@@ -62,16 +92,19 @@ class Child:
             with contextlib.suppress(OSError):
                 os.close(descriptor)
 
-    def watch(self, job: dict[str, Any], spare: Sequence[int] = ()) -> dict[str, Any]:
+    def watch(self, job: dict[str, Any], spare: Sequence[int] = (), output: Ends | None = None) -> dict[str, Any]:
         """Collect what it reports until it ends or a limit is reached; then end it and all else in the sandbox.
 
         Args:
             job: `wall_s` and `output_bytes` are its limits, `token` divides its output.
             spare: numbers of children that are left alone.
+            output: takes the output, which is not divided then.
         """
         started = time.monotonic()
         deadline = started + job["wall_s"]
-        taken = {self.events: bytearray(), self.output: bytearray()}
+        printed = bytearray() if output is None else output
+        reported = bytearray()
+        taken: dict[int, bytearray | Ends] = {self.events: reported, self.output: printed}
         most = {self.events: EVENTS, self.output: job["output_bytes"]}
         poll = select.poll()
         for descriptor in (*taken, self.ended):
@@ -93,8 +126,8 @@ class Child:
         return {
             "ended": why,
             "exit": exit_code,
-            "events": taken[self.events].decode("utf-8", "replace"),
-            "output": segments(bytes(taken[self.output]), job["token"].encode()),
+            "events": reported.decode("utf-8", "replace"),
+            "output": {} if isinstance(printed, Ends) else segments(bytes(printed), job["token"].encode()),
             "duration_s": time.monotonic() - started,
         }
 
@@ -134,7 +167,7 @@ def sweep(spare: Collection[int]) -> None:
                 os.waitpid(pid, os.WNOHANG)
 
 
-def drain(descriptor: int, taken: bytearray, most: int, poll: select.poll) -> bool:
+def drain(descriptor: int, taken: bytearray | Ends, most: int, poll: select.poll) -> bool:
     """Read what is there; false when there was more than is allowed."""
     while len(taken) < most:
         try:
@@ -145,7 +178,7 @@ def drain(descriptor: int, taken: bytearray, most: int, poll: select.poll) -> bo
             with contextlib.suppress(KeyError):
                 poll.unregister(descriptor)
             return True
-        taken += data
+        taken.extend(data)
     return False
 
 
@@ -161,7 +194,7 @@ def segments(output: bytes, token: bytes) -> dict[str, str]:
     return found
 
 
-def _become(work: Work, told: int, reporting: int, printing: int, argument: Sequence[str]) -> NoReturn:
+def _become(work: Work, told: int, reporting: int, printing: int, argument: Any) -> NoReturn:
     """Turn the forked child into its work; never returns."""
     status = 70
     try:

@@ -7,7 +7,7 @@ import json
 import sys
 import tempfile
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -23,7 +23,7 @@ from core.ports import ChangeCheck
 from core.states import Phase, Status
 from core.submission import parse_spec
 from core.tasks import Task
-from core.verdicts import CaseResult, Evidence, Failure, Label, Result, SuiteJob, Verdict
+from core.verdicts import CaseResult, Evidence, Failure, Label, Result, SuiteJob, Trial, Verdict
 
 REFLECTION = json.dumps({"error_pattern": "off by one", "root_cause": "the bound", "suggested_fix": "mend the bound"})
 
@@ -111,6 +111,12 @@ class PlainSuite:
             weak=weak,
             duration_s=0.1,
         )
+
+    async def try_out(self, job: SuiteJob) -> Trial:
+        tests = {**job.given, **job.held.shown, **job.own}
+        chosen = {path: text for path, text in tests.items() if not job.only or path in job.only}
+        found = await self.judge(replace(job, given=chosen, own={}))
+        return Trial(reason=found.reason, results=found.results, failures=found.failures, duration_s=0.1)
 
     async def _run(self, job: SuiteJob, change: Mapping[str, str | None], tests: Mapping[str, str]) -> dict[str, Any]:
         view = View(job.base, {**change, **tests})

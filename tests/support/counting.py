@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from core.ports import Suite
-from core.verdicts import SuiteJob, Verdict
+from core.verdicts import SuiteJob, Trial, Verdict
 
 
 @dataclass
@@ -18,3 +18,7 @@ class Counting:
     async def judge(self, job: SuiteJob) -> Verdict:
         self.jobs.append(job)
         return await self.suite.judge(job)
+
+    async def try_out(self, job: SuiteJob) -> Trial:
+        self.jobs.append(job)
+        return await self.suite.try_out(job)

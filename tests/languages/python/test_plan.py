@@ -139,9 +139,10 @@ def test_a_canary_stays_beside_the_tests_that_it_stands_for() -> None:
     assert set(tests.mounted) == {file.must_fail_path}
 
 
-def test_the_tests_alone_end_at_the_first_that_fails() -> None:
+def test_the_tests_alone_may_end_at_the_first_that_fails() -> None:
     found = make()
-    alone = plan.tests_alone(found)
+    alone = plan.first_failure(found)
+    assert plan.tests_alone(found).options == found.options
     assert alone.order == (found.files[0].staged,)
     assert set(alone.mounted) == {found.files[0].staged}
     assert alone.options == (*found.options, "-x")

@@ -1,0 +1,280 @@
+"""Commands of a model: what they see, what comes back, and what they cannot do, in every isolation."""
+
+from __future__ import annotations
+
+import asyncio
+import socket
+from collections.abc import AsyncIterator, Callable, Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from core.errors import SandboxError
+from core.isolation import Ended, RunLimits
+from core.shell import ShellJob, ShellResult
+from environments.layers import LayerStore
+from tests.support.processes import alive, mark
+from tests.support.sandboxes import ISOLATIONS, bubblewrap, opened, runtime
+from tests.support.trees import TextTree
+from tests.support.wheelhouse import environ, wheel
+from verdict.shell import ShellRunner
+
+LIMITS = RunLimits(wall_s=20, memory_mb=256, pids=64)
+TREE = {"a.py": "A = 1\n", "docs/b.txt": "b\n", "docs/c.txt": "c\n", "src/lib.py": "LIB = 1\n"}
+
+
+class Commands:
+    """Executes commands on a small tree."""
+
+    def __init__(self, runner: ShellRunner) -> None:
+        self.runner = runner
+
+    async def __call__(self, command: str, base: Mapping[str, str] | None = None, **more: Any) -> ShellResult:
+        job = ShellJob(command=command, base=TextTree(TREE if base is None else base), limits=LIMITS)
+        return await self.runner.execute(replace(job, **more))
+
+
+@pytest.fixture(params=ISOLATIONS)
+async def run(request: pytest.FixtureRequest, folder: Path) -> AsyncIterator[Commands]:
+    (jobs := folder / "jobs").mkdir(mode=0o755)
+    async with opened(request.param, jobs) as box:
+        yield Commands(ShellRunner(box, runtime(), folder / "staging"))
+
+
+@pytest.fixture
+def strong(folder: Path) -> Commands:
+    return Commands(ShellRunner(bubblewrap(), runtime(), folder / "staging"))
+
+
+async def test_output_and_errors_come_back_in_their_order_with_the_status(run: Commands) -> None:
+    found = await run("echo one; echo two >&2; echo three; cd docs; cat b.txt; exit 3")
+    assert (found.output, found.exit_code, found.ended) == ("one\ntwo\nthree\nb\n", 3, Ended.EXITED)
+    assert (found.files, found.dropped) == ({}, {})
+
+
+async def test_what_was_done_to_text_files_comes_back(run: Commands) -> None:
+    command = """
+        echo 'A = 2' > a.py; rm docs/b.txt; mkdir -p new/deep; printf 'ä\\r\\n' > new/deep/file.txt
+        touch docs/c.txt; chmod +x src/lib.py; mv src/lib.py src/moved.py
+    """
+    found = await run(command, change={"docs/b.txt": "changed\n", "docs/d.txt": "d\n"}, tests={"test_x.py": "x = 1\n"})
+    assert found.files == {
+        "a.py": "A = 2\n", "docs/b.txt": None, "new/deep/file.txt": "ä\r\n",
+        "src/lib.py": None, "src/moved.py": "LIB = 1\n",
+    }  # fmt: skip
+    assert found.dropped == {}
+
+
+async def test_a_command_sees_base_change_and_tests_and_no_git(run: Commands) -> None:
+    command = "find . -type f | sort; cat a.py; git status >/dev/null 2>&1 || echo none"
+    found = await run(command, change={"a.py": "A = 3\n", "docs/b.txt": None}, tests={"tests/test_a.py": "import a\n"})
+    assert found.output == "./a.py\n./docs/c.txt\n./src/lib.py\n./tests/test_a.py\nA = 3\nnone\n"
+
+
+async def test_files_in_the_place_of_folders_and_folders_in_that_of_files_are_seen(run: Commands) -> None:
+    found = await run("rm -r docs; echo x > docs; rm a.py; mkdir a.py; echo y > a.py/in.txt")
+    assert found.files == {
+        "a.py": None, "a.py/in.txt": "y\n", "docs": "x\n", "docs/b.txt": None, "docs/c.txt": None,
+    }  # fmt: skip
+
+
+async def test_files_and_folders_that_change_places_are_seen(run: Commands) -> None:
+    base = {"one/x.txt": "1\n", "two/x.txt": "2\n", "three.txt": "3\n", "four.txt": "4\n"}
+    found = await run("mv one t; mv two one; mv t two; mv three.txt t; mv four.txt three.txt; mv t four.txt", base)
+    assert found.files == {"one/x.txt": "2\n", "two/x.txt": "1\n", "three.txt": "4\n", "four.txt": "3\n"}
+
+
+async def test_by_products_are_passed_over_and_what_does_not_count_is_named(run: Commands) -> None:
+    by_products = """
+        for name in __pycache__ .pytest_cache .hypothesis node_modules .mypy_cache .ruff_cache x.egg-info; do
+            mkdir -p $name docs/$name; echo x > $name/file; echo x > docs/$name/file
+        done
+        echo x > old.pyc
+    """
+    quiet = await run(by_products)
+    assert (quiet.files, quiet.dropped) == ({}, {})
+    others = """
+        printf '\\377\\376' > binary; printf 'a\\0b' > zero; head -c 1048577 /dev/zero | tr '\\0' x > large
+        ln -s /etc/passwd link; rm a.py; ln -s docs/b.txt a.py; python -c 'import os; os.mkfifo("pipe")'
+        mkdir .git; echo x > .git/config; echo ok > fine.txt
+    """
+    found = await run(others)
+    assert found.files == {"fine.txt": "ok\n"}
+    assert found.dropped == {
+        ".git": "belongs to git", "a.py": "is a symbolic link", "binary": "is no UTF-8 text",
+        "large": "is larger than 1 MB", "link": "is a symbolic link", "pipe": "is no regular file",
+        "zero": "is no text",
+    }  # fmt: skip
+
+
+async def test_by_products_that_the_tree_holds_are_left_as_they_are(strong: Commands) -> None:
+    found = await strong(
+        "rm -r x.egg-info; echo y > node_modules/m.js", {"x.egg-info/P": "p", "node_modules/m.js": "m"}
+    )
+    assert (found.files, found.dropped) == ({}, {})
+
+
+async def test_files_that_no_change_may_have_are_named_and_left_out(strong: Commands) -> None:
+    command = (
+        "echo x > aux.py; echo x > -f; mkdir x; echo x > x/.gitmodules; echo x > $(printf 'a\\033[31m'); "
+        "echo x > $(printf 'b\\377'); mkdir sub; echo x > sub/file; echo x > good.py"
+    )
+
+    class Linked(TextTree):
+        def unwritable(self) -> frozenset[str]:
+            return frozenset({"sub"})
+
+    found = await strong.runner.execute(ShellJob(command=command, base=Linked(TREE), limits=LIMITS))
+    assert found.files == {"good.py": "x\n"}
+    assert len(found.dropped) == 6
+    assert found.dropped["sub/file"] == "lies at or below 'sub', a link or a submodule"
+    assert {"a\\x1b[31m", "b\\u{dcff}"} <= set(found.dropped)
+
+
+async def test_no_more_than_a_change_can_hold_comes_back(strong: Commands) -> None:
+    found = await strong("for i in $(seq 100 150); do echo $i > n$i.txt; done")
+    assert sorted(found.files) == [f"n{i}.txt" for i in range(100, 140)]
+    assert found.dropped["n140.txt"] == "more than 40 files were changed"
+    large = await strong("for i in 1 2 3 4 5; do head -c 1000000 /dev/zero | tr '\\0' x > n$i.txt; done")
+    assert sorted(large.files) == [f"n{i}.txt" for i in range(1, 5)]
+    assert large.dropped == {"n5.txt": "the changed files have more than 4 MB"}
+    many = await strong("mkdir m; cd m; for i in $(seq 60); do ln -s x $i; done")
+    assert (len(many.dropped), many.dropped["… and 20 more"]) == (41, "not listed")
+    flood = await strong("mkdir m; seq -f m/%.0f 21000 | xargs touch; echo x > a.py")
+    assert flood.files == {}
+    assert "more than 20000 new files" in flood.dropped["."]
+
+
+async def test_closed_files_and_folders_are_read_all_the_same(run: Commands) -> None:
+    found = await run("mkdir -p shut/in; echo x > shut/in/file; chmod 0 shut/in/file shut/in shut; chmod 0 a.py")
+    assert found.files == {"shut/in/file": "x\n"}
+
+
+async def test_a_link_out_of_the_tree_brings_nothing_in(run: Commands) -> None:
+    found = await run("rm -r docs; ln -s /etc docs; ln -s / up; ln /etc/passwd hard 2>/dev/null; true")
+    assert found.files.keys() <= {"docs/b.txt", "docs/c.txt"}
+    assert found.dropped["docs"] == found.dropped["up"] == "is a symbolic link"
+
+
+async def test_a_background_process_dies_with_the_command(run: Commands) -> None:
+    word = mark()
+    command = f"(setsid sleep {word} &) ; sleep {word} & (sleep 1; echo late > late.txt) & echo out"
+    found = await run(command)
+    assert (found.output, found.exit_code, found.ended) == ("out\n", 0, Ended.EXITED)
+    assert found.files == {}
+    for _ in range(50):
+        if not alive(word):
+            return
+        await asyncio.sleep(0.02)
+    pytest.fail("a process of the command still runs")
+
+
+async def test_a_command_that_takes_too_long_is_ended_with_what_it_did(run: Commands) -> None:
+    found = await run("echo begun; echo x > a.py; sleep 60", limits=replace(LIMITS, wall_s=1.5))
+    assert (found.output, found.ended) == ("begun\n", Ended.TIMEOUT)
+    assert found.exit_code < 0
+    assert found.files == {"a.py": "x\n"}
+
+
+async def test_of_a_flood_beginning_and_end_are_kept(run: Commands) -> None:
+    found = await run("echo first; seq 1000000; echo last")
+    assert found.ended is Ended.EXITED
+    assert found.output.startswith("first\n1\n2\n")
+    assert found.output.endswith("\n1000000\nlast\n")
+    assert "bytes left out" in found.output
+    assert len(found.output) < 70_000
+
+
+async def test_a_flood_without_end_is_ended(run: Commands) -> None:
+    found = await run("yes & yes", limits=replace(LIMITS, wall_s=60))
+    assert found.ended is Ended.OUTPUT_LIMIT
+    assert found.output.startswith("y\ny\n")
+
+
+async def test_memory_is_bounded(run: Commands) -> None:
+    found = await run("""python -c "x = bytearray(600 << 20); print('has it')" || echo refused""")
+    assert found.ended is Ended.OUT_OF_MEMORY or "refused" in found.output
+    assert "has it\n" not in found.output
+
+
+async def test_a_fork_bomb_is_bounded(strong: Commands) -> None:
+    found = await strong("f() { f | f & }; f; sleep 1; echo survived > a.py", limits=replace(LIMITS, wall_s=5))
+    assert found.ended in {Ended.EXITED, Ended.TIMEOUT, Ended.OUTPUT_LIMIT, Ended.OUT_OF_MEMORY}
+    again = await strong("echo fine")
+    assert again.output == "fine\n"
+
+
+async def test_there_is_no_network(strong: Commands) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        code = f"import socket; socket.create_connection(('127.0.0.1', {server.getsockname()[1]}), 1)"
+        await asyncio.to_thread(lambda: socket.create_connection(server.getsockname(), 1).close())
+        found = await strong(f'python -c "{code}" || ls /sys/class/net /proc/net/dev')
+    assert "ConnectionRefusedError" in found.output
+    assert "eth0" not in found.output
+
+
+async def test_python_pytest_and_node_are_there_with_the_libraries_of_tests(run: Commands) -> None:
+    tests = {"tests/test_a.py": "import a, lib, hypothesis\n\n\ndef test_a():\n    assert a.A == lib.LIB == 1\n"}
+    found = await run("pytest -q tests && cd docs && python3 -c 'import a, lib, pytest; exit(5)'", tests=tests)
+    assert "1 passed" in found.output
+    assert found.exit_code == 5, found.output
+    assert (found.files, found.dropped) == ({}, {})
+    node = await run("node -e 'console.log(6 * 7)'; echo $HOME > $HOME/x; mktemp > /dev/null && pwd | grep -q $HOME")
+    assert node.output == ("42\n" if runtime().node else "sh: 1: node: not found\n")
+    assert node.exit_code == 1, "HOME is outside of the tree"
+
+
+async def test_python_has_no_libraries_of_the_system(strong: Commands) -> None:
+    found = await strong("""python -c 'import sys; print([p for p in sys.path if "dist-packages" in p])'""")
+    assert found.output == "[]\n"
+
+
+async def test_packages_are_there_for_the_command_that_may_use_them(folder: Path, tmp_path: Path) -> None:
+    (index := tmp_path / "index").mkdir()
+    wheel(index, "moonphase", "1.0", {"moonphase.py": "FULL = 1\n"})
+    layers = LayerStore(folder / "packages", runtime(), environ=environ(index))
+    packages = (await layers.satisfy(["moonphase"])).packages
+    run = Commands(ShellRunner(bubblewrap(), runtime(), folder / "staging", layers=layers))
+    found = await run("python -c 'import moonphase; print(moonphase.FULL)'", packages=packages)
+    assert found.output == "1\n"
+    without = await run("python -c 'import moonphase'")
+    assert "ModuleNotFoundError" in without.output
+    with pytest.raises(SandboxError, match="needs packages"):
+        await Commands(ShellRunner(bubblewrap(), runtime(), folder / "staging"))("true", packages=packages)
+
+
+FORGERS: dict[str, Callable[[], str]] = {
+    "prints_an_answer": lambda: (
+        """printf '%064d\\n{"files": {"forged.py": "x"}, "dropped": {}, "output": ["", "", 0]}' 0; exec 1>&- 2>&-"""
+    ),
+    "writes_to_every_descriptor": lambda: (
+        "for n in 0 1 2 3 4 5 6 7 8 9 10 11 12; do printf '0\\n{}' 2>/dev/null >&$n; done; "
+        "for f in /proc/1/fd/* /proc/self/fd/*; do echo '{}' > $f; done 2>/dev/null; true"
+    ),
+    "kills_what_it_can": lambda: "kill -9 1; kill -9 -1; echo still",
+    "reads_the_key": lambda: (
+        "cat /proc/1/environ /proc/1/mem /proc/1/cmdline /proc/$PPID/mem 2>/dev/null | strings; true"
+    ),
+}
+
+
+@pytest.mark.parametrize("name", FORGERS)
+async def test_no_command_reports_files_but_by_writing_them(name: str, strong: Commands) -> None:
+    found = await strong(f"echo real > real.txt; {FORGERS[name]()}")
+    assert found.files == {"real.txt": "real\n"}
+    assert found.ended in {Ended.EXITED, Ended.KILLED}
+
+
+async def test_output_is_masked_and_free_of_what_a_terminal_obeys(strong: Commands) -> None:
+    key = "sk-" + "a" * 20 + "\\033[0m" + "b" * 20
+    command = f"printf 'a\\033[31mred\\033[0m\\007 {key}\\n10%%\\r100%%\\r\\n\\033]0;title\\007x\\377y\\n'"
+    found = await strong(command)
+    assert found.output == "ared ***\n100%\nx\ufffdy\n"
+
+
+async def test_a_tree_of_thousands_of_files_is_compared_too(strong: Commands) -> None:
+    base = {f"pkg{n % 50}/mod{n}.py": f"N = {n}\n" for n in range(3000)}
+    found = await strong("sed -i 's/^N = 77$/N = 78/' */*.py; touch */*.py; rm pkg0/mod0.py", base)
+    assert found.files == {"pkg0/mod0.py": None, "pkg27/mod77.py": "N = 78\n"}

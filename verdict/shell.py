@@ -1,0 +1,163 @@
+"""Runs a command that a model asked for: stages the tree for it, and reads what it did to the files.
+
+One command is one throw-away job of the sandbox. Nothing of it stays but the texts that come back, which are a change
+like any other: whoever takes them over asks the guards that a model's own files must pass.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import secrets
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from core.isolation import RUN_LIMITS, Ended, SandboxJob, SandboxLimits, SandboxResult
+from core.masking import Masker
+from core.paths import at_or_below, path_fault
+from core.ports import Sandbox, Shell
+from core.shell import ShellJob, ShellResult
+from core.text import encode
+from environments.layers import LayerStore, with_packages
+from languages.javascript.plan import RESERVED_MB
+from sandbox import packing
+from sandbox.cleaning import Mask, line, printed
+from sandbox.packing import pack
+from sandbox.runtime import COMMANDS, Runtime
+from sandbox.trees import TreeStore
+from verdict.answer import CommandAnswer, read_command
+from verdict.stage import PAGE, SPARE_S, message
+
+FLOOD_BYTES = 64 << 20
+"""A command that prints more is ended; of what it prints, beginning and end are kept."""
+ANSWER_BYTES = 32 << 20
+_ENDED = {"exited": Ended.EXITED, "timeout": Ended.TIMEOUT, "flood": Ended.OUTPUT_LIMIT, "memory": Ended.OUT_OF_MEMORY}
+_SIGKILL = -9
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Staged:
+    job: SandboxJob
+    key: bytes
+
+
+class ShellRunner(Shell):
+    """Runs commands in one sandbox; any number of them at the same time.
+
+    Args:
+        sandbox: where untrusted code runs.
+        runtime: the interpreter and libraries inside.
+        staging_dir: keeps whole trees between runs; made if need be, and may be that of a suite runner.
+        mask: takes secrets out of what commands print.
+        layers: the packages that jobs may ask for; without it such a job is refused.
+    """
+
+    def __init__(
+        self,
+        sandbox: Sandbox,
+        runtime: Runtime,
+        staging_dir: Path,
+        *,
+        mask: Mask | None = None,
+        layers: LayerStore | None = None,
+    ) -> None:
+        self._sandbox, self._runtime, self._mask, self._layers = sandbox, runtime, mask or Masker(), layers
+        staging_dir.mkdir(mode=0o700, parents=True, exist_ok=True)
+        self._trees = TreeStore(staging_dir)
+
+    async def execute(self, job: ShellJob) -> ShellResult:
+        """Run it in one sandbox job; what it did to text files comes back as their new texts.
+
+        Raises:
+            SandboxError: nothing could be run.
+        """
+        runtime = await with_packages(self._runtime, self._layers, job.packages)
+        ready = await asyncio.to_thread(_staged, job, runtime, self._trees)
+        result = await self._sandbox.run(ready.job)
+        return await asyncio.to_thread(self._read, job, result, ready.key)
+
+    def _read(self, job: ShellJob, result: SandboxResult, key: bytes) -> ShellResult:
+        answer = read_command(result, key)
+        if answer is None:  # killed with all that it held, or by a limit of the sandbox itself
+            ended = Ended.KILLED if result.ended is Ended.EXITED else result.ended
+            said = printed(result.stderr.decode("utf-8", "replace"), self._mask)
+            return ShellResult(exit_code=_SIGKILL, ended=ended, output=said, duration_s=result.duration_s)
+        faults = dict(_faults(answer, job))
+        others = {line(path, self._mask): line(why, self._mask) for path, why in {**answer.dropped, **faults}.items()}
+        return ShellResult(
+            exit_code=_SIGKILL if answer.exit_code is None else answer.exit_code,
+            ended=_ended(answer, result),
+            output=_output(answer, self._mask),
+            files={path: text for path, text in answer.files.items() if path not in faults},
+            dropped=others,
+            duration_s=answer.duration_s,
+        )
+
+
+def _ended(answer: CommandAnswer, result: SandboxResult) -> Ended:
+    if result.ended is Ended.OUT_OF_MEMORY:
+        return result.ended
+    killed = answer.exit_code is not None and answer.exit_code < 0
+    return Ended.KILLED if killed else _ENDED[answer.how]
+
+
+def _output(answer: CommandAnswer, mask: Mask) -> str:
+    head, tail = (printed(end, mask) for end in answer.output)
+    return f"{head}\n… ({answer.left_out:,} bytes left out) …\n{tail}" if answer.left_out else head + tail
+
+
+def _faults(answer: CommandAnswer, job: ShellJob) -> Iterator[tuple[str, str]]:
+    """Files that came back under a path that no change may have, with the reason."""
+    closed = job.base.unwritable()
+    for path in answer.files:
+        if why := path_fault(path):
+            yield path, why
+        elif found := at_or_below((path,), closed):
+            yield path, f"lies at or below {found[1]!r}, a link or a submodule"
+
+
+def _staged(job: ShellJob, runtime: Runtime, trees: TreeStore) -> _Staged:
+    """Stage a command.
+
+    Raises:
+        SandboxError: a file cannot be staged.
+    """
+    over_texts = {**job.change, **job.tests}
+    below = trees.get(job.base)
+    over = pack(((path, encode(text)) for path, text in over_texts.items() if text is not None), from_tree=True)
+    left_out = packing.hidden(below.digests, over.digests) | {p for p, text in over_texts.items() if text is None}
+    index = [(*entry, entry[0] not in left_out) for entry in below.index] + [(*entry, True) for entry in over.index]
+    key = secrets.token_bytes(32)
+    told: dict[str, object] = {
+        "key": key.hex(),
+        "files": [(path, size, wanted) for path, size, _, wanted in index],
+        "digests": [digest for _, _, digest, _ in index],
+        "command": job.command,
+        "node": runtime.node.path if runtime.node else None,
+        "wall_s": job.limits.wall_s,
+        "output_bytes": FLOOD_BYTES,
+    }
+    command = SandboxJob(
+        argv=runtime.argv(COMMANDS),
+        mounts=runtime.mounts_for(COMMANDS),
+        stdin=message(told, below, over),
+        answers=True,
+        limits=_limits(job, runtime, [size for _, size, _, wanted in index if wanted]),
+    )
+    return _Staged(job=command, key=key)
+
+
+def _limits(job: ShellJob, runtime: Runtime, sizes: list[int]) -> SandboxLimits:
+    """The isolation's limits: room for the files, and time that is the same for all short commands.
+
+    The trusted parent inside keeps the command's own time; sandboxes that differ in nothing can be started ahead.
+    """
+    files_mb = (sum(sizes) + PAGE * len(sizes)) >> 20
+    return replace(
+        SandboxLimits().with_run(job.limits),
+        wall_s=max(job.limits.wall_s, RUN_LIMITS.wall_s) + SPARE_S,
+        work_mb=job.limits.work_mb + files_mb,
+        memory_mb=job.limits.memory_mb + files_mb + (max(sizes, default=0) >> 20),
+        output_bytes=ANSWER_BYTES,
+        reserved_mb=RESERVED_MB if runtime.node else 0,
+    )
