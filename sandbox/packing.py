@@ -64,7 +64,8 @@ def pack(files: Iterable[tuple[str, bytes]], *, from_tree: bool = False, most: i
 def hidden(base: Collection[str], over: Collection[str]) -> set[str]:
     """The paths of a tree that other files lie over: at the same place, as a folder of theirs, or below one of them."""
     folders = {folder for path in over for folder in folders_of(path)}
-    return {path for path in base if path in over or path in folders or any(f in over for f in folders_of(path))}
+    within = tuple(f"{path}/" for path in over)
+    return {path for path in base if path in over or path in folders or path.startswith(within)}
 
 
 def folders_of(path: str) -> list[str]:

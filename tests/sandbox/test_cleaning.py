@@ -7,12 +7,13 @@ from collections.abc import Iterator, Mapping
 from enum import Enum
 from typing import Any
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from core.masking import MASK, Masker
 from core.verdicts import CaseResult, Evidence, Failure, Label, Result, Verdict
-from sandbox.cleaning import MAX_TEXT, cleaned
+from sandbox.cleaning import MAX_TEXT, cleaned, printed
 from tests.support.sandboxes import Judge
 
 SECRET = "daemon-secret-0123456789abcdef"
@@ -72,6 +73,28 @@ def test_cleaning_twice_changes_nothing_more_and_what_decides_stays(text: str) -
     assert cleaned(once, MASKED) == once
     assert (once.passed, once.results[0].result, once.evidence.label) == (False, Result.FAILED, Label.TESTS_PASSED)
     assert once.failing == frozenset(once.evidence.ids)
+
+
+@pytest.mark.parametrize(
+    ("raw", "shown"),
+    [
+        ("\x1b[1;31mred\x1b[0m \x1b]8;;http://x\x1b\\link\x1b]8;;\x07 \x1b(Bplain\x1b7", "red link plain"),
+        ("10%\r50%\r100%\r\ndone\r\n", "100%\ndone\n"),
+        ("a\x07b\x00c\x08\x1b", "abc\\x1b"),
+        ("\x1b]never ended\nnext", "\nnext"),
+        (f"{SECRET[:9]}\x1b[1m{SECRET[9:]} \u202e", f"{MASK} \\u{{202e}}"),
+        ("ä\tü" * 3000, "ä\tü" * 3000),
+    ],
+)
+def test_printed_output_is_what_a_terminal_shows_in_the_end(raw: str, shown: str) -> None:
+    assert printed(raw, MASKED) == shown
+
+
+@given(st.text(alphabet="ab\x1b[]m;0\x07\r\n\\"))
+def test_printed_output_holds_nothing_that_a_terminal_obeys(raw: str) -> None:
+    found = printed(raw, MASKED)
+    assert not {"\x1b", "\x07", "\r"} & set(found)
+    assert found.count("\n") == raw.count("\n")
 
 
 def test_paths_that_were_dropped_are_told_as_they_are() -> None:

@@ -49,6 +49,23 @@ def test_a_child_that_is_discarded_leaves_no_process_and_no_descriptor() -> None
     unwanted.discard()
 
 
+@pytest.mark.parametrize("sizes", [[3], [10], [11], [20], [7, 13, 21], [1] * 45, [200]])
+def test_of_a_stream_the_ends_are_kept_and_the_rest_is_counted(sizes: list[int]) -> None:
+    ends, text = child.Ends(10), bytes(range(sum(sizes)))
+    for place, size in zip([sum(sizes[:n]) for n in range(len(sizes))], sizes, strict=True):
+        ends.extend(text[place : place + size])
+    head, tail = ends.ends
+    assert (head, len(ends)) == (text[:10], len(text))
+    assert head + text[10 : 10 + ends.left_out] + tail == text
+    assert len(tail) == min(10, max(0, len(text) - 10))
+
+
+def test_the_output_of_a_flood_is_given_to_who_wants_its_ends() -> None:
+    ends = child.Ends(4)
+    found = child.Child(reporting, ["event", "a text of some length"]).watch(JOB, output=ends)
+    assert (found["output"], ends.ends, ends.left_out) == ({}, (b"a te", b"ngth"), 13)
+
+
 def test_output_is_told_apart_by_test_and_cut_from_the_front() -> None:
     token = b"--mark--"
     output = b"before" + token + b"a\nfirst" + token + b"\n" + token + b"b\n" + b"x" * 9000 + b"end"

@@ -56,6 +56,7 @@ ITEMS = {
     "tests/repair/": 4,
     "tests/sandbox/test_isolation_contract.py": 2,
     "tests/verdict/": 6,
+    "tests/verdict/test_shell.py": 2,
 }
 """How many items `make test` draws of each parametrised test; the longest prefix of a path counts."""
 
