@@ -1,0 +1,61 @@
+"""Which files the trusted parent of a command takes for changed, whatever their times and sizes say."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import shutil
+from collections.abc import Mapping
+from pathlib import Path
+
+import pytest
+
+from sandbox.inside import changes, files
+
+
+def unpacked(texts: Mapping[str, str]) -> changes.Before:
+    """The files in the working folder."""
+    files.write(((path, text.encode()) for path, text in texts.items()), ())
+    digests = [hashlib.sha256(text.encode()).hexdigest() for text in texts.values()]
+    return changes.Before({"files": [(path, len(text), True) for path, text in texts.items()], "digests": digests})
+
+
+@pytest.fixture(autouse=True)
+def _tree(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+
+
+def test_folders_that_changed_places_hold_other_files_of_the_same_size_and_time() -> None:
+    for _ in range(200):  # until both are of one tick of the clock
+        shutil.rmtree("one", ignore_errors=True)
+        shutil.rmtree("two", ignore_errors=True)
+        before = unpacked({"one/x": "1", "two/x": "2"})
+        if before.stamps["one/x"][1:] == before.stamps["two/x"][1:]:
+            break
+    before.newest += 1
+    for old, new in (("one", "t"), ("two", "one"), ("t", "two")):
+        Path(old).rename(new)
+    assert changes.told(before) == ({"one/x": "2", "two/x": "1"}, {})
+
+
+def test_what_was_changed_while_the_clock_stood_still_is_read() -> None:
+    before = unpacked({"a": "1", "b": "2"})
+    Path("a").write_text("3")
+    before.stamps["a"] = changes.stamp(os.lstat("a"))
+    before.newest = before.stamps["a"][2]
+    assert changes.told(before) == ({"a": "3"}, {})
+
+
+def test_only_what_was_touched_is_read(monkeypatch: pytest.MonkeyPatch) -> None:
+    before = unpacked({"a": "1", "b": "2"})
+    before.newest += 1
+    Path("b").write_text("2")
+    read, content = list[str](), changes.content
+
+    def noted(path: str, digest: str | None) -> bytes | None:
+        read.append(path)
+        return content(path, digest)
+
+    monkeypatch.setattr(changes, "content", noted)
+    assert changes.told(before) == ({}, {})
+    assert read == ["b"]
