@@ -24,7 +24,6 @@ class ShellJob:
     tests: Files = field(default_factory=dict)
     packages: Mapping[str, str] = field(default_factory=dict)
     limits: RunLimits = RUN_LIMITS
-    whole_tree: bool = True
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

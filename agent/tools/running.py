@@ -35,7 +35,6 @@ async def run(
         tests=context.shown_tests or state.own_tests,
         packages=state.packages,
         limits=limits,
-        whole_tree=context.whole_tree,
     )
     result = await services.shell.execute(job)
     written, refused = list[str](), [f"{path} {why}" for path, why in result.dropped.items()]
