@@ -44,7 +44,7 @@ from core.revisions import Author
 from core.states import Phase, Status
 from core.tasks import Task, TaskSpec
 from core.tools import ToolCall
-from core.verdicts import SuiteJob, Verdict
+from core.verdicts import SuiteJob, Trial, Verdict
 from git_manager import GitManager
 from tests.support.git_repo import make_repo
 
@@ -64,6 +64,10 @@ class Script:
         return Completion(text=self.calls[len(self.sent) - 1], backend="script", model="script")
 
     async def judge(self, job: SuiteJob) -> Verdict:
+        """Never called."""
+        raise AssertionError(job.change)
+
+    async def try_out(self, job: SuiteJob) -> Trial:
         """Never called."""
         raise AssertionError(job.change)
 
