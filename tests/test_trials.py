@@ -36,7 +36,7 @@ GIVEN = {
     "tests/test_three.py": "import app\n\n\ndef test_three(three):\n    assert app.three() == three\n",
 }
 TWO = {"app.py": BASE["app.py"] + "\n\ndef two():\n    return 2\n"}
-JOB = SuiteJob(base=TextTree(BASE), change=TWO, given=GIVEN, limits=RunLimits(wall_s=20))
+JOB = SuiteJob(base=TextTree(BASE), change=TWO, given=GIVEN, limits=RunLimits())
 
 
 @dataclass

@@ -21,7 +21,7 @@ from tests.support.trees import TextTree
 from tests.support.wheelhouse import environ, wheel
 from verdict.shell import ShellRunner
 
-LIMITS = RunLimits(wall_s=20, memory_mb=256, pids=64)
+LIMITS = RunLimits(memory_mb=256, pids=64)
 TREE = {"a.py": "A = 1\n", "docs/b.txt": "b\n", "docs/c.txt": "c\n", "src/lib.py": "LIB = 1\n"}
 
 
