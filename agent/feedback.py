@@ -9,18 +9,18 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from agent.prompt.context import estimate_tokens
-from core.verdicts import Failure, Result, Verdict
+from core.verdicts import Failure, Result, SuiteReport, Verdict
 
 MAX_FAILURES = 5
 MAX_TOKENS = 1500
 _FIRST = ("collect", "import", "modulenotfound", "syntax", "indentation", "timeout")
 
 
-def shape(verdict: Verdict, before: Verdict | None = None, max_tokens: int = MAX_TOKENS) -> str:
+def shape(verdict: SuiteReport, before: Verdict | None = None, max_tokens: int = MAX_TOKENS) -> str:
     """What failed, why, and where.
 
     Args:
-        verdict: a verdict that did not pass.
+        verdict: a verdict that did not pass, or a trial.
         before: the verdict of the try before, for the line that compares.
         max_tokens: the length at which details are left out, by estimate.
     """
@@ -44,7 +44,7 @@ def headline(verdict: Verdict) -> str:
     return line if len(line) <= 240 else line[:239] + "…"
 
 
-def delta(verdict: Verdict, before: Verdict | None) -> tuple[int, int, int] | None:
+def delta(verdict: SuiteReport, before: Verdict | None) -> tuple[int, int, int] | None:
     """How many failures are fixed, new and the same since `before`; None when the runs cannot be compared."""
     if before is None or not before.results or not verdict.results:
         return None
@@ -52,16 +52,16 @@ def delta(verdict: Verdict, before: Verdict | None) -> tuple[int, int, int] | No
     return len(old - now), len(now - old), len(old & now)
 
 
-def _delta(verdict: Verdict, before: Verdict | None) -> str:
+def _delta(verdict: SuiteReport, before: Verdict | None) -> str:
     found = delta(verdict, before)
     return "Since the last run: fixed {}, new {}, same {}.".format(*found) if found else ""
 
 
-def _counts(verdict: Verdict) -> str:
+def _counts(verdict: SuiteReport) -> str:
     return f"{len(verdict.failing)} of {len(verdict.results)} tests failed." if verdict.failing else ""
 
 
-def _reason(verdict: Verdict) -> str:
+def _reason(verdict: SuiteReport) -> str:
     """The verdict's own line, unless it only counts what is counted already."""
     reason = verdict.reason.strip()
     if verdict.failing and (not reason or reason[0].isdigit()):
@@ -69,8 +69,8 @@ def _reason(verdict: Verdict) -> str:
     return reason.rstrip(".") + "." if reason else "The tests did not pass."
 
 
-def _dropped(verdict: Verdict) -> str:
-    dropped = verdict.evidence.dropped
+def _dropped(verdict: SuiteReport) -> str:
+    dropped = verdict.evidence.dropped if isinstance(verdict, Verdict) else {}
     return (
         "Not used: " + "; ".join(f"{path} ({why})" for path, why in list(dropped.items())[:5]) + "." if dropped else ""
     )
@@ -109,7 +109,7 @@ def _indented(text: str) -> str:
     return "\n".join("   | " + line for line in text.split("\n"))
 
 
-def passed(verdict: Verdict) -> str:
+def passed(verdict: SuiteReport) -> str:
     """A passing verdict in a line."""
     count = verdict.count(Result.PASSED)
     return f"{count} test{'s' if count != 1 else ''} passed" if verdict.results else verdict.reason or "passed"

@@ -22,6 +22,7 @@ from agent.prompt.context import face
 from agent.prompt.text import quoted, system
 from agent.replies import parse
 from agent.services import AgentServices
+from agent.suite_job import job_for
 from agent.view import View, misplaced
 from core.attempt_state import AttemptContext, AttemptState, Step, Try
 from core.commit_message import slug
@@ -32,7 +33,7 @@ from core.gauge import Gauge
 from core.paths import is_test_path
 from core.states import Ending, Outcome, Phase
 from core.tasks import Change, Files, Language, Spent, digest
-from core.verdicts import Evidence, Failure, Label, Result, SuiteJob, Verdict
+from core.verdicts import Evidence, Failure, Label, Result, Verdict
 
 _NO_TESTS = "The agent's own tests cannot be used"
 _UNTESTED = "own tests"
@@ -91,25 +92,6 @@ def _held(checked: Checked) -> Step:
     asked = [ask.subject for ask in checked.asks[:20]]
     data = {**checked.data, "asks": asked}
     return Step(phase=Phase.TESTING, outcome=Outcome.NEEDS_APPROVAL, state=state, note=reason[:300], data=data)
-
-
-def job_for(context: AttemptContext, state: AttemptState, services: AgentServices) -> SuiteJob:
-    """The tree to judge, and by what."""
-    spec = context.task.spec
-    return SuiteJob(
-        base=services.tree,
-        change=state.change,
-        given=spec.tests,
-        held=state.still_held(context.held),
-        own=state.own_tests,
-        start=spec.files,
-        command=spec.test_command,
-        allow=spec.allow,
-        language=spec.language,
-        packages=state.packages,
-        limits=context.run_limits,
-        whole_tree=context.whole_tree,
-    )
 
 
 def unjudged(state: AttemptState) -> dict[str, str]:

@@ -4,15 +4,20 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from agent import feedback
 from agent.draft import Draft
 from agent.services import AgentServices
+from agent.suite_job import job_for
 from agent.tools import arguments
+from agent.tools.reading import missing
 from core.attempt_state import AttemptContext, AttemptState
 from core.errors import BadReply
 from core.isolation import Ended
+from core.paths import is_test_path
 from core.shell import ShellJob, ShellResult
 
 OUTPUT_CHARS = 10_000
+MOST_TEST_FILES = 100
 _ENDED = {
     Ended.TIMEOUT: "it was stopped at its time limit",
     Ended.OUTPUT_LIMIT: "it was stopped because it wrote too much",
@@ -75,5 +80,30 @@ def head_and_tail(text: str, most: int = OUTPUT_CHARS) -> str:
 async def run_tests(
     asked: arguments.RunTests, draft: Draft, context: AttemptContext, state: AttemptState, services: AgentServices
 ) -> tuple[str, bool]:
-    """Run test files on the change as it is."""
-    raise BadReply("run_tests: there is nothing to run tests with.")
+    """Run test files on the change as it is: those named, or those that a verdict would run."""
+    only = _test_files(asked.files, draft) if asked.files else ()
+    job = job_for(context, replace(state, change=draft.change), services)
+    trial = await services.suite.try_out(replace(job, only=only))
+    unseen = [f"{path} {why}" for path, why in trial.dropped.items()]
+    lines = [feedback.shape(trial) if trial.reason else feedback.passed(trial)]
+    lines += [f"(failed without your change already, left out: {_some(list(trial.before))})"] if trial.before else []
+    lines += [f"(not seen by the run: {_some(unseen, '; ')})"] if unseen else []
+    return "\n".join([*lines, f"(took {trial.duration_s:.1f} s; this is no verdict)"]), not trial.reason
+
+
+def _test_files(named: tuple[str, ...], draft: Draft) -> tuple[str, ...]:
+    """Paths of test files, those below folders included; what stands behind `::` is left out.
+
+    Raises:
+        BadReply: one of them is no test file.
+    """
+    view, found = draft.view, list[str]()
+    paths = view.paths()
+    for name in (name.split("::", 1)[0] for name in named):
+        below = [path for path in paths if path.startswith(f"{name}/") and is_test_path(path)]
+        if name not in view and not below:
+            raise BadReply(f"run_tests: files: {missing(view, name)}")
+        if name in view and not is_test_path(name):
+            raise BadReply(f"run_tests: files: {name} is no test file.")
+        found += below or [name]
+    return tuple(dict.fromkeys(found))[:MOST_TEST_FILES]

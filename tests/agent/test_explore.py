@@ -296,6 +296,19 @@ async def test_what_a_command_writes_becomes_part_of_the_change_as_far_as_it_may
     assert "(not kept: a.bin is no text; tests/test_more.py is a test" in told
 
 
+async def test_tests_are_run_as_they_are_and_their_failure_is_shaped() -> None:
+    runs = ["```run_tests\n```", "```run_tests\ntest_add.py::test_add\n```", "```run_tests files=add.py\n```"]
+    bench = bench_for(runs[0], EDIT, *runs[1:], "```run_tests\nnowhere\n```", DONE, shell=Shell(wrote))
+    work = await bench.run(case_for(tests=TESTS))
+    assert work.phase is P.COMMIT
+    told = [last_text(request) for request in codings(bench)]
+    assert "1 of 1 tests failed." in told[1]
+    assert "this is no verdict)" in told[1]
+    assert "1 test passed\n(took" in told[3]
+    assert "add.py is no test file." in told[4]
+    assert "There is no file or folder nowhere." in told[5]
+
+
 async def test_without_a_sandbox_there_are_no_tools_that_execute() -> None:
     bench = bench_for(EDIT, DONE)
     await bench.run(case_for(tests=TESTS))
