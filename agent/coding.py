@@ -226,6 +226,7 @@ def first_request(context: AttemptContext, state: AttemptState, services: AgentS
         sections.the_task(about),
         sections.the_tests(about),
         sections.the_repository(about),
+        sections.the_conventions(about),
         sections.the_lessons(about),
         sections.the_plan(state),
         sections.the_files(about),

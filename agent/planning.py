@@ -96,6 +96,7 @@ def _request(context: AttemptContext, state: AttemptState, services: AgentServic
         sections.the_task(about),
         sections.the_tests(about),
         sections.the_repository(about),
+        sections.the_conventions(about),
         sections.the_lessons(about),
         sections.the_files(about),
         *([sections.the_plan(state, "The plan that did not work")] if again else []),

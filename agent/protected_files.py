@@ -128,7 +128,7 @@ _FOLDERS = (
     (r"\.circleci|\.buildkite|\.woodpecker|\.teamcity|\.semaphore", rf"{_CI}|circle ?ci|buildkite"),
     (r"\.vscode|\.idea|\.devcontainer|\.vs|\.zed|\.fleet|\.run|\.nvim|\.settings", ""),
     (r"\.husky|\.lefthook|\.yarn|\.mvn|\.bundle|\.cargo", ""),
-    (r"\.claude|\.codex|\.cursor|\.gemini|\.windsurf|\.continue|\.roo|\.clinerules|\.kiro|\.qwen|\.aider", ""),
+    (r"\.agents|\.claude|\.codex|\.cursor|\.gemini|\.windsurf|\.continue|\.roo|\.clinerules|\.kiro|\.qwen|\.aider", ""),
 )  # fmt: skip
 _TABLES: tuple[tuple[tuple[re.Pattern[str], str], ...], ...] = (
     tuple((re.compile(names), words) for names, words in _FILES),

@@ -200,6 +200,7 @@ def _request(
     parts = [
         sections.the_task(about),
         sections.the_tests(about),
+        sections.the_conventions(about),
         fixed(
             "What other tools found", quoted("findings", reviewer.known) if reviewer.known else "", share=0.15, rank=4
         ),

@@ -218,6 +218,7 @@ def _request(context: AttemptContext, state: AttemptState, services: AgentServic
     parts = [
         sections.the_task(about),
         sections.the_repository(about),
+        sections.the_conventions(about),
         Section(title="The code to be tested", fill=lambda space: _faces(state, services, space, about.gauge), rank=9),
         *(earlier if state.own_tests else ()),
         sections.closing(f"{again} A good path for a single test file is {suggested_path(context)}"),

@@ -9,6 +9,7 @@ from agent.exploring import EXPLORING, is_wanted
 from agent.history import fitted, last_failure, lines_of
 from agent.prompt.budget import Prompt, Section, Shown, clipped, compose, fixed
 from agent.prompt.context import Surroundings, expected_files, listing, outlines, show_files, show_tests, surroundings
+from agent.prompt.conventions import conventions
 from agent.prompt.text import quoted
 from agent.services import AgentServices
 from agent.view import View
@@ -170,6 +171,23 @@ def _repository(about: PromptContext, space: int) -> Shown:
         return names
     # The part with the files counts all that it does not show, these among them.
     return replace(found, text=f"{names.text}\n\n{_AROUND}\n\n{found.text}", left_out=-len(found.outlined))
+
+
+def the_conventions(about: PromptContext, *, tools: bool = False) -> Section:
+    """What the repository's owner wrote for agents, from the base alone; none in the daemon's own workspace.
+
+    With `tools` the model is told that it can read the skills by itself.
+    """
+    return Section(
+        title="Conventions of this repository", fill=lambda space: _conventions(about, space, tools), share=0.2, rank=4
+    )
+
+
+def _conventions(about: PromptContext, space: int, tools: bool) -> Shown:
+    if not about.context.whole_tree:
+        return Shown()
+    paths = dict.fromkeys((*about.state.change, *about.near.matter))
+    return conventions(about.services.tree, paths, space, about.gauge, tools=tools)
 
 
 def the_files(about: PromptContext) -> Section:

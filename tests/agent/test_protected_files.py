@@ -27,6 +27,7 @@ PROJECT = "[project]\nname = 'a'\nversion = '1'\n"
         ("Set up CI", ".github/workflows/ci.yml"), ("Set up CI", ".circleci/config.yml"),
         ("Port the Jenkins job", "Jenkinsfile"), ("Add pre-commit hooks", ".pre-commit-config.yaml"),
         ("Configure jest for ESM", "jest.config.js"), ("Write AGENTS.md", "AGENTS.md"),
+        ("Add a skill in .agents/skills", ".agents/skills/release/SKILL.md"),
     ],
 )  # fmt: skip
 def test_a_task_that_asks_for_a_tool_gets_its_files(asked: str, path: str) -> None:
