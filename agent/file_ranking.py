@@ -1,9 +1,11 @@
-"""Which files of a repository matter for a task: those that are referred to by what matters already.
+"""Which files of a repository matter for a task: those that its words speak of, and those that these refer to.
 
-A file points to another with the names that the other one defines. Names that the task speaks of, and long ones, count
-more, private ones and those that many files define count less, and what a file in focus refers to counts most; then
-rank flows along the references from where the task points to (personalised PageRank: Page, Brin, Motwani and Winograd,
-“The PageRank Citation Ranking”, 1999; the weights are those that Aider's map of a repository has proved).
+Two looks are put together. The first is at words: a file is near the task by the words that both have, rare ones above
+all (inverse document frequency: Spärck Jones, 1972), more so where they stand in its path or in names that it defines,
+and most where it defines a name, or holds a message or an option, that the task quotes. The second is at references: a
+file points to another with the names that the other one defines, and rank flows along them from where the words lead
+(personalised PageRank: Page, Brin, Motwani and Winograd, “The PageRank Citation Ranking”, 1999; the weights of edges
+are those that Aider's map of a repository has proved).
 
 Reading a file costs milliseconds, so tags are kept by the content they were read from: a repository that was read once
 costs as much as its changes.
@@ -14,11 +16,14 @@ from __future__ import annotations
 import math
 import re
 from collections import Counter, defaultdict
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 
-from agent.symbols import SymbolCache, Tags, is_mapped, tags
+from agent.symbols import SymbolCache, Tags, is_mapped, tags, words_of
 from agent.view import View, base_text
+from core import javascript
+from core.paths import is_test_path
 
 MOST_FILES = 20_000
 _SPREAD = 20
@@ -28,20 +33,73 @@ _LONG_NAME = 8
 _LEAST = 1e-9
 _ALPHA = 0.5
 """How much of its rank a file passes on: in a large repository a higher share ends in what everything refers to."""
-_WORDS = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])|\d+")
+_BY_REFERENCE = 0.35
+"""What the highest rank by references is worth beside the nearest file by words."""
+_IN_PATH, _IN_NAME, _QUOTED, _DEFINED, _CALLED = 2.5, 1.0, 3.0, 6.0, 2.0
+"""Beside 1 for a word that a file holds: what it is worth in its path, in a name that it defines; a quotation that it
+holds; a name that it defines which the task writes as one; and one that is written like any other word."""
+_ASIDE = 0.35
+"""Tests, examples and documents speak of everything that the sources do."""
+_LOOKED_INTO = 30
+_MAX_CHARS = 20_000
+_QUOTE = re.compile(
+    r"`([^`\n]{3,120})`|\"([^\"\n]{3,120})\"|“([^”\n]{3,120})”|(?<!\w)'([^'\n]{3,120})'(?!\w)|(--\w[\w-]+)"
+)
+NAME = re.compile(r"[^\W\d]\w{2,}")
+_LIKE_CODE = re.compile(r"\w*[a-z0-9][A-Z]\w*|\w*[^\W_]_+[^\W_]\w*|_\w+")
+_CODE = re.compile(r"[^\W\d]\w*(?:\.[^\W\d]\w*)+|[^\W\d]\w{2,}(?=\()")
+_FOLDERS_ASIDE = re.compile(r"(^|/)(tests?|testing|docs?|examples?|bench(marks?)?|samples?|vendor|_vendor)/")
+_CODE_ENDINGS = (".py", *javascript.SOURCES)
+_COMMON = words_of(
+    "about above add added after all allow also always and any are arguments because been before being below between "
+    "both but call called can cannot case change code correct could currently default does doing done down each else "
+    "ends error even every example fail fails file first fix fixed follow for from function gets give given gives has "
+    "have having help here how however implement inside instead into its itself just keep last like line long longer "
+    "make makes many may mean mention method missing more most much must need needs never new not nothing now old "
+    "one only option other our out over own problem raise raises read really reason return returns run same say says "
+    "see set should show shows since some still such support take task test tests than that the their them then there "
+    "these they thing this those though through too two under until update use used user uses using value values very "
+    "want was way well what when where whether which while who why will with without word work works would write "
+    "wrong yet you your"
+)
+
+
+_parts_of = lru_cache(maxsize=200_000)(words_of)
+"""For paths and names, which come again with each prompt."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Interest:
-    """What the task points to: files by path, and its words."""
+    """What the task points to: files by path, its words, names that it writes as such, and what it quotes."""
 
     files: Collection[str] = ()
     words: frozenset[str] = frozenset()
+    names: frozenset[str] = frozenset()
+    plain_names: frozenset[str] = frozenset()
+    quotes: tuple[str, ...] = ()
 
 
-def words_of(text: str) -> frozenset[str]:
-    """The words of a text in lower case, those that make up an identifier included."""
-    return frozenset(word.lower() for word in _WORDS.findall(text) if len(word) > 2)
+def interest_in(text: str, files: Collection[str] = ()) -> Interest:
+    """What a text points to; in time linear in its length."""
+    text = text[:_MAX_CHARS]
+    quotes = list(dict.fromkeys(next(filter(None, found)) for found in _QUOTE.findall(text)))
+    coded = " ".join([*_CODE.findall(text), *(quote for quote in quotes if " " not in quote.strip())])
+    plain = frozenset(NAME.findall(text))
+    names = frozenset(NAME.findall(coded)) | {name for name in plain if _LIKE_CODE.fullmatch(name) or name.isupper()}
+    quotes += [name for name in sorted(names) if _LIKE_CODE.fullmatch(name)]
+    return Interest(
+        files=files,
+        words=words_of(text) - _COMMON,
+        names=names,
+        plain_names=frozenset(name for name in plain - names if len(name) > 3 and not words_of(name) <= _COMMON),
+        quotes=tuple(dict.fromkeys(quotes)),
+    )
+
+
+def speaks_of(path: str, one: Tags, interest: Interest) -> bool:
+    """Tell whether a task names a file: all words of its name, or a name that it defines, written as such."""
+    words = words_of(path.rsplit("/", 1)[-1].partition(".")[0])
+    return (bool(words) and words <= interest.words) or not interest.names.isdisjoint(one.defines)
 
 
 def read(view: View, symbol_cache: SymbolCache) -> dict[str, Tags]:
@@ -61,24 +119,92 @@ def read(view: View, symbol_cache: SymbolCache) -> dict[str, Tags]:
     return found
 
 
-def ranked(found: Mapping[str, Tags], interest: Interest) -> list[tuple[str, float]]:
-    """The files by rank, the highest first, without those that nothing leads to; ranks are shares of one."""
-    import rustworkx  # noqa: PLC0415 (a tenth of a second)
+def ranked(
+    found: Mapping[str, Tags], interest: Interest, text_of: Callable[[str], str | None] = lambda _path: None
+) -> list[tuple[str, float]]:
+    """The files by rank, the highest first, without those that nothing leads to.
 
+    Args:
+        found: the tags of each file.
+        interest: what the task points to.
+        text_of: the text of a file, to look for what the task quotes; asked of a few files only.
+
+    Returns:
+        Paths and ranks; the file that the words lead to has about 1.
+    """
     if not found:
         return []
+    spoken = by_words(found, interest, text_of)
+    start = {
+        path: spoken.get(path, 0.0) + (path in interest.files) for path in {*spoken, *interest.files} & found.keys()
+    }
+    flown = _flown(found, interest, start)
+    most = max(flown.values(), default=0.0) or 1.0
+    ranks = {
+        path: spoken.get(path, 0.0) + _BY_REFERENCE * weight_of(path) * rank / most for path, rank in flown.items()
+    }
+    return sorted(((path, rank) for path, rank in ranks.items() if rank > _LEAST), key=lambda pair: (-pair[1], pair[0]))
+
+
+def by_words(found: Mapping[str, Tags], interest: Interest, text_of: Callable[[str], str | None]) -> dict[str, float]:
+    """How near each file is to the task by its words, the nearest one 1; files that share none are left out."""
+    count = len(found)
+    placed = {path: _parts_of(path) & interest.words for path in found}
+    inside = {path: interest.words.intersection(one.words) | placed[path] for path, one in found.items()}
+    frequency = Counter(word for words in inside.values() for word in words)
+    rarity = {word: math.log(1 + (count - n + 0.5) / (n + 0.5)) for word, n in frequency.items()}
+    definers = Counter(name for one in found.values() for name in one.defines)
+    average = sum(len(one.words) for one in found.values()) / count or 1.0
+    called = interest.names | interest.plain_names
+    scores: dict[str, float] = {}
+    for path, one in found.items():
+        named = frozenset[str]().union(*map(_parts_of, one.defines)) if inside[path] else frozenset[str]()
+        score = sum(
+            rarity[word] * (1 + _IN_NAME * (word in named) + _IN_PATH * (word in placed[path]))
+            for word in sorted(inside[path])
+        )
+        score /= 0.6 + 0.4 * len(one.words) / average
+        for name in sorted(called.intersection(one.defines)):
+            score += (_DEFINED if name in interest.names else _CALLED) * math.log(1 + count / definers[name])
+        if score:
+            scores[path] = score * weight_of(path)
+    _look_for_quotes(scores, [one for one in interest.quotes if one not in definers], count, text_of)
+    most = max(scores.values(), default=0.0) or 1.0
+    return {path: score / most for path, score in scores.items()}
+
+
+def _look_for_quotes(
+    scores: dict[str, float], quotes: Collection[str], count: int, text_of: Callable[[str], str | None]
+) -> None:
+    """Raise the files that hold what the task quotes, among those that are nearest without it."""
+    nearest = sorted(scores, key=lambda path: (-scores[path], path))[:_LOOKED_INTO] if quotes else []
+    texts = {path: text for path in nearest if (text := text_of(path))}
+    for quote in quotes:
+        holders = [path for path, text in texts.items() if quote in text]
+        for path in holders:
+            scores[path] += _QUOTED * weight_of(path) * math.log(1 + min(count, _LOOKED_INTO) / len(holders))
+
+
+def weight_of(path: str) -> float:
+    """What a file counts beside a source: less where it is a test, an example or a document."""
+    is_source = path.endswith(_CODE_ENDINGS) and not is_test_path(path) and not _FOLDERS_ASIDE.search(path)
+    return 1.0 if is_source else _ASIDE
+
+
+def _flown(found: Mapping[str, Tags], interest: Interest, start: Mapping[str, float]) -> dict[str, float]:
+    """The share of the rank that each file has when it has flown along the references."""
+    import rustworkx  # noqa: PLC0415 (a tenth of a second)
+
     paths = list(found)
     at = {path: number for number, path in enumerate(paths)}
     graph = rustworkx.PyDiGraph(multigraph=False)
     graph.add_nodes_from(paths)
-    edges = _edges(found, interest)
-    graph.add_edges_from([(at[a], at[b], weight) for (a, b), weight in edges.items()])
-    start = {at[path]: weight for path, weight in _start(paths, interest).items()}
+    graph.add_edges_from([(at[a], at[b], weight) for (a, b), weight in _edges(found, interest).items()])
+    begin = {at[path]: weight for path, weight in start.items()}
     ranks = rustworkx.pagerank(
-        graph, alpha=_ALPHA, weight_fn=float, personalization=start or None, tol=1e-6, max_iter=100
+        graph, alpha=_ALPHA, weight_fn=float, personalization=begin or None, tol=1e-6, max_iter=100
     )
-    reached = ((paths[node], rank) for node, rank in ranks.items() if rank > _LEAST)
-    return sorted(reached, key=lambda pair: (-pair[1], pair[0]))
+    return {paths[node]: rank for node, rank in ranks.items() if rank > _LEAST}
 
 
 def _edges(found: Mapping[str, Tags], interest: Interest) -> dict[tuple[str, str], float]:
@@ -102,20 +228,8 @@ def _edges(found: Mapping[str, Tags], interest: Interest) -> dict[tuple[str, str
 
 
 def _weight(name: str, definers: int, interest: Interest) -> float:
-    parts = words_of(name)
+    parts = _parts_of(name)
     weight = _SPOKEN if parts and parts <= interest.words else 1.0
     if len(name) >= _LONG_NAME and ("_" in name.strip("_") or not (name.islower() or name.isupper())):
         weight *= _LONG
     return weight * (_FAINT if name.startswith("_") else 1.0) * (_FAINT if definers > 5 else 1.0)
-
-
-def _start(paths: Collection[str], interest: Interest) -> dict[str, float]:
-    """Where rank comes from: files in focus, and those whose path shares words with the task, rare ones above all."""
-    shared = {path: words_of(path) & interest.words for path in paths}
-    frequency = Counter(word for words in shared.values() for word in words)
-    start: dict[str, float] = {}
-    for path, words in shared.items():
-        weight = float(path in interest.files) + sum(1.0 / frequency[word] for word in words)
-        if weight:
-            start[path] = weight
-    return start

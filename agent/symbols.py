@@ -1,8 +1,10 @@
-"""The names that a file defines and those it refers to: what a map of a repository is drawn from, and their cache."""
+"""What a file is known by: names that it defines, names that it refers to, its words; and a cache of all three."""
 
 from __future__ import annotations
 
 import ast
+import re
+import sys
 import threading
 from collections import Counter
 from collections.abc import Iterator, Mapping
@@ -13,9 +15,11 @@ from core import javascript
 
 MOST_NAMES = 400
 """Of a file's references, the most frequent ones; a table of data refers to more names than mean anything."""
+MOST_WORDS = 2000
 _MAX_CHARS = 400_000
 _PLAIN = (".html", ".css", ".sql")
-"""Sources that are found by the words of their path alone."""
+"""Sources that are found by their words alone."""
+_WORDS = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])|\d+")
 _JS_NAMES = frozenset({"identifier", "property_identifier", "type_identifier"})
 _JS_DEFINE = frozenset(
     {
@@ -33,10 +37,21 @@ _JS_DEFINE = frozenset(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Tags:
-    """Names that a file defines, and how often it refers to others."""
+    """Names that a file defines, how often it refers to others, and all its words, those of names among them."""
 
     defines: tuple[str, ...] = ()
     refers: Mapping[str, int] = field(default_factory=dict)
+    words: tuple[str, ...] = ()
+
+
+def words_of(text: str) -> frozenset[str]:
+    """The words of a text in lower case and the singular, those that make up an identifier included."""
+    return frozenset(_singular(word.lower()) for word in set(_WORDS.findall(text)) if len(word) > 2)
+
+
+def _singular(word: str) -> str:
+    """A word without the s of a plural: good enough to compare words, whatever it makes of others."""
+    return word[:-1] if len(word) > 3 and word[-1] == "s" and word[-2] not in "suia" else word
 
 
 def is_mapped(path: str) -> bool:
@@ -46,8 +61,11 @@ def is_mapped(path: str) -> bool:
 
 def tags(path: str, text: str) -> Tags:
     """The tags of a file; none of one that cannot be read."""
-    if len(text) > _MAX_CHARS or path.endswith(_PLAIN):
+    if len(text) > _MAX_CHARS:
         return Tags()
+    words = tuple(map(sys.intern, sorted(words_of(text))[:MOST_WORDS]))
+    if path.endswith(_PLAIN):
+        return Tags(words=words)
     found = _javascript(path, text) if javascript.is_source(path) else _python(text)
     defined, referred = list[str](), Counter[str]()
     for name, is_definition in found:
@@ -60,7 +78,7 @@ def tags(path: str, text: str) -> Tags:
     defines = tuple(dict.fromkeys(defined))
     for name in defines:
         del referred[name]
-    return Tags(defines=defines, refers=dict(referred.most_common(MOST_NAMES)))
+    return Tags(defines=defines, refers=dict(referred.most_common(MOST_NAMES)), words=words)
 
 
 def _python(text: str) -> Iterator[tuple[str, bool]]:
@@ -69,7 +87,10 @@ def _python(text: str) -> Iterator[tuple[str, bool]]:
         yield from ((name, True) for name in _assigned(top))
     for node in ast.walk(tree) if tree else ():
         match node:
-            case ast.FunctionDef(name=name) | ast.AsyncFunctionDef(name=name) | ast.ClassDef(name=name):
+            case ast.ClassDef(name=name, body=body):
+                yield name, True
+                yield from ((member, True) for each in body for member in _assigned(each) if member.isupper())
+            case ast.FunctionDef(name=name) | ast.AsyncFunctionDef(name=name):
                 yield name, True
             case ast.Name(id=name) | ast.Attribute(attr=name):
                 yield name, False

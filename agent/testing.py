@@ -18,7 +18,7 @@ from agent.coding import blames_tests
 from agent.dialogue import Dialogue
 from agent.prompt import sections
 from agent.prompt.budget import Prompt, Section, Shown
-from agent.prompt.context import face
+from agent.prompt.excerpts import face
 from agent.prompt.text import quoted, system
 from agent.replies import parse
 from agent.services import AgentServices

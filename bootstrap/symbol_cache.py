@@ -10,27 +10,32 @@ import json
 import logging
 import zlib
 from pathlib import Path
+from sys import intern
 from typing import Annotated
 
 from pydantic import BaseModel, Field, ValidationError
 
-from agent.symbols import MOST_NAMES, SymbolCache, Tags
+from agent.symbols import MOST_NAMES, MOST_WORDS, SymbolCache, Tags
 from files.whole import write_whole
 
 NAME = "tags.json.z"
-VERSION = 1
+VERSION = 2
 """Another one when `agent.symbols` reads files in another way."""
 MOST_FILES = 20_000
-MOST_BYTES = 64 << 20
+MOST_BYTES = 128 << 20
 """Of the file's text; a longer one is not read."""
 
 log = logging.getLogger(__name__)
 
-_Row = tuple[list[str], Annotated[dict[str, int], Field(max_length=MOST_NAMES)]]
+_Row = tuple[
+    list[str],
+    Annotated[dict[str, int], Field(max_length=MOST_NAMES)],
+    Annotated[list[str], Field(max_length=MOST_WORDS)],
+]
 
 
 class _Kept(BaseModel):
-    """The file: content id to what is defined and what is referred to."""
+    """The file: content id to what is defined, what is referred to, and the words."""
 
     version: int
     tags: dict[str, _Row]
@@ -47,14 +52,16 @@ def load_cache(path: Path) -> SymbolCache:
         log.info("repositories are read anew, %s cannot be read: %s", path, type(error).__name__)
         return SymbolCache()
     rows = found.tags.items() if found.version == VERSION else ()
-    return SymbolCache(known={key: Tags(defines=tuple(row[0]), refers=row[1]) for key, row in rows})
+    return SymbolCache(
+        known={key: Tags(defines=tuple(row[0]), refers=row[1], words=tuple(map(intern, row[2]))) for key, row in rows}
+    )
 
 
 def save_cache(symbol_cache: SymbolCache, path: Path) -> None:
     """Write the cache down, those that were read last; nothing where nothing new was read. Never raises."""
     if not symbol_cache.is_new:
         return
-    rows = {key: (one.defines, one.refers) for key, one in symbol_cache.last(MOST_FILES)}
+    rows = {key: (one.defines, one.refers, one.words) for key, one in symbol_cache.last(MOST_FILES)}
     text = json.dumps({"version": VERSION, "tags": rows}, separators=(",", ":"))
     try:
         write_whole(path, zlib.compress(text.encode(), 1), mode=0o600)

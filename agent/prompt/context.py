@@ -1,9 +1,9 @@
 """What of a repository goes into a prompt, within a budget.
 
 Files that matter come first: those already changed, those the task names, those its tests import, what these import in
-turn, and what the map of the repository says is near. As many as fit are shown whole, the next ones by their
-signatures, the rest by name. Nothing is cut in the middle of a file, so a model never edits what it has not seen to the
-end.
+turn, and what its words and the references between files lead to, as far as rank does not fall off. As many as fit are
+shown whole; of a longer one the functions and classes that the task is about, with an outline of the rest; then
+signatures, then names. What is shown of a function is all of it, so that nothing is edited that was not seen.
 """
 
 from __future__ import annotations
@@ -11,13 +11,14 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from agent import javascript_outline
-from agent.file_ranking import Interest, ranked, read, words_of
+from agent.file_ranking import Interest, interest_in, ranked, read, speaks_of, weight_of
 from agent.prompt.budget import Shown
+from agent.prompt.excerpts import excerpt, outline
 from agent.prompt.text import fenced, quoted
-from agent.python_outline import local_files, signatures, wanted_files
+from agent.python_outline import local_files, wanted_files
 from agent.symbols import SymbolCache
 from agent.view import View
 from core.attempt_state import AttemptContext, AttemptState
@@ -30,9 +31,18 @@ _WORD = re.compile(r"[\w./-]{3,200}")
 _NAMED = re.compile(r".*\w\.[A-Za-z]\w{0,9}")
 _LISTED = 120
 _MAX_RELEVANT = 40
-_MAX_NEAR = 10
-_MAX_OUTLINE = 60
+_MAX_NEAR = 6
+_MAX_AROUND = 12
+_AROUND_LINES = 15
+_MOST_EXCERPTS = 3
+_MAX_SHARED = 4
+_NEAR, _AROUND = 0.25, 0.08
+"""Ranks beside the highest, below which a file is not shown whole, and not by its outline either."""
+_OF_OTHERS = 60
+_EXCERPT_SHARE = 0.6
+_STRETCHES = "Of these only the stretches that the task seems to be about are shown, with their lines:"
 _ONLY_SIGNATURES = "Only their signatures are shown, the files are longer:"
+_BESIDE = "Files of other tasks that lie beside:"
 _TOO_LONG = "Too long to be shown: "
 _PLAIN = Gauge()
 _QUOTE_TOKENS = 40
@@ -91,22 +101,37 @@ class Surroundings:
 
     matter: tuple[str, ...]
     around: tuple[str, ...] = ()
+    interest: Interest = field(default_factory=Interest)
 
 
 def surroundings(context: AttemptContext, state: AttemptState, view: View, symbol_cache: SymbolCache) -> Surroundings:
     """The existing files that matter for the task, at most forty, and further ones by rank (`agent.file_ranking`).
 
     Those that are named or imported come before those that are only near. The daemon's own workspace holds the files of
-    other tasks, so there nothing is looked for beyond what is named. Reads many files the first time: not for the loop.
+    other tasks, so there a file is near only if the task speaks of it. Reads many files the first time: not for the
+    loop.
     """
     chosen = _pointed_to(context, state, view)
+    interest = interest_in(f"{context.task.spec.description}\n{state.plan}", frozenset(chosen))
+    tests, tags = {**context.task.spec.tests, **state.own_tests}, read(view, symbol_cache)
+    order = [(path, rank) for path, rank in ranked(tags, interest, view.text) if path not in tests]
+    most = max((rank for _, rank in order), default=0.0)
+    rest = [(path, rank / most) for path, rank in order if path not in chosen]
     if not context.whole_tree:
-        return Surroundings(matter=tuple(chosen)[:_MAX_RELEVANT])
-    interest = Interest(files=frozenset(chosen), words=words_of(f"{context.task.spec.description}\n{state.plan}"))
-    tests = {**context.task.spec.tests, **state.own_tests}
-    near = [path for path, _ in ranked(read(view, symbol_cache), interest) if path not in chosen and path not in tests]
+        spoken = [path for path, _ in rest if speaks_of(path, tags[path], interest) and weight_of(path) == 1.0]
+        found = dict.fromkeys([*chosen, *spoken[:_MAX_SHARED]])
+        found.update(
+            dict.fromkeys(
+                near for path in spoken[:_MAX_SHARED] for near in _imported(path, view.text(path) or "", view)
+            )
+        )
+        return Surroundings(matter=tuple(found)[:_MAX_RELEVANT], interest=interest)
     space = max(0, min(_MAX_NEAR, _MAX_RELEVANT - len(chosen)))
-    return Surroundings(matter=(*tuple(chosen)[:_MAX_RELEVANT], *near[:space]), around=tuple(near[space:]))
+    near = [path for path, rank in rest if rank >= _NEAR and weight_of(path) == 1.0][:space]
+    around = [
+        path for path, rank in rest if rank >= _AROUND * (1 if weight_of(path) == 1.0 else 2) and path not in near
+    ][:_MAX_AROUND]
+    return Surroundings(matter=(*chosen[:_MAX_RELEVANT], *near), around=tuple(around), interest=interest)
 
 
 def _pointed_to(context: AttemptContext, state: AttemptState, view: View) -> list[str]:
@@ -134,66 +159,77 @@ def _wanted(path: str, text: str, view: View) -> list[str]:
     return javascript_outline.wanted_files(path, text, view) if is_source(path) else wanted_files(text, view)
 
 
-def face(path: str, text: str) -> list[str]:
-    """The signatures of a file of Python, JavaScript or TypeScript; none of any other."""
-    return javascript_outline.signatures(path, text) if is_source(path) else signatures(text)
-
-
-def outlines(view: View, paths: Sequence[str], space: int, gauge: Gauge = _PLAIN) -> Shown:
-    """Files by what they define, in the order given, as many as fit into the tokens; each whole or not."""
+def outlines(view: View, near: Surroundings, space: int, gauge: Gauge = _PLAIN) -> Shown:
+    """The files around by what they define, as many as fit into the tokens; of each the lines nearest to the task."""
     shown, names = list[str](), list[str]()
     space -= _QUOTE_TOKENS
-    for path in paths:
-        outline = _outline(path, view.text(path) or "")
-        space -= gauge.tokens(outline + "\n")
+    for path in near.around:
+        shape = outline(path, view.text(path) or "", near.interest, _AROUND_LINES)
+        space -= gauge.tokens(shape + "\n")
         if space < 0:
             break
-        if "\n" in outline:
-            shown.append(outline)
+        if "\n" in shape:
+            shown.append(shape)
             names.append(path)
     return Shown(text=quoted("outlines", "\n".join(shown)), outlined=tuple(names)) if shown else Shown()
 
 
-def _outline(path: str, text: str) -> str:
-    lines = face(path, text)
-    more = [f"    … and {len(lines) - _MAX_OUTLINE} more"] if len(lines) > _MAX_OUTLINE else []
-    return "\n".join([f"{path}:", *("    " + line for line in lines[:_MAX_OUTLINE]), *more])
+def show_files(
+    view: View, paths: Sequence[str], space: int, gauge: Gauge = _PLAIN, interest: Interest | None = None
+) -> Shown:
+    """Files as data: whole while they fit into the tokens, then in parts, then names; the rest is counted.
 
-
-def show_files(view: View, paths: Sequence[str], space: int, gauge: Gauge = _PLAIN) -> Shown:
-    """Files as data: whole while they fit into the tokens, then signatures, then names; the rest is counted."""
-    whole, outlined, names = dict[str, str](), dict[str, str](), list[str]()
-    heads = [_ONLY_SIGNATURES, _TOO_LONG]
-    space -= _QUOTE_TOKENS + sum(gauge.tokens(head) for head in heads)
-    for path in paths:
-        text = view.text(path)
-        for form, kept in ((_whole, whole), (_signed, outlined)):
-            shape = form(path, text)
-            size = gauge.tokens(shape + "\n\n") if shape else 0
-            if 0 < size <= space:
+    With an `interest` a file that takes too much is shown by the stretches that it is about; without one, and where
+    nothing of it is known, by its signatures.
+    """
+    whole, stretches, outlined, names = dict[str, str](), dict[str, str](), dict[str, str](), list[str]()
+    space -= _QUOTE_TOKENS + sum(gauge.tokens(head) for head in (_STRETCHES, _ONLY_SIGNATURES, _TOO_LONG))
+    texts = {path: view.text(path) for path in paths}
+    sizes = {path: gauge.tokens(_whole(path, text) + "\n\n") for path, text in texts.items() if text is not None}
+    rest = sum(sizes.values())
+    for path, text in texts.items():
+        size = sizes.get(path, 0)
+        rest -= size
+        if 0 < size <= (space if interest is None else max(space // 2, space - rest)):
+            whole[path] = _whole(path, text)
+            space -= size
+            continue
+        forms = (
+            [(stretches, _stretches(text, path, interest, int(space * _EXCERPT_SHARE), gauge))]
+            if interest and len(stretches) < _MOST_EXCERPTS
+            else []
+        )
+        forms.append((outlined, _signed(path, text)))
+        for kept, shape in forms:
+            if shape and gauge.tokens(shape + "\n\n") <= space:
                 kept[path] = shape
-                space -= size
+                space -= gauge.tokens(shape + "\n\n")
                 break
         else:
             names.append(path)
     listed = _fitting(names[:_LISTED], space, gauge)
-    rest = len(names) - len(listed)
+    away = len(names) - len(listed)
     parts = ["\n\n".join(whole.values())]
+    parts += [_STRETCHES + "\n\n" + "\n\n".join(stretches.values())] if stretches else []
     parts += [_ONLY_SIGNATURES + "\n" + "\n".join(outlined.values())] if outlined else []
-    parts += [_TOO_LONG + ", ".join(listed) + (f" and {rest} more" if rest else "")] if listed else []
+    parts += [_TOO_LONG + ", ".join(listed) + (f" and {away} more" if away else "")] if listed else []
     text = "\n\n".join(part for part in parts if part)
     text = quoted("files", text) if text else ""
-    return Shown(text=text, whole=tuple(whole), outlined=tuple(outlined), named=tuple(listed), left_out=rest)
+    return Shown(text=text, whole=tuple(whole), outlined=(*stretches, *outlined), named=tuple(listed), left_out=away)
 
 
 def _whole(path: str, text: str | None) -> str:
     return fenced(path, text) if text is not None else ""
 
 
+def _stretches(text: str | None, path: str, interest: Interest, space: int, gauge: Gauge) -> str:
+    return excerpt(path, text, interest, space, gauge) if text and space > 0 else ""
+
+
 def _signed(path: str, text: str | None) -> str:
     """The outline of a file, where it has one; signatures of very long texts are not worth their time."""
-    outline = _outline(path, text) if text and len(text) <= _LARGE_CHARS else ""
-    return outline if "\n    " in outline else ""
+    shape = outline(path, text) if text and len(text) <= _LARGE_CHARS else ""
+    return shape if "\n    " in shape else ""
 
 
 def _fitting(lines: Sequence[str], space: int, gauge: Gauge) -> list[str]:
@@ -212,14 +248,12 @@ def _taken(lines: Sequence[str], space: int, gauge: Gauge) -> Iterator[str]:
 def listing(
     view: View, matter: Sequence[str], *, whole_tree: bool, space: int = 1_000_000, gauge: Gauge = _PLAIN
 ) -> Shown:
-    """The names of the files: all of a small repository, the folders of a large one, none of other tasks' files."""
+    """The names of the files: all of a small repository, the folders of a large one."""
     if not view.count():
         return Shown(text="The repository is empty.")
     space -= 2 * _QUOTE_TOKENS
     if not whole_tree:
-        others, listed = view.count() - len(matter), _fitting(matter, space, gauge)
-        text = quoted("file names", "\n".join(listed) or "(none of its files seems to matter here)")
-        return Shown(text=text + (f"\n{others} files of other tasks lie beside them." if others else ""))
+        return _shared(view, matter, space, gauge)
     paths = view.paths()
     if len(paths) <= _LISTED:
         listed = _fitting(paths, space, gauge)
@@ -228,6 +262,19 @@ def listing(
     folders = Counter(path.rsplit("/", 1)[0] + "/" if "/" in path else "./" for path in paths)
     lines = [f"{folder} ({count} files)" for folder, count in sorted(folders.items())[:_LISTED]]
     return Shown(text=quoted("folders", "\n".join(_fitting(lines, space, gauge))) + f"\n{len(paths)} files in all.")
+
+
+def _shared(view: View, matter: Sequence[str], space: int, gauge: Gauge) -> Shown:
+    """The daemon's own workspace: the files that matter, and those of other tasks, sources first and tests counted."""
+    listed = _fitting(matter, space, gauge)
+    others = [path for path in view.paths() if path not in set(matter)]
+    sources = [path for path in others if not is_test_path(path)][:_OF_OTHERS]
+    beside = _fitting(sources, space - sum(gauge.tokens(path + ", ") for path in listed), gauge)
+    text = quoted("file names", "\n".join(listed)) if listed else ""
+    if others:
+        more = f"\nand {len(others) - len(beside)} more" if len(others) > len(beside) else ""
+        text += f"\n{_BESIDE}\n" + quoted("file names", ", ".join(beside) + more)
+    return Shown(text=text.strip())
 
 
 def show_tests(tests: Files, space: int, gauge: Gauge = _PLAIN) -> Shown:

@@ -166,28 +166,25 @@ def _repository(about: PromptContext, space: int) -> Shown:
         gauge=about.gauge,
     )
     space -= about.gauge.tokens(f"{names.text}\n\n{_AROUND}\n\n")
-    found = outlines(about.view, about.near.around, space, about.gauge) if about.near.around else Shown()
+    found = outlines(about.view, about.near, space, about.gauge) if about.near.around else Shown()
     if not found.text:
         return names
     # The part with the files counts all that it does not show, these among them.
     return replace(found, text=f"{names.text}\n\n{_AROUND}\n\n{found.text}", left_out=-len(found.outlined))
 
 
-def the_conventions(about: PromptContext, *, tools: bool = False) -> Section:
-    """What the repository's owner wrote for agents, from the base alone; none in the daemon's own workspace.
-
-    With `tools` the model is told that it can read the skills by itself.
-    """
+def the_conventions(about: PromptContext) -> Section:
+    """What the repository's owner wrote for agents, from the base alone; none in the daemon's own workspace."""
     return Section(
-        title="Conventions of this repository", fill=lambda space: _conventions(about, space, tools), share=0.2, rank=4
+        title="Conventions of this repository", fill=lambda space: _conventions(about, space), share=0.2, rank=4
     )
 
 
-def _conventions(about: PromptContext, space: int, tools: bool) -> Shown:
+def _conventions(about: PromptContext, space: int) -> Shown:
     if not about.context.whole_tree:
         return Shown()
     paths = dict.fromkeys((*about.state.change, *about.near.matter))
-    return conventions(about.services.tree, paths, space, about.gauge, tools=tools)
+    return conventions(about.services.tree, paths, space, about.gauge, tools=about.explores)
 
 
 def the_files(about: PromptContext) -> Section:
@@ -200,7 +197,8 @@ def _files(about: PromptContext, space: int) -> Shown:
     more = f"\n\nThese are asked for and do not exist yet: {', '.join(missing)}"
     more = more if missing and len(missing) <= _MAX_MISSING else ""
     space = min(space, _BEGINNING_TOKENS) if about.explores else space
-    shown = show_files(about.view, about.near.matter, space - about.gauge.tokens(more), about.gauge)
+    space -= about.gauge.tokens(more)
+    shown = show_files(about.view, about.near.matter, space, about.gauge, about.near.interest)
     shown_count = len(shown.whole) + len(shown.outlined) + len(shown.named)
     away = about.view.count() - shown_count if about.context.whole_tree else len(about.near.matter) - shown_count
     return replace(shown, text=(shown.text + more).strip(), left_out=max(0, away))

@@ -61,13 +61,16 @@ def quoted(label: str, text: str) -> str:
 
 
 def fenced(path: str, text: str) -> str:
-    """A file in the form in which replies carry files; the fence is longer than any in the text."""
-    longest = max(map(_run, text.split("\n")))
-    fence = "`" * max(3, longest + 1)
-    where = f'path="{path}"' if " " in path else f"path={path}"
+    """A file in the form in which replies carry files."""
+    return code_block(path, text, f' path="{path}"' if " " in path else f" path={path}")
+
+
+def code_block(path: str, text: str, more: str = "") -> str:
+    """Text of a file in a fence that is longer than any in it, marked with the file's language."""
+    fence = "`" * max(3, max(map(_run, text.split("\n"))) + 1)
     extension = path.rsplit(".", 1)[-1].lower() if "." in path else ""
     end = "" if text.endswith("\n") or not text else "\n"
-    return f"{fence}{_LANGUAGES.get(extension, extension or 'text')} {where}\n{text}{end}{fence}"
+    return f"{fence}{_LANGUAGES.get(extension, extension or 'text')}{more}\n{text}{end}{fence}"
 
 
 def _run(line: str) -> int:

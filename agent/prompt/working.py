@@ -28,6 +28,7 @@ def working_prompt(context: AttemptContext, state: AttemptState, services: Agent
         _answers(about),
         sections.the_tests(about),
         Section(title="The repository", fill=lambda space: _overview(about, space), share=0.2, rank=4),
+        sections.the_conventions(about),
         sections.the_lessons(about),
         sections.the_plan(state),
         Section(title="Your change so far", fill=lambda space: _change(about, space), share=0.3, rank=9),

@@ -8,11 +8,11 @@ from dataclasses import dataclass
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agent.file_ranking import Interest, ranked, read, words_of
+from agent.file_ranking import Interest, interest_in, ranked, read
 from agent.library import FileTree
 from agent.prompt.context import estimate_tokens
 from agent.prompt.sections import prompt_context, the_repository
-from agent.symbols import SymbolCache, tags
+from agent.symbols import SymbolCache, tags, words_of
 from agent.view import View
 from core.attempt_state import AttemptState
 from core.states import Phase
@@ -80,6 +80,38 @@ def test_what_is_referred_to_from_the_focus_is_near_and_what_nothing_leads_to_is
 def test_the_words_of_the_task_lead_to_files_by_path_and_by_name() -> None:
     found = read(View(FileTree(shop()), {}), SymbolCache())
     assert ranked(found, Interest(words=words_of("the feed of the blog shows posts twice")))[0][0].startswith("blog/")
+
+
+def first_for(text: str, files: Mapping[str, str]) -> str:
+    view = View(FileTree(files), {})
+    return ranked(read(view, SymbolCache()), interest_in(text), view.text)[0][0]
+
+
+def test_a_name_that_the_task_writes_leads_to_the_file_that_defines_it() -> None:
+    files = {
+        "sql/keywords.py": "SQL_REGEX = [('--', 1)]\n",
+        "sql/sql.py": "class Sql:\n    def regex(self): ...\n" * 3,
+        "sql/lexer.py": "from sql import keywords\n\nuse = keywords.SQL_REGEX\n" * 5,
+        "tests/regex.sql": "regex names",
+        "shop/cart.py": "class Cart:\n    LIMIT = 3\n\n    def checkout(self): ...\n",
+    }
+    assert first_for("SQL_REGEX should take @names", files) == "sql/keywords.py"
+    assert first_for("Let Cart.checkout refuse an empty cart", files) == "shop/cart.py"
+    assert first_for("LIMIT is too low", files) == "shop/cart.py"
+
+
+def test_a_quoted_message_and_an_option_lead_to_the_file_that_holds_them() -> None:
+    files = {f"app/part{n}.py": "def grow():\n    raise ValueError('too deep here')\n" for n in range(5)}
+    files["app/deep.py"] = "def sink():\n    raise ValueError('Maximum depth exceeded')\n"
+    files["app/cli.py"] = "def main(parser):\n    parser.add('--indent-columns')\n"
+    assert first_for("Long input ends with 'Maximum depth exceeded'", files) == "app/deep.py"
+    assert first_for("--indent-columns does nothing", files) == "app/cli.py"
+
+
+def test_rare_words_count_more_than_common_ones_and_sources_more_than_tests() -> None:
+    files = {f"app/stock{n}.py": "# stock of goods\ndef count(): ...\n" for n in range(6)}
+    files |= {"app/bar.py": "# goods, with a progress bar\n", "tests/test_bar.py": "# goods: progress bar, progress\n"}
+    assert first_for("The progress of goods in stock is wrong", files) == "app/bar.py"
 
 
 def test_a_file_is_read_once_for_its_content_and_a_changed_one_anew() -> None:

@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+from hypothesis import given
+from hypothesis import strategies as st
+
+from agent.file_ranking import interest_in
 from agent.library import FileTree
 from agent.prompt.context import estimate_tokens, expected_files, listing, mentioned, show_files, surroundings
+from agent.prompt.excerpts import parts
 from agent.python_outline import local_files, signatures, wanted_files
 from agent.symbols import SymbolCache
 from agent.view import View, settled
@@ -45,8 +50,24 @@ def test_files_that_are_named_or_imported_come_first() -> None:
     case = case_for("Make the report of the weather faster", tests=tests)
     found = surroundings(case, WORK, tree, SymbolCache())
     assert found.matter == ("pkg/api.py", "pkg/__init__.py", "pkg/store.py", "notes/weather_report.py")
-    shared = case_for("Make the report of the weather faster", tests=tests, whole_tree=False)
+    shared = case_for("Make the report faster", tests=tests, whole_tree=False)
     assert surroundings(shared, WORK, tree, SymbolCache()).matter == ("pkg/api.py", "pkg/__init__.py", "pkg/store.py")
+
+
+def test_in_the_shared_workspace_a_task_sees_the_file_that_it_speaks_of_and_what_that_imports() -> None:
+    tree = View(
+        FileTree({
+            "inventory.py": "from stock import Stock\n", "stock.py": "class Stock: ...\n",
+            "prices.py": "def add(): ...\n", "tests/test_inventory.py": "import inventory\n",
+            "limits.py": "class RateLimiter: ...\n",
+        }),
+        {},
+    )  # fmt: skip
+    case = case_for("Add rate limiting to the inventory app", whole_tree=False)
+    assert surroundings(case, WORK, tree, SymbolCache()).matter == ("inventory.py", "stock.py")
+    named = case_for("Let `RateLimiter` count seconds", whole_tree=False)
+    assert surroundings(named, WORK, tree, SymbolCache()).matter == ("limits.py",)
+    assert surroundings(case_for("Write slugify(text)", whole_tree=False), WORK, tree, SymbolCache()).matter == ()
 
 
 def test_a_task_names_files_by_path_or_by_a_name_that_only_one_has() -> None:
@@ -71,13 +92,15 @@ def test_the_expected_file_is_what_the_tests_import_or_the_task_names() -> None:
     assert expected_files(case_for("Do it", tests=tests), WORK, in_src) == ["src/pkg/mod.py"]
 
 
-def test_a_large_repository_is_listed_by_folders_and_the_shared_one_not_at_all() -> None:
+def test_a_large_repository_is_listed_by_folders_and_the_shared_one_by_some_of_its_names() -> None:
     tree = View(FileTree({f"d{n % 3}/f{n}.py": "" for n in range(200)}), {})
     assert "d0/ (67 files)" in listing(tree, [], whole_tree=True).text
     own = listing(tree, ["d0/f0.py"], whole_tree=False).text
     assert "d0/f0.py" in own
-    assert "f1.py" not in own
-    assert "199 files of other tasks" in own
+    assert own.count("/f") == 61
+    assert "and 139 more" in own
+    beside = listing(View(FileTree({"a.py": "", "tests/test_a.py": ""}), {}), [], whole_tree=False).text
+    assert "a.py\nand 1 more" in beside
     assert listing(View(FileTree({}), {}), [], whole_tree=True).text == "The repository is empty."
 
 
@@ -139,3 +162,53 @@ def test_binary_and_foreign_encodings_are_not_shown() -> None:
 def test_a_signature_stands_below_its_decorators_which_hold_routes_and_defaults() -> None:
     text = "@app.get('/items')\n@option('--limit', default=10)\ndef items(limit):\n    return []\n"
     assert signatures(text) == ["@app.get('/items')", "@option('--limit', default=10)", "def items(limit)"]
+
+
+def _long_module() -> str:
+    filler = [f"def helper_{n}(x):\n    return x + {n}\n\n\n" for n in range(900)]
+    bar = (
+        "class ProgressBar:\n    width = 30\n\n    def __init__(self):\n        self.eta_known = False\n\n"
+        "    def format_eta(self):\n        return ''\n\n\n"
+    )
+    return "import time\n\n\n" + "".join([*filler[:450], bar, *filler[450:]])
+
+
+def test_of_a_long_file_the_stretches_that_the_task_is_about_are_shown_as_they_are() -> None:
+    text = _long_module()
+    interest = interest_in("The ETA of `ProgressBar` is empty")
+    found = show_files(View(FileTree({"bar.py": text, "other.py": text}), {}), ["bar.py"], 3000, interest=interest)
+    assert found.outlined == ("bar.py",)
+    assert not found.whole
+    line = text[: text.index("class ProgressBar")].count("\n") + 1
+    stretch = text[text.index("class ProgressBar") : text.index("        return ''\n") + len("        return ''\n")]
+    assert f"bar.py, lines {line} to {line + 7} of " in found.text
+    assert f"```python\n{stretch}```" in found.text
+    assert "    class ProgressBar\n" in found.text
+    assert found.text.count("def helper_") < 70
+    assert estimate_tokens(found.text) <= 3000
+
+
+def test_a_long_file_that_the_task_says_nothing_about_is_shown_by_its_signatures_alone() -> None:
+    shown = show_files(
+        View(FileTree({"long.py": _long_module()}), {}), ["long.py"], 3000, interest=interest_in("Mend long.py")
+    )
+    assert ", lines " not in shown.text
+    assert "def helper_0(x)" in shown.text
+
+
+def test_one_long_file_leaves_room_for_the_others() -> None:
+    long, short = "# a line of words\n" * 500, "x = 1\n"
+    files = {"long.py": long, "short.py": short * 300}
+    room = estimate_tokens(long) + 100
+    found = show_files(View(FileTree(files), {}), list(files), room, interest=interest_in("x"))
+    assert found.whole == ("short.py",)
+    assert show_files(View(FileTree(files), {}), ["long.py"], room + 100, interest=interest_in("x")).whole == (
+        "long.py",
+    )
+
+
+@given(st.text(max_size=300), st.sampled_from(["a.py", "a.mjs", "a.txt"]))
+def test_whatever_a_file_holds_its_parts_are_lines_of_it_in_order(text: str, path: str) -> None:
+    found = parts(path, text)
+    assert [part.first for part in found] == sorted(part.first for part in found)
+    assert all(part.first >= 1 for part in found)
