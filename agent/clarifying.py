@@ -19,7 +19,6 @@ from typing import Annotated, Any
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
 
-from agent import kinds
 from agent.dialogue import Dialogue
 from agent.prompt import sections
 from agent.prompt.budget import Prompt
@@ -145,7 +144,7 @@ def _brief(text: str) -> Brief | str:
 
 def _request(context: AttemptContext, state: AttemptState, services: AgentServices) -> Prompt:
     about = sections.prompt_context(context, state, services, Phase.CLARIFYING)
-    head = system(Phase.CLARIFYING, f"kinds/{kinds.kind_of(context.task.spec)}")
+    head = system(Phase.CLARIFYING, *sections.kind_file(context))
     parts = [
         sections.the_task(about),
         sections.the_tests(about),

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from agent import exploring, feedback, kinds, syntax
+from agent import exploring, feedback, syntax
 from agent.clarifying import as_ask
 from agent.dialogue import Dialogue
 from agent.draft import Draft, Taken
@@ -221,7 +221,7 @@ _START_AFRESH = (
 def first_request(context: AttemptContext, state: AttemptState, services: AgentServices) -> Prompt:
     """System prompt and case, with what is stable first."""
     about = sections.prompt_context(context, state, services, Phase.CODING)
-    head = system(Phase.CODING, *_formats(about), sections.language_file(context), _kind(context))
+    head = system(Phase.CODING, *_formats(about), sections.language_file(context), *sections.kind_file(context))
     parts = [
         sections.the_task(about),
         sections.the_tests(about),
@@ -234,10 +234,6 @@ def first_request(context: AttemptContext, state: AttemptState, services: AgentS
         sections.closing(_now(state)),
     ]
     return sections.composed(about, head, parts)
-
-
-def _kind(context: AttemptContext) -> str:
-    return f"kinds/{kinds.kind_of(context.task.spec)}"
 
 
 def _formats(about: sections.PromptContext) -> tuple[str, ...]:

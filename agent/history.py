@@ -15,7 +15,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from agent.prompt.text import quoted
-from core.attempt_state import AttemptState, HandOver, Try
+from core.attempt_state import AttemptState, HandOver, Reflection, Try
 from core.gauge import Gauge
 from core.masking import printable
 from core.verdicts import Result
@@ -114,7 +114,7 @@ def last_failure(state: AttemptState, result: str) -> str:
         return ""
     text = quoted("result", result)
     reflection = state.tries[-1].reflection if state.tries else None
-    if reflection and (reflection.root_cause or reflection.suggested_fix):
+    if reflection and (reflection.root_cause or reflection.suggested_fix) and not _is_said(reflection, result):
         parts = (
             ("Cause", reflection.root_cause),
             ("Expected", reflection.hypothesis),
@@ -123,6 +123,13 @@ def last_failure(state: AttemptState, result: str) -> str:
         thought = "\n".join(f"{name}: {value}" for name, value in parts if value)
         text += f"\n\nA diagnosis of it, which may be wrong:\n\n{quoted('diagnosis', thought)}"
     return text
+
+
+def _is_said(reflection: Reflection, result: str) -> bool:
+    """Tell whether a diagnosis only repeats the result, as that of a review's findings does."""
+    said, cause = " ".join(result.split()), reflection.root_cause
+    reason = cause.partition(": ")[2] or cause
+    return reason in said and reflection.suggested_fix in said
 
 
 # --- circles

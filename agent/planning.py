@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
@@ -20,7 +21,7 @@ from typing import Annotated, Any
 
 from pydantic import AliasChoices, BaseModel, BeforeValidator, ConfigDict, Field, StrictInt, ValidationError
 
-from agent import exploring, kinds
+from agent import exploring
 from agent.clarifying import clarity
 from agent.dialogue import Dialogue
 from agent.prompt import sections
@@ -39,6 +40,19 @@ from core.subtasks import FEWEST, MOST, Subtask, as_plan
 from core.tasks import TaskSpec
 
 _MAX_PLAN_CHARS = 4000
+_MAX_DECLINED_CHARS = 600
+_NO_PLAN = (
+    "That is no plan. Send the numbered list of steps, with what you assume where the task leaves something open."
+)
+_STEPS = re.compile(
+    r"^[ \t]*(?:(?:\d{1,2}[.):]|[-*•+]|#{1,4})[ \t]|\*\*[^*\n]+\*\*:?[ \t]*$|(?:step|phase)[ \t]+\d)",
+    re.MULTILINE | re.IGNORECASE,
+)
+_DECLINES = re.compile(
+    r"\b(?:can(?:not|'t|’t| not)|unable|impossible|sorry|won['’]t|refuse|decline|clarif\w+|please (?:provide|share|tell)"
+    r"|need (?:to know|more)|not (?:possible|enough))\b|\?\s*$",
+    re.IGNORECASE,
+)
 _FALLBACK = (
     "1. Read the task and the tests.\n2. Write the files that they name.\n3. Check every case that they mention."
 )
@@ -54,26 +68,46 @@ async def run(context: AttemptContext, state: AttemptState, services: AgentServi
     state = dialogue.charge(state)
     if not isinstance(answer, str):
         return _split(state, answer)
-    plan, state = answer, replace(state, plan=answer or _FALLBACK)
+    declined = answer if declines(answer) else ""
+    plan = "" if declined else answer
+    state = replace(state, plan=plan or _FALLBACK)
     lines = sum(1 for line in plan.split("\n") if line.strip())
     note = f"a plan of {lines} line{'s' if lines != 1 else ''}" if plan else "no plan came; going on with the plain one"
-    return Step(phase=Phase.PLANNING, outcome=Outcome.OK, state=state, note=note)
+    note += f": {' '.join(declined.split())}" if declined else ""
+    data = {"declined": declined[:_MAX_DECLINED_CHARS]} if declined else {}
+    return Step(phase=Phase.PLANNING, outcome=Outcome.OK, state=state, note=note[:300], data=data)
 
 
 async def _ask(
     context: AttemptContext, state: AttemptState, services: AgentServices, dialogue: Dialogue
 ) -> str | tuple[Subtask, ...]:
-    """A plan in words, empty where none came, or the parts that the task is split into."""
+    """A plan in words, empty where none came, or the parts that the task is split into.
+
+    What has neither steps nor headings is asked for once more; if that changes nothing, it is what came.
+    """
     first = prompt = await asyncio.to_thread(_request, context, state, services)
-    for _ in range(services.settings.reasks + 1 if _may_split(context, state) else 1):
+    splits, text = _may_split(context, state), ""
+    for _ in range(services.settings.reasks + 1 if splits else 2):
         reply = await exploring.answered(context, state, services, dialogue, prompt)
-        found = read_split(reply.text, context, services.settings.clear_enough) if _may_split(context, state) else None
-        if found is None:
-            return printable(spoken(reply.text).strip(), max_chars=_MAX_PLAN_CHARS)
-        if not isinstance(found, str):
+        found = read_split(reply.text, context, services.settings.clear_enough) if splits else None
+        if isinstance(found, tuple):
             return found
-        prompt = dialogue.again(first, reply.text, f"{found} Send the whole JSON object again, or the numbered plan.")
-    return ""
+        text = "" if found else printable(spoken(reply.text).strip(), max_chars=_MAX_PLAN_CHARS)
+        if text and (is_plan(text) or prompt is not first):
+            return text
+        wrong = f"{found} Send the whole JSON object again, or the numbered plan." if found else _NO_PLAN
+        prompt = dialogue.again(first, reply.text, wrong)
+    return text
+
+
+def is_plan(text: str) -> bool:
+    """Tell whether a reply has the form of a plan: numbered or marked steps, headings, or JSON."""
+    return _STEPS.search(text) is not None or find_json(text) is not None
+
+
+def declines(text: str) -> bool:
+    """Tell whether a reply without the form of a plan asks back or says that the task cannot be done."""
+    return bool(text) and not is_plan(text) and _DECLINES.search(text) is not None
 
 
 def _may_split(context: AttemptContext, state: AttemptState) -> bool:
@@ -90,7 +124,7 @@ def _split(state: AttemptState, parts: tuple[Subtask, ...]) -> Step:
 def _request(context: AttemptContext, state: AttemptState, services: AgentServices) -> Prompt:
     about = sections.prompt_context(context, state, services, Phase.PLANNING)
     more = ("split",) if _may_split(context, state) else ()
-    head = system(Phase.PLANNING, sections.language_file(context), f"kinds/{kinds.kind_of(context.task.spec)}", *more)
+    head = system(Phase.PLANNING, sections.language_file(context), *sections.kind_file(context), *more)
     again = bool(state.plan)
     parts = [
         sections.the_task(about),
@@ -103,7 +137,7 @@ def _request(context: AttemptContext, state: AttemptState, services: AgentServic
         *sections.the_history(about, failure=again),
         sections.closing("Plan another approach." if again else "Write the plan."),
     ]
-    return sections.composed(about, head, parts, once=not more)
+    return sections.composed(about, head, parts)
 
 
 # --- a plan that splits its task

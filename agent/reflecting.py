@@ -18,7 +18,7 @@ from typing import Annotated, Any
 
 from pydantic import AliasChoices, BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
 
-from agent import exploring, history, kinds
+from agent import exploring, history
 from agent.dialogue import Dialogue
 from agent.feedback import headline
 from agent.prompt import sections
@@ -247,7 +247,7 @@ async def ask_model(
 
 def _request(context: AttemptContext, state: AttemptState, services: AgentServices) -> Prompt:
     about = sections.prompt_context(context, state, services, Phase.REFLECTING)
-    head = system(Phase.REFLECTING, sections.language_file(context), f"kinds/{kinds.kind_of(context.task.spec)}")
+    head = system(Phase.REFLECTING, sections.language_file(context))
     parts = [
         sections.the_task(about),
         sections.the_tests(about),

@@ -19,7 +19,7 @@ from typing import Annotated, Any
 
 from pydantic import AliasChoices, BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
 
-from agent import change_check, kinds
+from agent import change_check
 from agent.dialogue import Dialogue
 from agent.patches import Piece, pieces
 from agent.prompt import sections
@@ -217,7 +217,7 @@ def _budget_tokens(context: AttemptContext, services: AgentServices, reviewer: R
 
 
 def _head(context: AttemptContext, reviewer: Reviewer) -> Message:
-    return system(reviewer.phase, sections.language_file(context), f"kinds/{kinds.kind_of(context.task.spec)}")
+    return system(reviewer.phase, sections.language_file(context), *sections.kind_file(context))
 
 
 def _as_data(one: Remark) -> RemarkData:

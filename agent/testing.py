@@ -11,7 +11,7 @@ import asyncio
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
-from agent import change_check, exploring, feedback, kinds, syntax
+from agent import change_check, exploring, feedback, syntax
 from agent.assertions import Weight, excuses, idle_tests, weigh
 from agent.change_check import Checked
 from agent.coding import blames_tests
@@ -203,13 +203,8 @@ def suggested_path(context: AttemptContext) -> str:
 
 
 def _request(context: AttemptContext, state: AttemptState, services: AgentServices) -> Prompt:
-    spec, about = context.task.spec, sections.prompt_context(context, state, services, Phase.TESTING)
-    head = system(
-        Phase.TESTING,
-        sections.language_file(context),
-        sections.language_file(context, tests=True),
-        f"kinds/{kinds.kind_of(spec)}",
-    )
+    about = sections.prompt_context(context, state, services, Phase.TESTING)
+    head = system(Phase.TESTING, sections.language_file(context, tests=True), *sections.kind_file(context))
     again = "Mend what the complaint names." if state.own_tests else "Write the tests."
     earlier = [
         replace(sections.the_tests(about), title="Your earlier tests"),
@@ -217,6 +212,7 @@ def _request(context: AttemptContext, state: AttemptState, services: AgentServic
     ]
     parts = [
         sections.the_task(about),
+        sections.the_plan(state),
         sections.the_repository(about),
         sections.the_conventions(about),
         Section(title="The code to be tested", fill=lambda space: _faces(state, services, space, about.gauge), rank=9),

@@ -87,6 +87,12 @@ def language_file(context: AttemptContext, *, tests: bool = False) -> str:
     return f"languages/{name}_tests" if tests else f"languages/{name}"
 
 
+def kind_file(context: AttemptContext) -> tuple[str, ...]:
+    """The prompt part about the kind of thing that is built, where the owner said which; else the plan says it."""
+    kind = context.task.spec.kind
+    return () if kind is None else (f"kinds/{kind}",)
+
+
 def the_task(about: PromptContext) -> Section:
     """The owner's words, how they were read where they are vague, and which packages he allowed or denied."""
     return Section(title="The task", fill=lambda space: _task(about, space), share=0.45, rank=1)

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from typing import Any
 
-from agent.prompt.context import face
+from agent.prompt.excerpts import face
 from agent.tools import arguments
 from agent.tools.corpus import Corpus, CorpusCache, count_lines, matching_lines
 from agent.view import View

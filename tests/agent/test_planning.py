@@ -12,10 +12,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from agent import planning
+from agent.planning import declines, is_plan
 from core.attempt_state import AttemptContext, AttemptState
 from core.states import Outcome, Phase
 from core.subtasks import Subtask
-from tests.support.agent_parts import Bench, ScriptedModel, case_for
+from tests.support.agent_parts import Bench, ScriptedModel, block, case_for, model_for
 
 TESTS = {"test_a.py": "from a import a\n\n\ndef test_a():\n    assert a(1) == 1\n"}
 CLEAR = "Write the function `{0}(n)` in {0}.py, which returns n as an integer."
@@ -180,3 +181,42 @@ async def test_only_the_first_plan_of_a_task_that_allows_it_splits(why: str) -> 
     bench, _ = await plan(GOOD, split=why != "not allowed", **start)
     assert bench.steps[0].outcome is Outcome.OK
     assert "# Splitting the task" not in bench.model.prompt(0)
+
+
+RIGHT = block("a.py", "def a(x):\n    return x\n")
+PROSE = "Create a.py with a function a that gives its argument back."
+
+
+@pytest.mark.parametrize(
+    "text", ["1. Write a.py", "# Plan\n\nWrite a.py", "- a.py: write a", "**Steps**\nWrite a.py", '{"steps": ["a"]}']
+)
+def test_steps_and_headings_make_a_plan(text: str) -> None:
+    assert is_plan(text)
+    assert not declines(text)
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["I'm sorry, but I cannot help with that.", "Which database shall it use?", "I need more information.", "I can’t."],
+)
+def test_a_refusal_or_a_question_is_no_plan(text: str) -> None:
+    assert not is_plan(text)
+    assert declines(text)
+    assert not is_plan(PROSE)
+    assert not declines(PROSE)
+
+
+async def test_a_refusal_is_asked_once_more_for_a_plan_and_never_becomes_one() -> None:
+    bench = Bench(model_for(RIGHT, PLANNING=["I cannot do that. Which a do you mean?", "1. Write a.py, as assumed."]))
+    await bench.run(case_for(tests=TESTS))
+    assert [request.phase for request in bench.model.requests][:3] == [Phase.PLANNING, Phase.PLANNING, Phase.CODING]
+    assert "That is no plan." in bench.model.prompt(1)
+    assert bench.steps[0].state.plan == "1. Write a.py, as assumed."
+    stubborn = Bench(model_for(RIGHT, PLANNING=["I cannot do that."] * 2))
+    await stubborn.run(case_for(tests=TESTS))
+    assert "cannot" not in stubborn.steps[0].state.plan
+    assert stubborn.steps[0].data["declined"] == "I cannot do that."
+    assert stubborn.steps[0].note.endswith("I cannot do that.")
+    prose = Bench(model_for(RIGHT, PLANNING=[PROSE] * 2))
+    await prose.run(case_for(tests=TESTS))
+    assert prose.steps[0].state.plan == PROSE

@@ -150,3 +150,23 @@ async def test_what_the_owner_allowed_and_denied_stands_beside_the_task() -> Non
         if phase in {Phase.PLANNING, Phase.CODING}:
             assert "These packages may be used: inflection, toolz." in bench.model.prompt(at)
             assert "denied these packages; do without them: attrs." in bench.model.prompt(at)
+
+
+async def test_the_kind_of_program_is_spoken_of_only_where_the_owner_named_it() -> None:
+    words = "Write `add` in add.py for the CLI tool of the registration API that reads a CSV"
+    silent, said = Bench(model_for(RIGHT, TESTING=[OWN])), Bench(model_for(RIGHT, TESTING=[OWN]))
+    await silent.run(case_for(words))
+    await said.run(case_for(words, kind="data_pipeline"))
+    assert not any("# This is a" in request.messages[0].text for request in silent.model.requests)
+    assert all("# This is a data pipeline" in request.messages[0].text for request in said.model.requests)
+
+
+async def test_a_small_task_is_asked_about_three_times_in_few_words_and_its_tests_follow_the_plan() -> None:
+    plan = "1. Write add in add.py; `add(True, 1)` gives 2."
+    bench = Bench(model_for(RIGHT, PLANNING=[plan], TESTING=[OWN]))
+    await bench.run(case_for("Write add(a, b) in add.py with tests"))
+    assert [request.phase for request in bench.model.requests] == [P.PLANNING, P.CODING, P.TESTING]
+    assert sum(len(request.messages[0].text) for request in bench.model.requests) < 5600
+    assert plan in bench.model.prompt(2)
+    assert "def add(a, b)" in bench.model.prompt(2)
+    assert "return a + b" not in bench.model.prompt(2)

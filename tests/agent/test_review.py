@@ -64,6 +64,13 @@ async def test_a_grave_finding_sends_the_change_back_with_place_and_reason() -> 
     assert [(event.level, event.data["line"], event.data["blocks"]) for event in told] == [(Level.WARNING, 2, True)]
 
 
+async def test_the_next_prompt_shows_what_was_found_once() -> None:
+    bench = Bench(model_for(SLOPPY, RIGHT, REVIEW=[finds({"fix": "drop the branch"}), CONTENT]))
+    await bench.run(reviewed())
+    prompt = [bench.model.prompt(at) for at, phase in enumerate(bench.model.phases) if phase is P.CODING][1]
+    assert prompt.count("the branch does nothing") == prompt.count("drop the branch") == 1
+
+
 async def test_what_does_not_block_is_told_and_holds_nothing_up() -> None:
     bench = Bench(model_for(SLOPPY, REVIEW=[finds({"severity": "medium"})]))
     work = await bench.run(reviewed())
