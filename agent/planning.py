@@ -41,16 +41,14 @@ from core.tasks import TaskSpec
 
 _MAX_PLAN_CHARS = 4000
 _MAX_DECLINED_CHARS = 600
-_NO_PLAN = (
-    "That is no plan. Send the numbered list of steps, with what you assume where the task leaves something open."
-)
+_NO_PLAN = "That is no plan. Send the numbered list of steps; where something is left open, say what you assume."
 _STEPS = re.compile(
     r"^[ \t]*(?:(?:\d{1,2}[.):]|[-*•+]|#{1,4})[ \t]|\*\*[^*\n]+\*\*:?[ \t]*$|(?:step|phase)[ \t]+\d)",
     re.MULTILINE | re.IGNORECASE,
 )
 _DECLINES = re.compile(
-    r"\b(?:can(?:not|'t|’t| not)|unable|impossible|sorry|won['’]t|refuse|decline|clarif\w+|please (?:provide|share|tell)"
-    r"|need (?:to know|more)|not (?:possible|enough))\b|\?\s*$",
+    r"\b(?:can(?:not|'t|’t| not)|unable|impossible|sorry|won['’]t|refuse|decline|clarif\w+"
+    r"|please (?:provide|share|tell)|need (?:to know|more)|not (?:possible|enough))\b|\?\s*$",
     re.IGNORECASE,
 )
 _FALLBACK = (

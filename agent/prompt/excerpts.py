@@ -51,8 +51,13 @@ def face(path: str, text: str) -> list[str]:
 
 
 def outline(path: str, text: str, interest: Interest | None = None, most: int = MOST_LINES) -> str:
-    """A file by its signatures; of very many first those that the task speaks of, then those at the top level."""
+    """A file by its signatures; of very many first those that the task speaks of, then those at the top level.
+
+    Decorators give way where there is no room for all lines.
+    """
     lines = face(path, text)
+    if len(lines) > most:
+        lines = [line for line in lines if not line.lstrip().startswith("@")]
     about = interest or Interest()
     named = about.names | about.plain_names
 
