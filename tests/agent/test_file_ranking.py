@@ -92,6 +92,7 @@ def test_a_name_that_the_task_writes_leads_to_the_file_that_defines_it() -> None
         "sql/keywords.py": "SQL_REGEX = [('--', 1)]\n",
         "sql/sql.py": "class Sql:\n    def regex(self): ...\n" * 3,
         "sql/lexer.py": "from sql import keywords\n\nuse = keywords.SQL_REGEX\n" * 5,
+        "sql/regex.py": "from sql.keywords import SQL_REGEX\n\n\ndef sql_names(): ...\n",
         "tests/regex.sql": "regex names",
         "shop/cart.py": "class Cart:\n    LIMIT = 3\n\n    def checkout(self): ...\n",
     }
