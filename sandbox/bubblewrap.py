@@ -105,7 +105,7 @@ class BubblewrapSandbox(Isolation):
         return GroupedJob(
             running=running,
             group=group,
-            wall_s=job.limits.wall_s,
+            limits=job.limits,
             answers=job.answers,
             proved=lambda finished: _proved(finished, marker),
         )

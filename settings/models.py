@@ -76,8 +76,8 @@ class LimitSettings(SettingsGroup):
     """How many tries an attempt has to make its tests pass."""
     warn_iterations: Annotated[int, Field(ge=1, le=100)] = 12
     """After how many tries the model is told that few are left."""
-    suite_timeout_s: Seconds = RUN_LIMITS.wall_s
-    """How long a run of the tests may take, on the clock."""
+    suite_timeout_s: Seconds = RUN_LIMITS.cpu_s
+    """How many seconds of processor time a run of the tests may use; one that waits may take five times as long."""
     call_tokens: PositiveTokens | None = None
     """The most tokens of one call, prompt and reply together."""
     call_cost_usd: Cost | None = None
