@@ -37,6 +37,7 @@ GIVEN = {
     "test_given.py": "from solution import add\n\n\n"
     + "\n\n".join(f"def test_{name}(capsys):\n    assert add({n}, 3) == {n + 3}\n" for n, name in enumerate("abcd"))
 }
+APART = {path: text.replace("(capsys)", "()") for path, text in GIVEN.items()}
 A, B, C, D = (f"test_given.py::test_{name}" for name in "abcd")
 ENDLESS = "def add(a, b):\n    while a == 2:\n        pass\n    return a + b\n"
 
@@ -93,9 +94,9 @@ def busy_machine() -> Iterator[None]:
 
 
 async def test_a_busy_machine_fails_no_suite(box: Noted, folder: Path) -> None:
-    code = f"{WORK}\n\ndef add(a, b):\n    work(0.6)\n    return a + b\n"
+    code = f"{WORK}\n\ndef add(a, b):\n    work(0.3)\n    return a + b\n"
     with busy_machine():
-        verdict = await runner(box, folder).judge(job(code, cpu_s=5))
+        verdict = await runner(box, folder).judge(job(code, cpu_s=3))
     assert verdict.passed, verdict.reason
     assert not any(alone for _, _, alone in box.told)
 
@@ -139,10 +140,9 @@ async def test_a_test_that_is_endless_with_some_code_is_known_the_next_time_and_
 
 
 async def test_a_test_that_waits_for_ever_is_named_with_what_was_seen(box: Noted, folder: Path) -> None:
-    code = "import time\n\n\ndef add(a, b):\n    print('waits', flush=True)\n    time.sleep(1000 * (a == 1))\n    return a + b\n"
-    verdict = await runner(box, folder).judge(
-        job(code, {k: v.replace("(capsys)", "()") for k, v in GIVEN.items()}, cpu_s=1)
-    )
+    code = "import time\n\n\ndef add(a, b):\n    print('waits', flush=True)\n    time.sleep(1000 * (a == 1))\n"
+    code += "    return a + b\n"
+    verdict = await runner(box, folder).judge(job(code, APART, cpu_s=1))
     assert f"cut off after 1 s in which they used no processor time ({LIMIT}); it was in {B}" in verdict.reason
     assert verdict.failing == {B}
     assert verdict.failures[0].output == "waits"
