@@ -66,11 +66,11 @@ def answers(container: str, starts: int = 1) -> bool:
 
 
 def test_a_task_becomes_a_commit_in_the_mounted_home_and_is_known_after_a_stop(tmp_path: Path, container: str) -> None:
-    until(lambda: answers(container))
+    until(lambda: answers(container), 120)
     assert docker("exec", container, "id", "-u") == str(USER)
     assert "bubblewrap" in asked(container, "--status")["sandbox"]
     (tmp_path / "home" / "tasks.yaml").write_text(json.dumps({"tasks": [TASK]}))  # JSON is YAML
-    until(lambda: any(task["status"] in ENDED for task in asked(container, "--history")), 120)
+    until(lambda: any(task["status"] in ENDED for task in asked(container, "--history")), 300)
     (task,) = asked(container, "--history")
     assert task["status"] == "done", docker("logs", container)
     shown = git(tmp_path / "home" / "workspace", "-c", "safe.directory=*", "show", "main:odd.py")
@@ -81,7 +81,7 @@ def test_a_task_becomes_a_commit_in_the_mounted_home_and_is_known_after_a_stop(t
     docker("stop", container)
     assert docker("inspect", "--format={{.State.ExitCode}}", container) == "0"
     docker("start", container)
-    until(lambda: answers(container, starts=2))
+    until(lambda: answers(container, starts=2), 120)
     assert asked(container, "--history") == [task]
 
 
