@@ -1,4 +1,4 @@
-"""Settings: the only place that reads the environment and `config.yaml`.
+"""Settings: the only place, with `settings/`, that reads the environment and `config.yaml`.
 
 Defaults are overruled by `config.yaml`, that by what the settings page has set (`settings.overrides.yaml`), that by
 the environment (and `.env`), that by flags. A key in a file and its variable share a name: `worker_count: 3` and
@@ -28,12 +28,12 @@ from pydantic_settings import (
 )
 
 from core.errors import ConfigError
+from settings.access import Access, digest_of, remember
 from settings.fields import by_hand
-from settings.layout import Folders, xdg_folders
 from settings.models import PromptSettings
 from settings.origins import Origin
 from settings.overrides import same
-from settings.places import IS_CHECKOUT, ROOT, Places
+from settings.places import ROOT, Layout, Places, find_places
 from settings.service import VARIABLES, ServiceManager, service_manager_in
 from settings.upkeep import CheckpointSettings, DashboardSettings, NotificationSettings, StorageSettings
 from settings.work import GitSettings, LearningSettings, ReviewSettings, SandboxSettings, WorkerSettings
@@ -50,7 +50,7 @@ class Settings(
     LearningSettings,
     DashboardSettings,
     StorageSettings,
-    Places,
+    Layout,
 ):
     """Every setting, with its default; the groups are the headings under which their owner finds them, in order."""
 
@@ -74,31 +74,47 @@ class Settings(
         return {name: value for name, value in os.environ.items() if name not in VARIABLES}
 
     @property
+    def access(self) -> Access:
+        """How the daemon is reached."""
+        return Access(
+            places=Places(home=self.home, folders=self.folders),
+            flask_host=self.flask_host,
+            flask_port=self.flask_port,
+            api_token=self.api_token.get_secret_value() if self.api_token else None,
+        )
+
+    @property
     def secrets(self) -> tuple[str, ...]:
         """The texts that must never be shown."""
         found = (self.openai_api_key, self.anthropic_api_key, self.api_token, self.notify_secret, self.notify_url)
         return tuple(s.get_secret_value() for s in found if s)
 
 
-def load_settings(
-    flags: Mapping[str, Any] | None = None,
-    home: Path | None = None,
-    *,
-    layout: str | None = None,
-    overrides: str | None = None,
-) -> Settings:
+NAMES = frozenset(Settings.model_fields.keys() - Layout.__annotations__.keys())
+"""The settings that files and variables may have; where everything lies is none of them."""
+
+
+def load_settings(flags: Mapping[str, Any] | None = None, home: Path | None = None) -> Settings:
     """Read all sources.
 
     Args:
         flags: settings by field name that overrule everything else; None values are left out.
         home: the folder of `config.yaml`, the database and the rest, instead of what the environment says.
-        layout: `home` or `xdg`, instead of what the environment says.
-        overrides: what `settings.overrides.yaml` shall be taken to say, instead of the file.
 
     Raises:
         ConfigError: lists every fault with the name of its setting and the mend.
     """
-    places = _places(home, layout)
+    return settings_at(find_places(home), flags)
+
+
+def settings_at(places: Layout, flags: Mapping[str, Any] | None = None, *, overrides: str | None = None) -> Settings:
+    """Read all sources of these places; as `load_settings`.
+
+    Args:
+        places: those of settings that were read before will do.
+        flags: as there.
+        overrides: what `settings.overrides.yaml` shall be taken to say, instead of the file.
+    """
     in_file, page, faults = _read_files(places, overrides)
     sourced = _sourced(places, {name: value for name, value in {**in_file, **page}.items() if value is not None})
     given = {name: value for name, value in (flags or {}).items() if value is not None}
@@ -113,7 +129,7 @@ def load_settings(
     return read
 
 
-def _sourced(places: Places, from_files: Mapping[str, Any]) -> type[Settings]:
+def _sourced(places: Layout, from_files: Mapping[str, Any]) -> type[Settings]:
     """The settings with their sources, in order; made anew each time, as the files were read anew."""
 
     class Sourced(Settings):
@@ -148,7 +164,7 @@ class Sources:
         return tuple(name for name in pages if name in self.in_file and not same(self.in_file[name], self.page[name]))
 
 
-def sources(places: Places) -> Sources:
+def sources(places: Layout) -> Sources:
     """Look where the settings come from.
 
     Args:
@@ -171,6 +187,21 @@ def sources(places: Places) -> Sources:
     return Sources(in_file=in_file, page=page, origins=origins)
 
 
+def load_access(places: Places) -> Access:
+    """Read all sources for how the daemon of these places is reached, and remember that.
+
+    Raises:
+        ConfigError: as `load_settings`.
+    """
+    try:
+        before = digest_of(places, NAMES)
+    except OSError:
+        before = ""
+    access = settings_at(places).access
+    remember(access, NAMES, before, sources(places).origins["api_token"] if access.api_token else Origin.DEFAULT)
+    return access
+
+
 def settings_or_defaults(home: Path | None = None) -> tuple[Settings, tuple[str, ...]]:
     """The settings, or where they have faults the defaults at the same place, with the faults."""
     try:
@@ -178,15 +209,10 @@ def settings_or_defaults(home: Path | None = None) -> tuple[Settings, tuple[str,
     except ConfigError as error:
         faults = error.faults
     try:
-        places = _places(home, None)
+        places = find_places(home)
     except ConfigError:
         places = Places(home=ROOT, folders=None)
     return Settings.model_construct(home=places.home, folders=places.folders), faults
-
-
-def place_is_given() -> bool:
-    """Tell whether the environment says where everything lies."""
-    return bool(os.environ.get("NIGHTSHIFT_HOME") or os.environ.get("NIGHTSHIFT_LAYOUT"))
 
 
 def service_manager() -> ServiceManager:
@@ -194,26 +220,7 @@ def service_manager() -> ServiceManager:
     return service_manager_in(os.environ, os.getpid())
 
 
-def user_folders() -> Folders:
-    """The XDG folders of the user who runs this."""
-    return xdg_folders(os.environ, Path.home(), os.getuid())
-
-
-def _places(home: Path | None, layout: str | None) -> Places:
-    asked = os.environ.get("NIGHTSHIFT_HOME", "") if home is None else str(home)
-    if layout is None:
-        layout = "home" if home else os.environ.get("NIGHTSHIFT_LAYOUT", "")
-    if layout not in {"", "home", "xdg"}:
-        raise ConfigError([f"NIGHTSHIFT_LAYOUT: {layout!r} is neither home nor xdg"])
-    if layout == "xdg" and asked:
-        raise ConfigError([f"NIGHTSHIFT_LAYOUT: xdg contradicts NIGHTSHIFT_HOME={asked}; unset one of them"])
-    if layout == "xdg" or not (layout or asked or (IS_CHECKOUT and os.access(ROOT, os.W_OK))):
-        folders = user_folders()
-        return Places(home=folders.data, folders=folders)
-    return Places(home=(Path(asked) if asked else ROOT).expanduser().resolve(), folders=None)
-
-
-def _read_files(places: Places, overrides: str | None) -> tuple[dict[str, Any], dict[str, Any], list[str]]:
+def _read_files(places: Layout, overrides: str | None) -> tuple[dict[str, Any], dict[str, Any], list[str]]:
     """What `config.yaml` says, what the settings page has set, and what is wrong with both files."""
     in_file, faults = _read_file(places.config_file, None)
     page, more = _read_file(places.overrides_file, overrides)
@@ -240,9 +247,8 @@ def _read_file(path: Path, text: str | None) -> tuple[dict[str, Any], list[str]]
         return {}, [f"{path.name}: cannot be read: {' '.join(str(error).split())}"]
     if not isinstance(data, dict):
         return {}, [f"{path.name}: must be a mapping of settings, one `name: value` a line"]
-    known = Settings.model_fields.keys() - Places.model_fields.keys()
-    unknown = [f"{path.name}: {name}: unknown setting{_did_you_mean(str(name))}" for name in data if name not in known]
-    return {name: value for name, value in data.items() if name in known}, unknown
+    unknown = [f"{path.name}: {name}: unknown setting{_did_you_mean(str(name))}" for name in data if name not in NAMES]
+    return {name: value for name, value in data.items() if name in NAMES}, unknown
 
 
 def _did_you_mean(name: str) -> str:

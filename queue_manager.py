@@ -316,10 +316,6 @@ class QueueManager:
         """What the owner was asked and what was answered, newest asks first; `before` is the last id of a page."""
         return approvals.decisions(self._db.reader(), before, limit)
 
-    def open_approvals(self) -> int:
-        """How many decisions wait for the owner."""
-        return approvals.open_count(self._db.reader())
-
     def subtasks(self, task_id: int, attempt: int) -> list[Task]:
         """What an attempt of a task was split into, oldest first."""
         return [entry.task for entry in store.subtasks(self._db.reader(), task_id, attempt)]

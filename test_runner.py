@@ -12,6 +12,7 @@ this report, can do so. Only answers that are compared outside the sandbox exclu
 
 from __future__ import annotations
 
+import asyncio
 import time
 from dataclasses import replace
 from pathlib import Path
@@ -35,6 +36,7 @@ from verdict.held import layer
 from verdict.held.asking import Asker
 from verdict.judging import Judgement, Run
 from verdict.suite_runs import SuiteRuns
+from verdict.time_limits import SuiteTimes, Taken
 
 
 class SuiteRunner(Suite):
@@ -51,9 +53,10 @@ class SuiteRunner(Suite):
         oracle_inputs: how many inputs an owner's oracle is asked for beside the given ones.
         layers: the packages that jobs may ask for; without it such a job is refused.
         hooks: which test commands never run.
+        times: the file that keeps what suites took when they passed; without it that is forgotten with the runner.
     """
 
-    def __init__(  # noqa: PLR0913 (two parts and eight keywords, of which six have a default)
+    def __init__(  # noqa: PLR0913 (two parts and nine keywords, of which seven have a default)
         self,
         sandbox: Sandbox,
         runtime: Runtime,
@@ -66,11 +69,13 @@ class SuiteRunner(Suite):
         oracle_inputs: int = 20,
         layers: LayerStore | None = None,
         hooks: CommandHooks | None = None,
+        times: Path | None = None,
     ) -> None:
         self._events, self._mask, self._hooks = Emitter(emit), mask or Masker(), hooks or CommandHooks()
         self._runs = SuiteRuns(
-            sandbox, runtime, staging_dir, mask=self._mask, limits=limits, imports=imports, layers=layers
-        )
+            sandbox, runtime, staging_dir, mask=self._mask, limits=limits, imports=imports, layers=layers,
+            times=SuiteTimes(times),
+        )  # fmt: skip
         self._asker = Asker(self._runs, oracle_inputs)
 
     async def judge(self, job: SuiteJob) -> Verdict:
@@ -136,11 +141,11 @@ class SuiteRunner(Suite):
         planned = await self._runs.plan(job)
         if refusal := _refusal(job, planned):
             return self._verdict(planned, refusal, None)
-        if planned.command:
-            run = await self._runs.run(job, planned)
-            return self._verdict(planned, judging.judge_command(run), run)
-        run = await self._runs.proof(job, planned)
-        found = await self._weighed(job, run)
+        run = await self._runs.settled(job, planned)
+        found = judging.judge_command(run) if planned.command else await self._weighed(job, run)
+        if found.passed and run.answer:
+            taken = Taken(cpu_s=run.answer.session.cpu_s, wall_s=run.answer.session.duration_s)
+            await asyncio.to_thread(self._runs.times.learn, planned, taken)
         return self._verdict(planned, found, run)
 
     async def _weighed(self, job: SuiteJob, run: Run) -> Judgement:

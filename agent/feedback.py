@@ -48,7 +48,7 @@ def delta(verdict: SuiteReport, before: Verdict | None) -> tuple[int, int, int] 
     """How many failures are fixed, new and the same since `before`; None when the runs cannot be compared."""
     if before is None or not before.results or not verdict.results:
         return None
-    old, now = before.failing, verdict.failing
+    old, now = before.failing - verdict.not_reached, verdict.failing - before.not_reached
     return len(old - now), len(now - old), len(old & now)
 
 

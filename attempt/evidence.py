@@ -41,8 +41,12 @@ class UnreadableNote(NightshiftError):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NotedLimits:
-    """The limits of the run as a note has them (`core.isolation.RunLimits`); None where it does not say."""
+    """The limits of the run as a note has them (`core.isolation.RunLimits`); None where it does not say.
 
+    Notes from before time was counted by the processor have `wall_s` in the place of `cpu_s`.
+    """
+
+    cpu_s: float | None = None
     wall_s: float | None = None
     memory_mb: int | None = None
     cpus: float | None = None

@@ -202,7 +202,7 @@ def _paths(note: Note, found: frozenset[str]) -> Check:
 # --- the run that a note describes
 
 
-MOST = RunLimits(wall_s=3600.0, cpus=16.0, memory_mb=16_384, pids=4096, work_mb=8192)
+MOST = RunLimits(cpu_s=3600.0, cpus=16.0, memory_mb=16_384, pids=4096, work_mb=8192)
 """A note may come from elsewhere; whatever it says, a run gets no more than this."""
 
 
@@ -346,7 +346,8 @@ def _start(note: Note, tree: Tree) -> Files:
 
 def _bounded(noted: NotedLimits) -> RunLimits | None:
     """The limits that the note names, none of them above `MOST`; None where it names none."""
-    given = {each.name: getattr(noted, each.name) for each in fields(noted)}
+    given = {each.name: getattr(noted, each.name) for each in fields(noted) if each.name != "wall_s"}
+    given["cpu_s"] = noted.cpu_s or noted.wall_s
     kept = {name: min(value, getattr(MOST, name)) for name, value in given.items() if value is not None and value > 0}
     return replace(RUN_LIMITS, **kept) if kept else None
 

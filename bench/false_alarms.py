@@ -163,7 +163,7 @@ class Judge:
         report = await GATE.examine(ChangeCheckJob(spec=spec, tree=base, change=change))
         job = SuiteJob(
             base=base, change=change, given=given, held=held, language=pair.language, packages=packages,
-            limits=RunLimits(wall_s=30.0),
+            limits=RunLimits(cpu_s=30.0),
             whole_tree=False,
         )  # fmt: skip
         verdict = await self._suite.judge(job)

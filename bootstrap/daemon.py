@@ -15,20 +15,21 @@ import os
 from collections.abc import Callable
 from concurrent.futures import Future
 from contextlib import ExitStack
+from dataclasses import replace
 
 from attempt.revert import Reverter
 from attempt.sweep import Sweep
 from bootstrap import extras
 from bootstrap.maintenance import Maintenance, cleanup_jobs, sweep_orphans
 from bootstrap.notices import notification_jobs
-from bootstrap.reload import LiveSettings, ReloadHook, read_again
+from bootstrap.reload import LiveSettings, ReloadHook
 from bootstrap.revert import Reverts, make_reverter
 from bootstrap.services import Services
 from bootstrap.settings_service import settings_port
 from bootstrap.store import StoreServices, notices, open_store, watch_database
 from bootstrap.terminal import startup_message, status_line
 from bootstrap.web import Actions, entrance, open_web
-from config import Settings, service_manager
+from config import Settings, load_access, service_manager, settings_at
 from core.clock import Clocks
 from core.errors import ConfigError, UnknownWorker
 from core.events import Emitter, Kind, Level
@@ -46,6 +47,7 @@ from server.serving.host import Host
 from settings.models import PromptSettings
 from settings.reloaded import Reloaded
 from task_executor import TaskExecutor
+from taskqueue.status import stored_status
 
 log = logging.getLogger("nightshift")
 
@@ -61,7 +63,7 @@ class Daemon:
         sleep: Sleep = asyncio.sleep,
         show: Callable[[str], None] = print,
     ) -> None:
-        self._live, self._show = LiveSettings(settings, lambda: read_again(settings)), show
+        self._live, self._show = LiveSettings(settings, lambda: settings_at(settings)), show
         self._clocks, self._sleep = clocks or Clocks(), sleep
         self._clock = self._clocks.wall
         self._began = self._clocks.monotonic()
@@ -170,6 +172,8 @@ class Daemon:
         self._life = DaemonState.RUNNING
         self._live.serve(self._reload_hooks(), self._events)
         self._up.set()
+        with contextlib.suppress(ConfigError):  # changed since the start: its next reading finds the fault
+            await asyncio.to_thread(load_access, self._settings.access.places)
         gc.collect()
         gc.freeze()  # what the libraries made stays anyway; looking through it again and again takes time
         before = self._maintenance.last_run
@@ -277,15 +281,13 @@ class Daemon:
 
     def status(self) -> DaemonStatus:
         """What the daemon says about itself now; may be called from any thread."""
-        services, pause = self._services, self._store.queue.pause_state()
-        optional = services.extras.statuses()
-        return DaemonStatus(
-            state=self._state(pause),
-            holds=pause.reasons,
+        services, optional = self._services, self._services.extras.statuses()
+        stored = stored_status(self._store.db.reader(), self._clock())
+        return replace(
+            stored,
+            state=self._state(PauseState(reasons=stored.holds)),
             uptime_s=self._clocks.monotonic() - self._began,
-            version=VERSION,
             workers=self._executor.statuses() if self._executor else (),
-            queue=self._store.queue.counts(),
             models=services.models.status(),
             next_checkpoint_at=self._maintenance.checkpoint.due_at(),
             sandbox=services.sandbox_name,
@@ -299,9 +301,6 @@ class Daemon:
                 *notices(self._store, self._clock()),
             ),
             pid=os.getpid(),
-            approvals=self._store.queue.open_approvals(),
-            saved=self._store.state.saved_replies(),
-            unread=self._store.state.unread_count(),
             extras=optional,
         )
 

@@ -7,6 +7,7 @@ own, a folder of wheels, a certificate) holds for uv as well.
 from __future__ import annotations
 
 import subprocess
+import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
@@ -34,15 +35,26 @@ def get_uv(python: Path, environ: Mapping[str, str]) -> bool:
     return uv_program(python).exists()
 
 
-def install(python: Path, wanted: Sequence[str], environ: Mapping[str, str], *, quiet: bool = True) -> int:
-    """Install what pip's words ask for (`-r`, `-c`, names); the exit code. What goes wrong is written to stderr."""
-    words = ["-q", *wanted] if quiet else list(wanted)
-    if get_uv(python, environ):
-        uv = [*uv_install(python), *words]
-        code = subprocess.run(uv, env=uv_environ(python, environ), check=False, stdin=subprocess.DEVNULL).returncode
-        if code == 0:
-            return code
-    return subprocess.run([*_pip(python), *words], env=dict(environ), check=False, stdin=subprocess.DEVNULL).returncode
+def install(python: Path, wanted: Sequence[str], environ: Mapping[str, str]) -> int:
+    """Install what pip's words ask for (`-r`, `-c`, names); the exit code.
+
+    Progress and what goes wrong are written to stderr: on a terminal as uv draws them, else as lines.
+    """
+    if get_uv(python, environ) and _uv([*uv_install(python), *wanted], uv_environ(python, environ)) == 0:
+        return 0
+    pip = [*_pip(python), *([] if sys.stderr.isatty() else ["-q"]), *wanted]
+    return subprocess.run(pip, env=dict(environ), check=False, stdin=subprocess.DEVNULL).returncode
+
+
+def _uv(argv: Sequence[str], environ: Mapping[str, str]) -> int:
+    if sys.stderr.isatty():
+        return subprocess.run(argv, env=environ, check=False, stdin=subprocess.DEVNULL).returncode
+    with subprocess.Popen(argv, env=environ, stdin=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True) as process:
+        assert process.stderr
+        for line in process.stderr:
+            if not line.startswith((" + ", " - ", " ~ ")):  # one for each package, when all are there
+                print(line, end="", file=sys.stderr, flush=True)
+    return process.returncode
 
 
 def uv_install(python: Path) -> list[str]:

@@ -16,7 +16,7 @@ from typing import Any
 
 from pydantic import SecretStr
 
-from config import Settings, load_settings, sources
+from config import Settings, sources
 from core.errors import ConfigError
 from core.events import Event, Kind, Level
 from core.masking import MASK, Masker
@@ -119,21 +119,6 @@ class LiveSettings:
         if isinstance(value, SecretStr):
             return MASK
         return self._mask(str(value)) if value not in (None, "") else "unset"
-
-
-def read_again(settings: Settings, overrides: str | None = None) -> Settings:
-    """Read the sources of these settings again, from the same place.
-
-    Args:
-        settings: for the place.
-        overrides: what `settings.overrides.yaml` shall be taken to say, instead of the file.
-
-    Raises:
-        ConfigError: lists every fault.
-    """
-    if settings.folders is not None:
-        return load_settings(layout="xdg", overrides=overrides)
-    return load_settings(home=settings.home, overrides=overrides)
 
 
 def on_loop(

@@ -25,7 +25,7 @@ from core.dependencies import ImportCache
 from core.ports import ChangeCheck, Sandbox
 from core.remarks import Gravity
 from core.revisions import Author
-from core.tasks import Limits
+from core.tasks import Explore, Limits
 from environments.dependency_check import DependencyCheck
 from environments.layers import LayerStore
 from git_manager import GitManager
@@ -70,7 +70,7 @@ def defaults(settings: Settings) -> Defaults:
         agent=AgentSettings(
             prompt_tokens=settings.prompt_tokens,
             edit_format=EditFormat(settings.edit_format),
-            explore=settings.explore,
+            explore=Explore(settings.explore),
             conversation_tokens=settings.conversation_tokens,
             explore_steps=settings.explore_steps,
             recall_limit=settings.recall_limit,

@@ -27,9 +27,9 @@ from pydantic import SecretStr
 from bootstrap.doctor.backends import one_word
 from bootstrap.models import backend_settings
 from bootstrap.notices import channels, send_test
-from bootstrap.reload import LiveSettings, on_loop, read_again
+from bootstrap.reload import LiveSettings, on_loop
 from bootstrap.repair import nothing_runs
-from config import Settings, Sources, sources
+from config import Settings, Sources, settings_at, sources
 from core.clock import Clock
 from core.dialogue import BUILT_IN
 from core.errors import ConfigError, ModelError
@@ -285,7 +285,7 @@ class SettingsService:
         """
         digest, now, faults = self._file.digest(), self._live.now, tuple[str, ...]()
         try:
-            after, found = read_again(now), sources(now)
+            after, found = settings_at(now), sources(now)
         except ConfigError as error:
             after, found, faults = now, NOTHING, tuple(map(self._mask, error.faults))
         settings = [shown(each, now, after, found, self._mask) for each in self._described.values()]
@@ -326,7 +326,7 @@ class SettingsService:
         if faults := [fault for name in names if (fault := self._refusal(name, found.origins))]:
             raise ConfigError(faults)
         after = changed(found.page, found.in_file, asked.changes, asked.take_back)
-        new = read_again(self._live.now, text_of(after))
+        new = settings_at(self._live.now, overrides=text_of(after))
         if faults := self._keys_led_astray(new, after, asked.changes):
             raise ConfigError(faults)
         return found.page, after, new
@@ -346,7 +346,7 @@ class SettingsService:
         What neither the address nor the key is set for on the page is as the owner put it together in his files.
         """
         try:
-            now = read_again(self._live.now)
+            now = settings_at(self._live.now)
         except ConfigError:  # this very change mends the files
             now = self._live.now
         return [

@@ -22,6 +22,8 @@ from sandbox.cleaning import Mask
 from sandbox.runtime import Runtime
 from test_runner import SuiteRunner
 
+TIMES = "suite_times.json"
+
 
 async def find_sandbox(
     settings: Settings, runtime: Runtime, scratch: Path, extras: ExtrasInstaller | None = None
@@ -70,13 +72,14 @@ def make_suite(  # two parts and what two callers have each of their own
         runtime,
         emit=drop_event,
         limits=SandboxLimits(
-            wall_s=settings.suite_timeout_s,
+            cpu_s=settings.suite_timeout_s,
             cpus=settings.sandbox_cpus,
             memory_mb=settings.sandbox_memory_mb,
             pids=settings.sandbox_pids,
             work_mb=settings.sandbox_work_mb,
         ),
         staging_dir=staging_dir,
+        times=settings.state_dir / TIMES,
         imports=imports,
         layers=layers,
         mask=mask,

@@ -15,6 +15,7 @@ from core.dialogue import BUILT_IN
 from core.queueing import PauseReason
 from core.states import Status
 from core.status import DaemonStatus, ModelStatus, sandbox_in_brief
+from sandbox.bubblewrap import in_container
 from settings.places import IS_CHECKOUT
 
 _STREAMS = (0, 1, 2)
@@ -92,7 +93,8 @@ def _lines(status: DaemonStatus, url: str, before: str, entrance: str) -> Iterat
     yield from (_hold(hold) for hold in status.holds)
     yield from status.notices
     yield "Give it a task: edit tasks.yaml, open the dashboard, or type"
-    yield f'  {".venv/bin/python cli.py" if IS_CHECKOUT else "nightshift"} "Write slugify(text) with tests"'
+    program = ".venv/bin/python cli.py" if IS_CHECKOUT and not in_container() else "nightshift"
+    yield f'  {program} "Write slugify(text) with tests"'
 
 
 def _model(model: ModelStatus) -> str:

@@ -8,9 +8,7 @@ from typing import Any
 from client import approvals, commits, daemon, following, service, tasks, transfer
 from client.command import Action
 from client.daemon_client import LogQuery
-from client.doctor import doctor
 from client.new_task import task_body, text_or_stdin
-from client.output import Color, Printer
 from client.session import Session
 from core.events import Level
 
@@ -21,7 +19,6 @@ ACTIONS: Mapping[Action, Callable[[Session, Values], int]] = {
     Action.ADD: lambda s, v: tasks.add(s, task_body(v["text"][0], v)),
     Action.RUN: lambda s, v: following.run(s, task_body(v["run"], v)),
     Action.LOAD: lambda s, v: tasks.load(s, v["load"]),
-    Action.STATUS: lambda s, _: daemon.status(s),
     Action.LOGS: lambda s, v: following.logs(s, _log_query(v), follow=v["follow"]),
     Action.HISTORY: lambda s, v: tasks.history(s, v["history"]),
     Action.SHOW: lambda s, v: tasks.show(s, v["show"]),
@@ -55,23 +52,7 @@ ACTIONS: Mapping[Action, Callable[[Session, Values], int]] = {
     Action.UNINSTALL_SERVICE: lambda s, v: service.uninstall(s, dry_run=v["dry_run"]),
     Action.PROMPT: lambda s, _: _prompt(s),
 }
-"""All but the two that need no session: `--doctor` and `--completion`."""
-
-
-def perform(action: Action, values: Values) -> int:
-    """Do what was asked; returns the exit code.
-
-    Raises:
-        NightshiftError: it could not be done; `client.errors` knows which code that is.
-    """
-    as_json, color = values["as_json"], Color(values["color"])
-    if action is Action.DOCTOR:  # it must go where no session can be made, such as with broken settings
-        return doctor(Printer(as_json=as_json, color=color), values["home"], deep=values["deep"])
-    session = Session(values["home"], as_json=as_json, color=color)
-    try:
-        return ACTIONS[action](session, values)
-    finally:
-        session.disconnect()
+"""All but those that need no session, `--doctor` and `--completion`, and `--status`, which needs little else."""
 
 
 def _prompt(session: Session) -> int:

@@ -21,7 +21,7 @@ from click.shell_completion import get_completion_class
 
 from client.errors import Exit, exit_of, print_error
 from client.new_task import LIMITS
-from client.output import Color
+from client.output import Color, Printer
 from core.errors import NightshiftError
 from core.events import Level
 from core.tasks import Explore, Kind, Language
@@ -345,9 +345,25 @@ def _either(names: Sequence[str]) -> str:
 
 
 def _perform(action: Action, values: Mapping[str, Any]) -> int:
-    from client.actions import perform  # noqa: PLC0415  # help, completion and usage errors need not wait for it
+    """Do what was asked; help, completion and usage errors wait for none of these imports, and a status for few."""
+    printed: dict[str, Any] = {"as_json": values["as_json"], "color": Color(values["color"])}
+    if action is Action.DOCTOR:  # it must go where no session can be made, such as with broken settings
+        from client.doctor import doctor  # noqa: PLC0415
 
-    return perform(action, values)
+        return doctor(Printer(**printed), values["home"], deep=values["deep"])
+    from client.session import Session  # noqa: PLC0415
+
+    session = Session(values["home"], **printed)
+    try:
+        if action is Action.STATUS:
+            from client.daemon import status  # noqa: PLC0415
+
+            return status(session)
+        from client.actions import ACTIONS  # noqa: PLC0415
+
+        return ACTIONS[action](session, values)
+    finally:
+        session.disconnect()
 
 
 def _print_completion(described: click.Command, shell: str) -> None:

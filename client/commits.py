@@ -70,7 +70,7 @@ def reviewed(session: Session, which: str) -> int:
 
 def revert(session: Session, task_id: int, *, force: bool = False, reapply: bool = False) -> int:
     """Take back what a task integrated, or bring it back: in the daemon where one runs, else in this process."""
-    if session.client.live:
+    if session.connection.live:
         done = session.client.revert(task_id, force=force, reapply=reapply)
     else:
         from bootstrap.revert import revert_alone  # noqa: PLC0415  # the other actions need none of it

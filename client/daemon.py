@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
-
 import click
 
 from client.errors import Exit
@@ -13,8 +11,6 @@ from client.views import pause_reasons
 from core.clock import to_text, utc_now
 from core.errors import ConfigError, NightshiftError
 from core.masking import Masker
-from db.database import Database
-from settings.reloaded import OVERRULED, TAKE_BACK
 
 SINCE_CHECKPOINT = "now"
 """The week that `--report` means where none is given: the time since the last checkpoint."""
@@ -22,23 +18,23 @@ SINCE_CHECKPOINT = "now"
 
 def status(session: Session) -> int:
     """What the daemon does now."""
-    report = session.client.report()
+    report = session.connection.status()
     session.print(report, session.views.report(report))
     return live_or_noted(session)
 
 
 def live_or_noted(session: Session) -> int:
     """The exit code of what was read; where no daemon runs, a note adds that the database answered."""
-    if session.client.live:
+    if session.connection.live:
         return Exit.OK
-    session.out.note(f"{session.client.why_offline}; this is what the database says")
+    session.out.note(f"{session.connection.why_offline}; this is what the database says")
     return Exit.DAEMON_DOWN
 
 
 def pause(session: Session) -> int:
     """Have no more tasks claimed."""
     answer = session.client.pause()
-    state = str(answer.state) if session.client.live else "paused"
+    state = str(answer.state) if session.connection.live else "paused"
     session.print(answer, Cell(state))
     session.note_if_down("it will start without claiming tasks")
     return Exit.OK
@@ -47,7 +43,7 @@ def pause(session: Session) -> int:
 def resume(session: Session) -> int:
     """Have tasks claimed again, and show what else holds them back."""
     answer = session.client.resume()
-    state = str(answer.state) if session.client.live else ("paused" if answer.holds else "not paused")
+    state = str(answer.state) if session.connection.live else ("paused" if answer.holds else "not paused")
     session.print(answer, [Lines(lines=[Cell(state), *pause_reasons(answer.holds).lines])])
     session.note_if_down(f"it will start {'without claiming tasks' if answer.holds else 'working'}")
     return Exit.OK
@@ -69,6 +65,8 @@ def checkpoint(session: Session) -> int:
 
 def reload(session: Session) -> int:
     """Have the daemon read its settings and tasks.yaml again."""
+    from settings.reloaded import OVERRULED, TAKE_BACK  # noqa: PLC0415  no other action needs it
+
     done = session.client.reload()
     session.print(done, Cell(f"changed: {', '.join(done.changed)}" if done.changed else "nothing has changed"))
     for each in () if session.out.as_json else done.later:
@@ -93,7 +91,8 @@ def report(session: Session, week: str) -> int:
         NightshiftError: the folder of reports cannot be written.
         click.UsageError: there is no such week, or it has not begun.
     """
-    from report.weeks import asked_span  # noqa: PLC0415  no other action needs it
+    from db.database import Database  # noqa: PLC0415  no other action needs it
+    from report.weeks import asked_span  # noqa: PLC0415  as above
     from weekly_summary import summarise, write_report  # noqa: PLC0415  as above
 
     settings = session.settings
@@ -120,6 +119,8 @@ def notify_test(session: Session) -> int:
     Raises:
         ConfigError: none is set.
     """
+    import asyncio  # noqa: PLC0415  no other action needs it
+
     from bootstrap.notices import channels, send_test  # noqa: PLC0415  # the queue and the database come with it
 
     ways = channels(session.settings)

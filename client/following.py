@@ -38,7 +38,7 @@ def logs(session: Session, query: LogQuery, *, follow: bool = False) -> int:
 
 def run(session: Session, body: Mapping[str, Any]) -> int:
     """Work on a task in the foreground: in the daemon where one runs, else in this very process."""
-    if not session.client.live:
+    if not session.connection.live:
         return _run_here(session, body)
     newest = session.client.logs(LogQuery(limit=1)).last_id
     task_id = session.client.submit(body).task.task_id
@@ -55,8 +55,8 @@ def run(session: Session, body: Mapping[str, Any]) -> int:
 def wait(session: Session, task_id: int) -> int:
     """Wait for a task's end, without a word until then."""
     task = session.client.task(task_id)
-    if _goes_on(task) and not session.client.live:
-        raise DaemonGone(f"task {task.task_id} is {task.status}, and {session.client.why_offline}")
+    if _goes_on(task) and not session.connection.live:
+        raise DaemonGone(f"task {task.task_id} is {task.status}, and {session.connection.why_offline}")
     newest = session.client.logs(LogQuery(limit=1)).last_id
     if _goes_on(task):
         _note_pause_reasons(session)
@@ -64,7 +64,7 @@ def wait(session: Session, task_id: int) -> int:
 
 
 def _note_pause_reasons(session: Session) -> None:
-    for line in pause_reasons(session.client.report().holds).lines:
+    for line in pause_reasons(session.connection.status().holds).lines:
         session.out.note(line.text)
 
 
@@ -89,7 +89,7 @@ def _go_on(session: Session, query: LogQuery) -> None:
         time.sleep(LOOK_S)
         if session.out.reader_has_gone():
             raise BrokenPipeError
-        if not session.client.live and look % 10 == 0:
+        if not session.connection.live and look % 10 == 0:
             session.disconnect()
         try:
             page = session.client.logs(query)

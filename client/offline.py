@@ -1,133 +1,120 @@
 """The API in this process, for a home whose daemon is down: the server's own application over the home's database.
 
 Reading opens the database read-only and creates nothing. Writing goes through the same queue manager as in the daemon,
-so tasks wait in the queue until it starts; several processes may write, each through its own `Database`.
+so tasks wait in the queue until it starts; several processes may write, each through its own `Database`. The status
+needs no application: it is what the API would answer, from the same function.
 """
 
 from __future__ import annotations
 
-import tempfile
+from collections.abc import Callable
 from contextlib import ExitStack
+from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
-from typing import NoReturn
+from typing import TYPE_CHECKING, NoReturn
 
-import httpx
-
-from config import Settings
+from client.connection import ANSWER_WALL_S, Connection, Reply, Request
+from core.clock import utc_now
 from core.errors import StoreError
-from core.masking import Masker
 from core.states import DaemonState, Status
 from core.status import DaemonStatus
 from core.version import VERSION
 from db.database import Database
 from db.event_log import EventLog
-from db.state_store import StateStore
-from db.step_store import StepStore
-from queue_manager import QueueManager
-from server.app import create_api
-from server.context import AppContext
-from server.routes import approvals, commits, logs, running, steering, tasks, timeline
+from taskqueue.status import stored_status
 
-ENDPOINTS = (
-    *tasks.routes.endpoints,
-    *timeline.routes.endpoints,
-    *approvals.routes.endpoints,
-    *commits.routes.endpoints,
-    *running.routes.endpoints,
-    *steering.routes.endpoints,
-    *logs.routes.endpoints,
-)
-"""The part of the API that the command line uses; all of it would take a tenth of a second longer to import."""
+if TYPE_CHECKING:
+    from flask.testing import FlaskClient
+
+    from config import Settings
+
 CREATING = frozenset({"/api/task", "/api/pause", "/api/resume", "/api/checkpoint"})
 """What may be posted to a home without a database and makes one; everything else is about what is already there."""
+EMPTY = "no database yet: nothing was ever submitted"
 
 
-class OfflineTransport(httpx.BaseTransport):
+class OfflineConnection(Connection):
     """Answers requests from the database of a home; for one thread.
 
     For a home without a database an empty one in a temporary folder answers. Errors of the store and bugs are
     raised to the caller instead of being answered with status 500, as there is no log that could have the details.
 
     Args:
-        settings: of the home.
+        db_path: the database of the home.
+        settings: reads those of the home; the status needs none.
+        why: no daemon answers.
     """
 
-    def __init__(self, settings: Settings) -> None:
-        self._settings, self._open = settings, ExitStack()
+    def __init__(self, db_path: Path, settings: Callable[[], Settings], why: str) -> None:
+        super().__init__("offline", why)
+        self._db_path, self._settings, self._open = db_path, settings, ExitStack()
 
-    def handle_request(self, request: httpx.Request) -> httpx.Response:
-        """Answer one request.
+    def status(self, wall_s: float = ANSWER_WALL_S) -> DaemonStatus:  # noqa: ARG002  # nobody is waited for
+        """The daemon as a whole, as far as its database knows.
 
         Raises:
-            StoreError: the database cannot be opened, read or written.
+            StoreError: the database cannot be opened or read.
         """
-        if not self._settings.db_path.exists() and request.url.path not in CREATING:
-            app = self._empty
-        else:
-            app = self._reading if request.method == "GET" else self._writing
-        return app.handle_request(request)
+        if not self._db_path.exists():
+            counts = dict.fromkeys(Status, 0)
+            return DaemonStatus(
+                state=DaemonState.STOPPED, uptime_s=0.0, version=VERSION, queue=counts, notices=(EMPTY,)
+            )
+        return stopped_status(self._reader)
 
     def close(self) -> None:
         """Close the databases."""
         self._open.close()
 
-    @cached_property
-    def _reading(self) -> httpx.WSGITransport:
-        return self._application(Database(self._settings.db_path, readonly=True))
+    def _send_once(self, request: Request) -> Reply:
+        path = request.path.partition("?")[0]
+        if not self._db_path.exists() and path not in CREATING:
+            app = self._empty
+        else:
+            app = self._reading if request.method == "GET" else self._writing
+        answer = app.open(
+            request.path,
+            method=request.method,
+            data=request.content,
+            content_type="application/json" if request.content is not None else None,
+        )
+        return Reply(status=answer.status_code, content=answer.data)
 
     @cached_property
-    def _writing(self) -> httpx.WSGITransport:
-        return self._application(Database(self._settings.db_path))
+    def _reader(self) -> Database:
+        return self._open.enter_context(Database(self._db_path, readonly=True))
 
     @cached_property
-    def _empty(self) -> httpx.WSGITransport:
+    def _reading(self) -> FlaskClient:
+        return self._application(self._reader)
+
+    @cached_property
+    def _writing(self) -> FlaskClient:
+        return self._application(self._open.enter_context(Database(self._db_path)))
+
+    @cached_property
+    def _empty(self) -> FlaskClient:
+        import tempfile  # noqa: PLC0415  # only here
+
         folder = Path(self._open.enter_context(tempfile.TemporaryDirectory(prefix="nightshift-")))
-        return self._application(Database(folder / "empty.sqlite"), "no database yet: nothing was ever submitted")
+        return self._application(self._open.enter_context(Database(folder / "empty.sqlite")))
 
-    def _application(self, database: Database, notice: str = "") -> httpx.WSGITransport:
-        self._open.enter_context(database)
-        app = create_api(_context(database, self._settings, notice), ENDPOINTS)
+    def _application(self, database: Database) -> FlaskClient:
+        from client.application import application  # noqa: PLC0415  # the whole server, which the status does without
+
+        app = application(database, self._settings(), lambda: stopped_status(database))
         app.config["PROPAGATE_EXCEPTIONS"] = True
         app.register_error_handler(StoreError, _raised)
         app.register_error_handler(Exception, _raised)
-        return httpx.WSGITransport(app)
+        return app.test_client()
 
 
-def _context(database: Database, settings: Settings, notice: str) -> AppContext:
-    """What the application works on where no daemon is behind it: the database alone."""
-    mask = Masker(settings.secrets)
-    events = EventLog(database, mask=mask)
-    queue = QueueManager(database, events, mask=mask)
-
-    def status() -> DaemonStatus:
-        counts, state = queue.counts(), StateStore(database)
-        return DaemonStatus(
-            state=DaemonState.STOPPED,
-            uptime_s=0.0,
-            version=VERSION,
-            queue={status: counts.get(status, 0) for status in Status},
-            notices=(notice or _last_event(events),),
-            approvals=queue.open_approvals(),
-            saved=state.saved_replies(),
-            holds=queue.pause_state().reasons,
-            unread=state.unread_count(),
-        )
-
-    return AppContext(
-        database=database,
-        queue=queue,
-        events=events,
-        mask=mask,
-        steps=StepStore(database, events, mask=mask),
-        status=status,
-        clarify_wait_s=lambda: settings.clarify_wait_s,
-    )
-
-
-def _last_event(events: EventLog) -> str:
-    last = events.last(1)
-    return f"daemon stopped, as of {last[0].at:%Y-%m-%d %H:%M:%S} UTC" if last else "daemon stopped"
+def stopped_status(database: Database) -> DaemonStatus:
+    """What the database says of a daemon that does not run, and as of when."""
+    last = EventLog(database).last(1)
+    notice = f"daemon stopped, as of {last[0].at:%Y-%m-%d %H:%M:%S} UTC" if last else "daemon stopped"
+    return replace(stored_status(database.reader(), utc_now()), notices=(notice,))
 
 
 def _raised(error: Exception) -> NoReturn:

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import click
 
 from client import approvals, commits, daemon, following, tasks
-from client.daemon_client import DaemonClient, LogQuery, connect
+from client.daemon_client import DaemonClient, LogQuery
 from client.errors import Exit, print_error
 from client.output import Cell
 from client.session import Session
@@ -176,9 +176,9 @@ class Prompt:
                 # Where the daemon comes or goes just now, the next look will succeed.
                 with (
                     contextlib.suppress(NightshiftError),
-                    contextlib.closing(connect(self._session.settings)) as client,
+                    contextlib.closing(self._session.connect()) as connection,
                 ):
-                    self._look(client)
+                    self._look(DaemonClient(connection))
 
     def _look(self, client: DaemonClient) -> None:
         for task_id in sorted(self._open):

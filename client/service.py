@@ -21,10 +21,10 @@ from urllib.parse import quote
 from client.errors import Exit
 from client.output import Cell
 from client.session import Session
-from config import Settings, user_folders
+from config import Settings
 from core.errors import ConfigError
 from files.whole import write_whole
-from settings.places import ROOT
+from settings.places import ROOT, user_folders
 
 NAME = "nightshift.service"
 MARK = "# Written by `cli.py --install-service`; changes are lost when it is written again."

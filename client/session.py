@@ -1,23 +1,31 @@
-"""A person's session on one home: its settings, the client that is connected at the moment, and the printer."""
+"""A person's session on one home: how its daemon is reached, what is connected at the moment, and the printer."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import is_dataclass
+from functools import cached_property
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from client.daemon_client import DaemonClient, connect
+from client.connection import Connection, connect
 from client.output import Block, Cell, Color, Lines, Printer
 from client.views import Views
-from config import Settings, load_settings, place_is_given, user_folders
+from db.codec import encode
 from maintenance.instance_lock import is_held
-from server.schemas import as_json
+from settings.access import Access, remembered
+from settings.places import Places, find_places, place_is_given, user_folders
+
+if TYPE_CHECKING:
+    from client.daemon_client import DaemonClient
+    from config import Settings
 
 
 class Session:
     """Does one thing after the other, as the prompt needs it; it may connect anew for each.
 
     Args:
-        home: the home that is named; see `settings_of`.
+        home: the home that is named; see `places_of`.
         as_json: print answers as JSON.
         color: see `Printer`.
 
@@ -26,27 +34,49 @@ class Session:
     """
 
     def __init__(self, home: Path | None = None, *, as_json: bool = False, color: Color = Color.AUTO) -> None:
-        self.settings: Settings = settings_of(home)
+        self.access: Access = access_to(places_of(home))
         self.out = Printer(as_json=as_json, color=color)
         self.views = Views(local=self.out.is_terminal)
-        self._client: DaemonClient | None = None
+        self._connection: Connection | None = None
+
+    @cached_property
+    def settings(self) -> Settings:
+        """All settings of the home.
+
+        Raises:
+            ConfigError: they are wrong.
+        """
+        from config import settings_at  # noqa: PLC0415  # what most actions do without takes longest
+
+        return settings_at(self.access.places)
 
     @property
-    def client(self) -> DaemonClient:
+    def connection(self) -> Connection:
         """Connected when it is first needed.
 
         Raises:
             NotAllowed: a daemon runs and refuses us.
         """
-        if self._client is None:
-            self._client = connect(self.settings)
-        return self._client
+        if self._connection is None:
+            self._connection = self.connect()
+        return self._connection
+
+    @property
+    def client(self) -> DaemonClient:
+        """The requests beside the status; raises as `connection` does."""
+        from client.daemon_client import DaemonClient  # noqa: PLC0415  # pydantic and the server's answers
+
+        return DaemonClient(self.connection)
+
+    def connect(self) -> Connection:
+        """A connection of the caller's own; raises as `connection` does."""
+        return connect(self.access, lambda: self.settings)
 
     def disconnect(self) -> None:
-        """Close the client and connect anew next time: the daemon may have come or gone."""
-        if self._client is not None:
-            self._client.close()
-        self._client = None
+        """Close the connection and connect anew next time: the daemon may have come or gone."""
+        if self._connection is not None:
+            self._connection.close()
+        self._connection = None
 
     def print(self, answer: object, shown: Sequence[Block] | Cell) -> None:
         """Print what came of an action.
@@ -59,27 +89,45 @@ class Session:
             self.out.blocks([Lines(lines=[shown])] if isinstance(shown, Cell) else shown)
         elif isinstance(answer, Mapping):
             self.out.mapping(answer)
+        elif is_dataclass(answer):
+            self.out.document(encode(answer))
         else:
+            from server.schemas import as_json  # noqa: PLC0415  # as above
+
             self.out.document(as_json(answer))
 
     def note_if_down(self, consequence: str) -> None:
         """Add, where no daemon answers, that it does not and what follows from it."""
-        if not self.client.live:
-            self.out.note(f"{self.client.why_offline}; {consequence}")
+        if not self.connection.live:
+            self.out.note(f"{self.connection.why_offline}; {consequence}")
 
 
-def settings_of(home: Path | None) -> Settings:
-    """The settings of the home that is named, else of the one whose daemon runs, else of the usual one.
+def places_of(home: Path | None) -> Places:
+    """The places of the home that is named, else of the one whose daemon runs, else of the usual one.
 
     A daemon may have been started in the other layout than this shell would choose (the service sets
     `NIGHTSHIFT_LAYOUT=xdg`, the shell does not): its lock shows it.
 
     Raises:
-        ConfigError: they are wrong.
+        ConfigError: the environment contradicts itself.
     """
-    usual = load_settings(home=home)
+    usual = find_places(home)
     if home is not None or place_is_given() or usual.folders is not None or is_held(usual.lock_file):
         return usual
-    if not is_held(user_folders().runtime / "lock"):
+    installed = user_folders()
+    if not is_held(installed.runtime / "lock"):
         return usual
-    return load_settings(layout="xdg")
+    return Places(home=installed.data, folders=installed)
+
+
+def access_to(places: Places) -> Access:
+    """How the daemon of these places is reached, by settings that are sound.
+
+    Raises:
+        ConfigError: they are not; lists every fault.
+    """
+    if found := remembered(places):
+        return found
+    from config import load_access  # noqa: PLC0415  # only where something has changed since they were last read
+
+    return load_access(places)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from client.output import Block, Cell, Fields, Lines, Table, Tone, cell, span, stamp
 from core.events import Level
@@ -12,16 +13,10 @@ from core.masking import printable
 from core.queueing import PauseReason
 from core.states import ENDED, DaemonState, Status
 from core.status import DaemonStatus, SavedReplies, sandbox_in_brief
-from server.approvals import ApprovalRow, Approvals
-from server.schemas import (
-    Child,
-    Iteration,
-    LogLine,
-    Logs,
-    TaskDetail,
-    Tasks,
-    TaskSummary,
-)
+
+if TYPE_CHECKING:
+    from server.approvals import ApprovalRow, Approvals
+    from server.schemas import Child, Iteration, LogLine, Logs, TaskDetail, Tasks, TaskSummary
 
 STATUS_TONE: Mapping[Status, Tone] = {
     Status.RUNNING: Tone.BUSY,

@@ -7,12 +7,15 @@ was granted, was charged and had learned stays with it: the fork begins with its
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
-from core.attempt_state import AttemptState
 from core.errors import InvalidTask
 from core.plain_data import shallow
 from core.states import Phase
 from core.tasks import TaskSpec
+
+if TYPE_CHECKING:
+    from core.attempt_state import AttemptState
 
 MAX_NOTE_CHARS = 4000
 MAX_DESCRIPTION_CHARS = 100_000
@@ -57,6 +60,8 @@ def begun(state: AttemptState, fork: Fork) -> AttemptState:
     where there is one. It never begins behind the checks: what passed them is judged again, and what had ended, waited
     or been split goes on with code.
     """
+    from core.attempt_state import AttemptState  # noqa: PLC0415  # a lot of classes, and whoever lists tasks needs none
+
     iteration = min(1, state.iteration)
     last = state.tries[-1:] if state.tries and state.tries[-1].iteration == state.iteration else ()
     return AttemptState(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, field, fields, replace
 from enum import StrEnum
 from pathlib import Path
@@ -24,8 +25,9 @@ class Ended(StrEnum):
 class RunLimits:
     """What one run of tests may use. These are the defaults of the settings; nothing else repeats them."""
 
-    wall_s: float = 60
-    """How long the tests may take, on the clock."""
+    cpu_s: float = 60
+    """Processor time of all processes together, in seconds; how long that takes on the clock is `verdict.time_limits`'
+    business."""
     cpus: float = 2
     """Cores at once."""
     memory_mb: int = 512
@@ -43,6 +45,10 @@ RUN_LIMITS = RunLimits()
 class SandboxLimits(RunLimits):
     """Limits of one command in a sandbox; every isolation enforces all of them or refuses to run."""
 
+    cpu_s: float = math.inf
+    """Without a limit of its own processor time is bounded by the clock."""
+    wall_s: float = 60
+    """How long the command may take, on the clock."""
     output_bytes: int = 1 << 20
     """What standard output and standard error may hold, each."""
     reserved_mb: int = 0
@@ -72,7 +78,8 @@ class SandboxJob:
     `stdin` is written and closed. What the command writes to its standard output and standard error comes back
     separately: the trusted parent inside keeps standard output for results and gives its children standard error.
     With `answers` the command is over when it closes its standard output; an isolation that can then ends what is left
-    of it without making its caller wait for that.
+    of it without making its caller wait for that. A job that is `alone` runs while no other job does, where
+    the sandbox knows of the others (`sandbox.exclusive`).
     """
 
     argv: tuple[str, ...]
@@ -80,6 +87,7 @@ class SandboxJob:
     mounts: tuple[Mount, ...] = ()
     stdin: bytes = b""
     answers: bool = False
+    alone: bool = False
     limits: SandboxLimits = field(default_factory=SandboxLimits)
 
 

@@ -67,9 +67,9 @@ class Limits:
 
     `wall_s` counts the seconds of one attempt, but not those in which it waits for a model's reply, which has limits of
     its own. `model_calls`, `tokens` (prompt and reply together) and `cost_usd` count over all attempts since the owner
-    last asked for the task. The rest bound each run in the sandbox: `suite_s` the seconds of its tests, `memory_mb`,
-    `cpus` (cores at once), `pids` (processes and threads) and `work_mb` (files that it writes) all its processes
-    together.
+    last asked for the task. The rest bound each run in the sandbox, all its processes together: `suite_s` (seconds of
+    processor time of its tests), `memory_mb`, `cpus` (cores at once), `pids` (processes and threads) and `work_mb`
+    (files that it writes).
     """
 
     attempts: int | None = None
@@ -92,7 +92,7 @@ class Limits:
     def of_run(self) -> RunLimits:
         """The limits of each run of tests; where nothing is said, the defaults of `RunLimits`."""
         given: dict[str, Any] = {
-            "wall_s": self.suite_s,
+            "cpu_s": self.suite_s,
             "memory_mb": self.memory_mb,
             "cpus": self.cpus,
             "pids": self.pids,

@@ -29,6 +29,8 @@ class Result(StrEnum):
     ERROR = "error"
     SKIPPED = "skipped"
     MISSING = "missing"
+    NOT_REACHED = "not_reached"
+    """The run was cut off before it: nothing is known of it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -96,8 +98,14 @@ class SuiteReport:
 
     @property
     def failing(self) -> frozenset[str]:
-        """The ids of all tests that did not pass."""
-        return frozenset(case.id for case in self.results if case.result is not Result.PASSED)
+        """The ids of all tests that ran, or should have run, and did not pass."""
+        fine = {Result.PASSED, Result.NOT_REACHED}
+        return frozenset(case.id for case in self.results if case.result not in fine)
+
+    @property
+    def not_reached(self) -> frozenset[str]:
+        """The ids of the tests of which nothing is known, because the run was cut off before."""
+        return frozenset(case.id for case in self.results if case.result is Result.NOT_REACHED)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

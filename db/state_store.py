@@ -156,12 +156,7 @@ class StateStore:
 
     def saved_replies(self, days: float = 7.0) -> SavedReplies:
         """What the built-in engine spared in the last days."""
-        reader, since = self._db.reader(), to_text(self._clock() - timedelta(days=days))
-        query = "SELECT COUNT(*), COALESCE(SUM(saved <> ''), 0) FROM model_stats WHERE at >= ?"
-        replies, saved = reader.execute(query, (since,)).fetchone()
-        query = "SELECT COUNT(DISTINCT task_id) FROM git_commits WHERE at >= ? AND model = ?"
-        solved = reader.execute(query, (since, BUILT_IN)).fetchone()[0]
-        return SavedReplies(days=days, replies=replies, saved=saved, solved=solved)
+        return saved_replies(self._db.reader(), self._clock(), days)
 
     def backup(self, to: Path) -> None:
         """Copy the database while it is in use; `to` appears when the copy is complete and on the disk.
@@ -174,6 +169,16 @@ class StateStore:
     def integrity(self) -> list[str]:
         """Faults of the database file; empty when it is sound. Reads the whole file."""
         return sqlite.faults(self._db.path)
+
+
+def saved_replies(conn: Connection, now: datetime, days: float = 7.0) -> SavedReplies:
+    """What the built-in engine spared in the last days."""
+    since = to_text(now - timedelta(days=days))
+    query = "SELECT COUNT(*), COALESCE(SUM(saved <> ''), 0) FROM model_stats WHERE at >= ?"
+    replies, saved = conn.execute(query, (since,)).fetchone()
+    query = "SELECT COUNT(DISTINCT task_id) FROM git_commits WHERE at >= ? AND model = ?"
+    solved = conn.execute(query, (since, BUILT_IN)).fetchone()[0]
+    return SavedReplies(days=days, replies=replies, saved=saved, solved=solved)
 
 
 def _recorded(commit: Commit) -> Event:

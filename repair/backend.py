@@ -15,7 +15,7 @@ import re
 import time
 from collections import OrderedDict
 from collections.abc import Awaitable, Callable, Iterator
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import Any, Self, TypeVar
 
 from core.dialogue import BUILT_IN, SAW_HELD_OUT, Completion, Material, ModelRequest
@@ -239,7 +239,7 @@ def why_unfit(request: ModelRequest) -> str:
 def job_of(material: Material, start: Change) -> EvaluationJob:
     """Where candidates are evaluated: the task's tree with a change on top, by the tests that a model may see."""
     case, work = material.context, material.state
-    spec = case.task.spec
+    spec, limits = case.task.spec, case.run_limits
     return EvaluationJob(
         base=material.tree,
         change=start,
@@ -248,7 +248,11 @@ def job_of(material: Material, start: Change) -> EvaluationJob:
         start=spec.files,
         packages=work.packages,
         whole_tree=case.whole_tree,
-        **asdict(case.run_limits),
+        wall_s=limits.cpu_s,
+        memory_mb=limits.memory_mb,
+        cpus=limits.cpus,
+        pids=limits.pids,
+        work_mb=limits.work_mb,
     )
 
 

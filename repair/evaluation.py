@@ -34,7 +34,7 @@ class EvaluationJob:
     start: Files = field(default_factory=dict)
     packages: Mapping[str, str] = field(default_factory=dict)
     whole_tree: bool = True
-    wall_s: float = RUN_LIMITS.wall_s
+    wall_s: float = RUN_LIMITS.cpu_s
     memory_mb: int = RUN_LIMITS.memory_mb
     cpus: float = RUN_LIMITS.cpus
     pids: int = RUN_LIMITS.pids
@@ -44,7 +44,7 @@ class EvaluationJob:
     def limits(self) -> RunLimits:
         """The five limits of its runs."""
         return RunLimits(
-            wall_s=self.wall_s, memory_mb=self.memory_mb, cpus=self.cpus, pids=self.pids, work_mb=self.work_mb
+            cpu_s=self.wall_s, memory_mb=self.memory_mb, cpus=self.cpus, pids=self.pids, work_mb=self.work_mb
         )
 
     def text_of(self, path: str) -> str | None:

@@ -126,7 +126,7 @@ class SandboxEvaluator:
         return made
 
     async def _run(self, stage: Stage, task: Mapping[str, object], wall_s: float) -> ProgramAnswer | None:
-        job = replace(stage.job, limits=replace(stage.job.limits or RUN_LIMITS, wall_s=wall_s))
+        job = replace(stage.job, limits=replace(stage.job.limits or RUN_LIMITS, cpu_s=wall_s))
         ready, result = await self._suite_runs.executed(job, stage.with_task(task))
         return read_program(result, ready.key)
 

@@ -66,7 +66,7 @@ class SandboxSynthesiser:
             return SynthesisResult(why=found)
         stage = await staged(job.job, self._suite_runs)
         planned = _recording(stage.with_task(_task(job, found)), job.path, program, found.name)
-        suite = replace(stage.job, limits=replace(job.job.limits, wall_s=job.budget_s + TESTS_S))
+        suite = replace(stage.job, limits=replace(job.job.limits, cpu_s=job.budget_s + TESTS_S))
         ready, result = await self._suite_runs.executed(suite, planned)
         report = report_of(read_program(result, ready.key))
         return result_of(report, lambda body: written(found, body), job.budget_s)

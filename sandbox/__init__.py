@@ -7,6 +7,7 @@
 from __future__ import annotations
 
 import asyncio
+import shutil
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -19,9 +20,7 @@ if TYPE_CHECKING:
     from core.ports import Sandbox
     from sandbox.runtime import Runtime
 
-__all__ = ["INSTALL", "SNIPPET_LIMITS", "Choice", "Snippet", "choose", "run_python"]
-
-INSTALL = "to run tasks, install bubblewrap: `sudo apt-get install bubblewrap util-linux`"
+__all__ = ["SNIPPET_LIMITS", "Choice", "Snippet", "choose", "remedy", "run_python"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -89,7 +88,16 @@ async def choose(
         lines += [f"{candidate}{remark}", *(f"  {line}" for line in found.report.splitlines())]
         if found.passed or candidate not in _STRONG:
             return Choice(sandbox=sandbox, report="\n".join(lines))
-    return Choice(sandbox=None, report="\n".join([*lines, f"nothing is executed; {INSTALL}"]))
+    return Choice(sandbox=None, report="\n".join([*lines, f"nothing is executed; {remedy()}"]))
+
+
+def remedy() -> str:
+    """What the owner can do where no sandbox holds."""
+    from sandbox.bubblewrap import OPEN_CONTAINER, in_container  # noqa: PLC0415 (see `choose`)
+
+    if in_container() and shutil.which("bwrap"):
+        return OPEN_CONTAINER
+    return "to run tasks, install bubblewrap: `sudo apt-get install bubblewrap util-linux`"
 
 
 def _bubblewrap(place: _Place) -> tuple[Sandbox, str]:

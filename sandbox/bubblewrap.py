@@ -54,6 +54,18 @@ STILL = {
     "/proc/loadavg": "0.00 0.00 0.00 1/1 1\n",
 }
 """What stands there instead where something is expected there; the others are empty."""
+OPEN_CONTAINER = (
+    "to run tasks in a container, start it with `--security-opt seccomp=unconfined --security-opt "
+    "systempaths=unconfined` and, where the host has AppArmor, `--security-opt apparmor=unconfined`, as compose.yaml "
+    "does: bubblewrap makes its sandboxes in the container, and by default an engine keeps it from that"
+)
+_REFUSALS = (
+    "setting up uid map",
+    "No permissions to create new namespace",
+    "Creating new namespace failed",
+    "Failed to make / slave",
+    "Can't mount proc",
+)
 _ENV = {
     "PATH": "/usr/bin:/bin",
     "HOME": "/tmp",  # noqa: S108 (the job's own)
@@ -105,7 +117,7 @@ class BubblewrapSandbox(Isolation):
         return GroupedJob(
             running=running,
             group=group,
-            wall_s=job.limits.wall_s,
+            limits=job.limits,
             answers=job.answers,
             proved=lambda finished: _proved(finished, marker),
         )
@@ -203,6 +215,11 @@ def _system_links() -> Iterator[str]:
         yield from ("--ro-bind-try", str(path), str(path))
 
 
+def in_container() -> bool:
+    """Tell whether a container engine started this: Docker and Podman leave a mark each."""
+    return any(Path(mark).exists() for mark in ("/.dockerenv", "/run/.containerenv"))
+
+
 @contextlib.contextmanager
 def memory_files(*contents: bytes) -> Iterator[list[int]]:
     """Descriptors of files in memory, for what bubblewrap reads from descriptors."""
@@ -220,7 +237,9 @@ def memory_files(*contents: bytes) -> Iterator[list[int]]:
 
 def _explain(text: str, ended: Ended) -> str:
     """Why bubblewrap did not come up, with the cure where it is known."""
-    if "setting up uid map" in text or "No permissions to create new namespace" in text:
+    if in_container() and any(refusal in text for refusal in _REFUSALS):
+        return f"{text}: {OPEN_CONTAINER}"
+    if any(refusal in text for refusal in _REFUSALS[:2]):
         return (
             f"{text}: this system does not let bubblewrap make user namespaces. On Ubuntu 24.04 and later give it an "
             "AppArmor profile: put `abi <abi/4.0>, profile bwrap /usr/bin/bwrap flags=(unconfined) { userns, }` into "

@@ -79,6 +79,15 @@ class Group:
         peak = _number(folder / "memory.peak") or _number(folder / "memory.max_usage_in_bytes")
         return Usage(oom_kills=events.get("oom_kill", 0), peak_bytes=peak)
 
+    def cpu_s(self) -> float | None:
+        """The processor time that the group has used; None where version 1 counts it in a hierarchy of its own."""
+        for folder in self.folders:
+            if (used_us := _table(folder / "cpu.stat").get("usage_usec")) is not None:
+                return used_us / 1e6
+            if (used_ns := _number(folder / "cpuacct.usage")) is not None:
+                return used_ns / 1e9
+        return None
+
     def kill(self) -> None:
         """Send SIGKILL to every process in the group; new ones can only be children of killed ones."""
         with contextlib.suppress(OSError):

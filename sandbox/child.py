@@ -7,6 +7,7 @@ Whatever happens, including cancellation, the job is killed and its end awaited 
 from __future__ import annotations
 
 import asyncio
+import math
 import os
 import subprocess
 import time
@@ -21,7 +22,28 @@ from core.isolation import Ended
 _T = TypeVar("_T")
 
 KILL_S = 10.0
+LEAST_LOOK_S = 0.05
 CHUNK = 1 << 16
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Patience:
+    """How long a job may take: `wall_s` by the clock, `cpu_s` of processor time where `used_s` tells what it had.
+
+    `cpus` says how many seconds of it a second may bring.
+    """
+
+    wall_s: float
+    cpu_s: float = math.inf
+    cpus: float = 1.0
+    used_s: Callable[[], float | None] = lambda: None
+
+    def look_s(self) -> float:
+        """How long the job cannot run out of processor time from now on; 0 when it has."""
+        used = None if self.cpu_s == math.inf else self.used_s()
+        if used is None:
+            return math.inf
+        return max(LEAST_LOOK_S, (self.cpu_s - used) / max(1.0, self.cpus)) if used < self.cpu_s else 0.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -74,7 +96,7 @@ async def run(launch: Launch) -> Finished:
     Raises:
         SandboxError: the program could not be started, or did not end when it was killed.
     """
-    return await spawn(launch).finish(launch.stdin, launch.wall_s)
+    return await spawn(launch).finish(launch.stdin, Patience(wall_s=launch.wall_s))
 
 
 def spawn(launch: Launch) -> Running:
@@ -123,26 +145,25 @@ class Running:
         """Tell whether it ended already."""
         return self._handle.exited.done()
 
-    async def answered(self, stdin: bytes, wall_s: float) -> Finished | None:
+    async def answered(self, stdin: bytes, patience: Patience) -> Finished | None:
         """Write its input, and wait until it has said something and closed its output; None where it does not.
 
         It may still be running: call `finish` or `end` in any case.
         """
         self._begin(stdin)
-        awaited: set[asyncio.Future[Any]] = {self._handle.exited, self._flooded, self.stdout.ended}
-        await asyncio.wait(awaited, timeout=wall_s, return_when=asyncio.FIRST_COMPLETED)
+        await self._wait({self._handle.exited, self._flooded, self.stdout.ended}, patience)
         closed = self.stdout.ended.done() and self.stdout.kept and not self._flooded.done()
         return self._finished(0, Ended.EXITED) if closed and not self._handle.exited.done() else None
 
-    async def finish(self, stdin: bytes, wall_s: float) -> Finished:
-        """Write its input, and see it to its end; `wall_s` counts from its input on.
+    async def finish(self, stdin: bytes, patience: Patience) -> Finished:
+        """Write its input, and see it to its end; the clock counts from its input on.
 
         Raises:
             SandboxError: it did not end when it was killed.
         """
         self._begin(stdin)
         try:
-            ended = await self._first(max(0.0, wall_s - (time.monotonic() - self._began)))
+            ended = await self._first(patience)
         finally:
             await uninterrupted(self.end())
         # A program that floods and exits at once may be gone before its flood is read.
@@ -163,11 +184,19 @@ class Running:
             duration_s=time.monotonic() - self._began,
         )
 
-    async def _first(self, wall_s: float) -> Ended:
-        """What came first: the end, a flood, or the deadline."""
+    async def _wait(self, awaited: set[asyncio.Future[Any]], patience: Patience) -> None:
+        """Wait for the first of these, or until one of the job's limits of time is reached."""
+        done = set[asyncio.Future[Any]]()
+        while not done:
+            left_s = min(self._began + patience.wall_s - time.monotonic(), patience.look_s())
+            if left_s <= 0:
+                return
+            done, _ = await asyncio.wait(awaited, timeout=left_s, return_when=asyncio.FIRST_COMPLETED)
+
+    async def _first(self, patience: Patience) -> Ended:
+        """What came first: the end, a flood, or a limit of time."""
         exited = self._handle.exited
-        awaited: set[asyncio.Future[Any]] = {exited, self._flooded}
-        await asyncio.wait(awaited, timeout=wall_s, return_when=asyncio.FIRST_COMPLETED)
+        await self._wait({exited, self._flooded}, patience)
         if self._flooded.done():
             return Ended.OUTPUT_LIMIT
         return Ended.EXITED if exited.done() else Ended.TIMEOUT

@@ -8,10 +8,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from core.errors import SandboxError
-from core.isolation import Ended, SandboxResult
+from core.isolation import Ended, SandboxLimits, SandboxResult
 from sandbox import cgroups, child
 from sandbox.cgroups import Group, Usage
-from sandbox.child import Finished, Running
+from sandbox.child import Finished, Patience, Running
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -24,7 +24,7 @@ class GroupedJob:
 
     running: Running
     group: Group | None
-    wall_s: float
+    limits: SandboxLimits
     answers: bool
     proved: Callable[[Finished], Finished]
 
@@ -42,15 +42,24 @@ class GroupedJob:
             _in_background(self.discard())
             return _result(self.proved(answer), usage)
         try:
-            finished = await self.running.finish(stdin, self.wall_s)
+            finished = await self.running.finish(stdin, self._patience)
             usage = self.group.usage() if self.group else None
         finally:
             await self._remove_group()
         return _result(self.proved(finished), usage)
 
+    @property
+    def _patience(self) -> Patience:
+        """How long it may take; of processor time where its group tells of it."""
+        if self.group is None:
+            return Patience(wall_s=self.limits.wall_s)
+        return Patience(
+            wall_s=self.limits.wall_s, cpu_s=self.limits.cpu_s, cpus=self.limits.cpus, used_s=self.group.cpu_s
+        )
+
     async def _answered(self, stdin: bytes) -> Finished | None:
         try:
-            return await self.running.answered(stdin, self.wall_s)
+            return await self.running.answered(stdin, self._patience)
         except asyncio.CancelledError:
             await self.discard()
             raise

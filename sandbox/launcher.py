@@ -71,7 +71,7 @@ def each_process(limits: SandboxLimits) -> dict[str, tuple[int, int]]:
     return {
         **FIXED,
         "fsize": (resource.RLIMIT_FSIZE, limits.work_mb << 20),
-        "cpu": (resource.RLIMIT_CPU, int(limits.wall_s * max(1.0, limits.cpus)) + 5),
+        "cpu": (resource.RLIMIT_CPU, int(min(limits.cpu_s, limits.wall_s * max(1.0, limits.cpus))) + 5),
     }
 
 

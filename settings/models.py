@@ -52,7 +52,7 @@ that can code."""
     """What models cost, by their names, in USD for a million tokens. Without a price only tokens are counted."""
     edit_format: Literal["auto", "whole", "edit"] = "auto"
     """How models write changes: whole files, edits of a few lines, or what fits the model and the file (auto)."""
-    explore: Annotated[Explore, BeforeValidator(Explore.typed)] = Explore.AUTO
+    explore: Annotated[Literal["auto", "on", "off"], BeforeValidator(Explore.typed)] = "auto"
     """Whether models look around and try things with tools: on, off, or where a single prompt would not do (auto)."""
     explore_steps: Annotated[int, Field(ge=2, le=500)] = 40
     """How many replies with tool calls a model may take to write a change."""
@@ -83,8 +83,8 @@ class LimitSettings(SettingsGroup):
     """How many tries an attempt has to make its tests pass."""
     warn_iterations: Annotated[int, Field(ge=1, le=100)] = 12
     """After how many tries the model is told that few are left."""
-    suite_timeout_s: Seconds = RUN_LIMITS.wall_s
-    """How long a run of the tests may take, on the clock."""
+    suite_timeout_s: Seconds = RUN_LIMITS.cpu_s
+    """How many seconds of processor time a run of the tests may use; one that waits may take five times as long."""
     call_tokens: PositiveTokens | None = None
     """The most tokens of one call, prompt and reply together."""
     call_cost_usd: Cost | None = None

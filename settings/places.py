@@ -1,20 +1,24 @@
-"""Where everything lies: below one home, the checkout unless told otherwise, or in the user's XDG folders."""
+"""Where everything lies: below one home, the checkout unless told otherwise, or in the user's XDG folders.
+
+It is known from the environment alone, without the other settings and the libraries that read them.
+"""
 
 from __future__ import annotations
 
+import os
+from dataclasses import dataclass
 from pathlib import Path
 
-from pydantic_settings import BaseSettings
-
-from settings.layout import Folders
+from core.errors import ConfigError
+from settings.layout import Folders, xdg_folders
 
 ROOT = Path(__file__).resolve().parent.parent
 IS_CHECKOUT = (ROOT / "Makefile").exists()
 """Whether this is a checkout, and not installed among the packages of an environment."""
 
 
-class Places(BaseSettings):
-    """The files and folders of one daemon. `folders` is None in the layout of one home."""
+class Layout:
+    """The files and folders of one daemon, from its home; `folders` is None in the layout of one home."""
 
     home: Path = ROOT
     folders: Folders | None = None
@@ -100,6 +104,11 @@ class Places(BaseSettings):
         return self._open_dir / "port"
 
     @property
+    def access_file(self) -> Path:
+        """What the command line needs of settings that were found sound (`settings.access`)."""
+        return (self.folders.cache if self.folders else self.state_dir) / "access.json"
+
+    @property
     def token_file(self) -> Path:
         """The token of the API where the daemon has to make one of its own; only the owner can read it."""
         return self.state_dir / "token"
@@ -132,3 +141,44 @@ class Places(BaseSettings):
         own = self.folders
         for folder in (own.config, own.data, own.state, own.cache, own.runtime):
             folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Places(Layout):
+    """The files and folders of one daemon, without its settings."""
+
+    home: Path = ROOT
+    folders: Folders | None = None
+
+
+def find_places(home: Path | None = None, layout: str | None = None) -> Places:
+    """The places of a home, or what the environment says where none is given; none of them need exist.
+
+    Args:
+        home: the folder of `config.yaml`, the database and the rest.
+        layout: `home` or `xdg`.
+
+    Raises:
+        ConfigError: what the environment says contradicts itself.
+    """
+    asked = os.environ.get("NIGHTSHIFT_HOME", "") if home is None else str(home)
+    if layout is None:
+        layout = "home" if home else os.environ.get("NIGHTSHIFT_LAYOUT", "")
+    if layout not in {"", "home", "xdg"}:
+        raise ConfigError([f"NIGHTSHIFT_LAYOUT: {layout!r} is neither home nor xdg"])
+    if layout == "xdg" and asked:
+        raise ConfigError([f"NIGHTSHIFT_LAYOUT: xdg contradicts NIGHTSHIFT_HOME={asked}; unset one of them"])
+    if layout == "xdg" or not (layout or asked or (IS_CHECKOUT and os.access(ROOT, os.W_OK))):
+        folders = user_folders()
+        return Places(home=folders.data, folders=folders)
+    return Places(home=(Path(asked) if asked else ROOT).expanduser().resolve(), folders=None)
+
+
+def place_is_given() -> bool:
+    """Tell whether the environment says where everything lies."""
+    return bool(os.environ.get("NIGHTSHIFT_HOME") or os.environ.get("NIGHTSHIFT_LAYOUT"))
+
+
+def user_folders() -> Folders:
+    """The XDG folders of the user who runs this."""
+    return xdg_folders(os.environ, Path.home(), os.getuid())

@@ -6,9 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from config import Settings, load_settings, sources
+from config import Settings, load_settings, settings_at, sources
 from core.errors import ConfigError
 from settings.origins import Origin
+from settings.places import Places
 
 
 @pytest.fixture(autouse=True)
@@ -152,10 +153,10 @@ def test_the_page_overrules_the_file_and_is_overruled_by_the_environment(
 def test_other_overrides_are_judged_as_the_file_would_be(tmp_path: Path) -> None:
     (tmp_path / "config.yaml").write_text("worker_count: 4\n")
     (tmp_path / "settings.overrides.yaml").write_text("worker_count: 6\n")
-    assert load_settings(home=tmp_path, overrides="worker_count: 5\n").worker_count == 5
-    assert load_settings(home=tmp_path, overrides="").worker_count == 4
+    assert settings_at(Places(home=tmp_path), overrides="worker_count: 5\n").worker_count == 5
+    assert settings_at(Places(home=tmp_path), overrides="").worker_count == 4
     with pytest.raises(ConfigError, match=r"settings\.overrides\.yaml: workr_count.*did you mean worker_count"):
-        load_settings(home=tmp_path, overrides="workr_count: 5\n")
+        settings_at(Places(home=tmp_path), overrides="workr_count: 5\n")
 
 
 def test_what_is_changed_by_hand_alone_is_not_taken_from_the_page(tmp_path: Path) -> None:

@@ -9,6 +9,7 @@ from core.errors import CommandBlocked
 from core.events import Kind
 from core.verdicts import Label, Verdict
 from tests.support.sandboxes import Judge, open_folder
+from verdict import judging
 
 ADD = {"solution.py": "def add(a, b):\n    return a + b\n"}
 WRONG = {"solution.py": "def add(a, b):\n    return a * b\n"}
@@ -79,16 +80,20 @@ async def test_what_hides_the_tests_is_told_first(judge: Judge) -> None:
 
 async def test_runs_that_do_not_end_well_say_how_and_where(judge: Judge) -> None:
     loop, flood, memory, stack = await asyncio.gather(
-        judge({"solution.py": "def add(a, b):\n    while True: pass\n"}, GIVEN, wall_s=1),
+        judge({"solution.py": "def add(a, b):\n    while True: pass\n"}, GIVEN, cpu_s=1),
         judge({"solution.py": "def add(a, b):\n    while True: print('x' * 1000)\n"}, GIVEN),
         judge({"solution.py": "def add(a, b):\n    return len(bytearray(1 << 30))\n"}, GIVEN, memory_mb=128),
         judge({"solution.py": "import ctypes\ndef add(a, b):\n    ctypes.string_at(0)\n"}, GIVEN),
     )
-    assert loop.reason == f"the tests did not end within 1 s; it was in {SMALL}"
-    assert flood.reason == f"the tests printed more than 1024 KB; it was in {SMALL}"
-    assert memory.reason == f"the tests used more than 128 MB of memory; it was in {SMALL}"
+    assert loop.reason == (
+        f"the tests were cut off after 1 s of processor time ({judging.LIMIT}); it was in {SMALL}, "
+        "which was cut off alone as well; 1 of 2 tests were not reached"
+    )
+    behind = "1 of 2 tests were not reached"
+    assert flood.reason == f"the tests printed more than 1024 KB; it was in {SMALL}; {behind}"
+    assert memory.reason == f"the tests used more than 128 MB of memory; it was in {SMALL}; {behind}"
     assert "signal 11" in stack.reason
-    assert results(loop) == {SMALL: "error", NEGATIVE: "missing"}
+    assert results(loop) == {SMALL: "error", NEGATIVE: "not_reached"}
     kinds = [verdict.failures[0].kind for verdict in (loop, flood, memory, stack)]
     assert kinds == ["Timeout", "OutputLimit", "OutOfMemory", "Crash"]
 

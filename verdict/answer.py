@@ -72,7 +72,8 @@ class Session:
     `how` is exited, timeout, flood or memory; `exit_code` is None unless it exited. `running` is the test that had
     started and not ended, `at` the one that was begun last, where a recorder tells of beginnings apart. `finishes` are
     the exit statuses that pytest reported, `changed` the framework functions found changed. `garbled` tells that
-    something in the events was not the recorder's.
+    something in the events was not the recorder's. `cpu_s` is the processor time that its processes used, `limit` says
+    which limit a timeout was of: processor, idle or clock.
     """
 
     how: str
@@ -87,6 +88,8 @@ class Session:
     garbled: bool = False
     output: Mapping[str, str]
     duration_s: float = 0.0
+    cpu_s: float = 0.0
+    limit: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -95,13 +98,15 @@ class Split:
 
     A test has passed, failed by an assertion, raised (the tested code did, or ended), or is unjudged.
 
-    `how` is as in `Session`.
+    `how`, `cpu_s` and `limit` are as in `Session`.
     """
 
     how: str
     exit_code: int | None
     results: Mapping[str, tuple[str, str]]
     duration_s: float
+    cpu_s: float = 0.0
+    limit: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -248,6 +253,8 @@ def _session(data: Mapping[str, Any]) -> Session:
         garbled=reader.garbled,
         output=data["output"],
         duration_s=data["duration_s"],
+        cpu_s=data["cpu_s"],
+        limit=data["limit"],
     )
 
 
@@ -322,4 +329,7 @@ def _split(data: Mapping[str, Any]) -> Split:
             continue
         if (before := results.get(str(name))) is None or before[0] == "passed":
             results[str(name)] = str(result), str(why)
-    return Split(how=data["ended"], exit_code=data["exit"], results=results, duration_s=data["duration_s"])
+    return Split(
+        how=data["ended"], exit_code=data["exit"], results=results, duration_s=data["duration_s"],
+        cpu_s=data["cpu_s"], limit=data["limit"],
+    )  # fmt: skip

@@ -83,9 +83,20 @@ def _split_doubt(answer: Answer, plan: Plan) -> str:
             return f"{where} passes in one process with the code and fails with the code in another one: {why}"
     if found.exit_code is not None and found.exit_code < 0:
         return f"the tests were ended by signal {-found.exit_code} while the code was in another process"
-    if found.how == "timeout" and found.duration_s > SLOWER * answer.session.duration_s:
-        return f"the tests did not end within {found.duration_s:.0f} s with the code in another process"
+    if is_late(answer):
+        lasted = f"{found.cpu_s:.0f} s of processor time" if found.limit == "processor" else f"{found.duration_s:.0f} s"
+        return f"the tests did not end within {lasted} with the code in another process"
     return ""
+
+
+def is_late(answer: Answer) -> bool:
+    """Tell whether the split run was cut off after so long that this speaks against the one in one process."""
+    found, session = answer.split, answer.session
+    if found is None or found.how != "timeout":
+        return False
+    if found.limit == "processor":
+        return found.cpu_s > SLOWER * session.cpu_s
+    return found.duration_s > SLOWER * session.duration_s
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -16,7 +16,10 @@ from languages.plan import Plan, Role, SuiteFile
 from verdict import integrity, shaping
 from verdict.answer import Answer, CaseReport, Fault, Session
 from verdict.shaping import Names
+from verdict.time_limits import TimeLimit
 
+LIMIT = "SUITE_TIMEOUT_S, limits.suite_s"
+"""What the owner's limit is set with."""
 NO_COPIES = "the must-fail copies were not run"
 
 
@@ -26,7 +29,7 @@ class Judgement:
 
     `excusable` tells that only tests failed which may have failed before the change already, `stopped` that the run did
     not come to its end. `doubtful` are the ids of must-fail copies that did not fail as they must, `weak` self-written
-    tests that prove nothing. `tampering` is as in a verdict.
+    tests that prove nothing. `tampering` is as in a verdict. `late` tells that a limit of time decided.
     """
 
     reason: str
@@ -35,6 +38,7 @@ class Judgement:
     copies_failed: int = 0
     excusable: bool = False
     stopped: bool = False
+    late: bool = False
     doubtful: tuple[str, ...] = ()
     weak: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
@@ -47,11 +51,24 @@ class Judgement:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Again:
+    """The test in which a run was cut off, run again alone.
+
+    `cut` says by which limit it was cut off again; it is empty for one that came to its end, whose results these are.
+    """
+
+    cut: str = ""
+    results: tuple[CaseResult, ...] = ()
+    failures: tuple[Failure, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Run:
     """One run with what it was asked: the plan, the isolation's result, the answer, and what the job was granted.
 
-    `digest` is that of all files it saw. `before` holds the results of the same tests without the change, where they
-    had to be looked up, `copies` is the run of the must-fail copies in a sandbox of their own, where there are any.
+    `digest` is that of all files it saw, `time` what its tests might take. `before` holds the results of the same tests
+    without the change, where they had to be looked up, `copies` is the run of the must-fail copies in a sandbox of
+    their own, where there are any, `again` that of the test in which a limit of time cut it off.
     """
 
     plan: Plan
@@ -59,9 +76,41 @@ class Run:
     answer: Answer | None
     names: Names
     limits: SandboxLimits
+    time: TimeLimit
     digest: str
     before: Mapping[str, Result] = field(default_factory=dict)
     copies: Run | None = None
+    again: Again | None = None
+
+    @property
+    def was_cut_off(self) -> bool:
+        """Tell whether it was ended by a limit of time."""
+        timed_out = self.answer is not None and self.answer.session.how == "timeout"
+        return timed_out or self.result.ended is Ended.TIMEOUT
+
+    @property
+    def cut(self) -> str:
+        """By which limit it was cut off, in words."""
+        of = {
+            "processor": f"after {self.time.cpu_s:.3g} s of processor time",
+            "idle": f"after {self.time.idle_s:.3g} s in which they used no processor time",
+        }
+        limit = self.answer.session.limit if self.answer else ""
+        words = of.get(limit, f"after {self.time.wall_s:.3g} s by the clock")
+        if self.time.whole:
+            return f"{words} ({LIMIT})"
+        if known := self.time.learned:
+            took = known.wall_s if limit == "idle" else known.cpu_s
+            return f"{words} (earlier passing runs took at most {max(took, 0.1):.1f} s)"
+        return words
+
+    @property
+    def cut_in(self) -> str:
+        """The test of the suite in which it was when it ended, by its staged id without parameters; empty for none."""
+        session = self.answer.session if self.answer else None
+        path, _, name = ((session.running or session.at or "") if session else "").partition("::")
+        known = any(file.staged == path for file in self.plan.files)
+        return f"{path}::{name.partition('[')[0]}" if known and name else ""
 
 
 def judge(run: Run) -> Judgement:
@@ -75,7 +124,7 @@ def _weighed(run: Run) -> Judgement:
     stopped = _stopped(run)
     if run.answer is None:
         assert stopped is not None
-        return Judgement(reason=stopped.message, failures=(stopped,), stopped=True)
+        return Judgement(reason=stopped.message, failures=(stopped,), stopped=True, late=run.was_cut_off)
     session, found = run.answer.session, list[_Found]()
     for file in run.plan.files:
         found += _results_of(file, session, run)
@@ -85,19 +134,23 @@ def _weighed(run: Run) -> Judgement:
     results = tuple(one.result for one in found)
     notes = _notes(run)
     if stopped or bad:
-        reason = stopped.message if stopped else _count(bad, len(found))
+        unknown = sum(one.result is Result.NOT_REACHED for one in results)
+        more = f"; {unknown} of {len(results)} tests were not reached" if unknown else ""
+        reason = f"{stopped.message}{more}" if stopped else _count(bad, len(found))
         return Judgement(
             reason=reason,
             results=results,
             failures=failures,
             excusable=_excusable(bad, stopped, run),
             stopped=bool(stopped),
+            late=bool(stopped) and run.was_cut_off,
             notes=notes,
         )
     if not results:
         return Judgement(reason="no test ran", notes=notes)
     if doubt := integrity.doubt(run.answer, run.plan) or _copies_doubt(run.copies):
-        return Judgement(reason=doubt, results=results, notes=notes)
+        late = integrity.is_late(run.answer) or bool(run.copies and run.copies.was_cut_off)
+        return Judgement(reason=doubt, results=results, late=late, notes=notes)
     copied = any(file.copied for file in run.plan.files)
     if copied and run.copies is None and not integrity.all_failed_apart(run.plan, run.answer.split):
         return Judgement(reason=NO_COPIES, results=results, notes=notes)
@@ -138,7 +191,7 @@ def judge_command(run: Run) -> Judgement:
     stopped = None if over else _stopped(run)
     if session is None or stopped:
         assert stopped is not None
-        return Judgement(reason=stopped.message, failures=(stopped,), stopped=True)
+        return Judgement(reason=stopped.message, failures=(stopped,), stopped=True, late=run.was_cut_off)
     command = " ".join(run.plan.command)
     if session.exit_code == 0:
         return Judgement(reason="")
@@ -163,8 +216,8 @@ def _stopped(run: Run) -> Failure | None:
     how = run.result.ended
     if how is Ended.OUT_OF_MEMORY or (session and session.how == "memory"):
         return _stop(run, "OutOfMemory", f"the tests used more than {run.limits.memory_mb} MB of memory")
-    if how is Ended.TIMEOUT or (session and session.how == "timeout"):
-        return _stop(run, "Timeout", f"the tests did not end within {run.limits.wall_s:g} s")
+    if run.was_cut_off:
+        return _cut_off(run)
     if how is Ended.OUTPUT_LIMIT or (session and session.how == "flood"):
         return _stop(run, "OutputLimit", f"the tests printed more than {run.limits.output_bytes >> 10} KB")
     if session is None:
@@ -175,6 +228,21 @@ def _stopped(run: Run) -> Failure | None:
     if not session.finishes:
         return _stop(run, "Crash", _crash(session, run.plan.framework), run.names.text(session.output.get("", "")))
     return None
+
+
+def _cut_off(run: Run) -> Failure:
+    """The failure of a run that a limit of time ended: of the test that it was in, unless that one ends alone."""
+    session = run.answer.session if run.answer else None
+    printed = session.output.get(session.running or session.at or "", "") if session else ""
+    stop = _stop(run, "Timeout", f"the tests were cut off {run.cut}", run.names.text(printed))
+    if run.again is None:
+        return stop
+    if run.again.cut:
+        how = f", {run.again.cut}" if run.again.cut != run.cut else ""
+        return replace(stop, message=f"{stop.message}, which was cut off alone as well{how}")
+    files = run.plan.files
+    together = f"{stop.message}, which comes to its end alone: together the tests take too long"
+    return replace(stop, id=files[0].path if len(files) == 1 else "the tests", message=together)
 
 
 def _crash(session: Session, framework: str) -> str:
@@ -194,7 +262,7 @@ def _stop(run: Run, kind: str, message: str, output: str = "") -> Failure:
     where = run.names.id(running) if running else (run.plan.files[0].path if run.plan.files else "")
     if running:
         message = f"{message}; it was in {where}"
-    elif session and not session.tests:
+    elif session and not session.tests and not run.plan.command:
         message = f"{message}; it was collecting the tests"
     return Failure(id=where, kind=kind, message=run.names.text(message), output=shaping.tail(output))
 
@@ -219,16 +287,32 @@ def _results_of(file: SuiteFile, session: Session, run: Run) -> Iterator[_Found]
             yield _Found(file.role, result, failure, uncollected=True)
         return
     for name in left:
-        was_running = running == file.staged and rest.partition("[")[0] == name
-        yield _left(file, name, was_running=was_running, finished=bool(session.finishes))
+        if running == file.staged and rest.partition("[")[0] == name:
+            yield from _interrupted(file, name, run.again)
+        else:
+            yield _left(file, name, finished=bool(session.finishes))
 
 
-def _left(file: SuiteFile, name: str, *, was_running: bool, finished: bool) -> _Found:
-    """A test that has no end; in a run that stopped early only the one that was running is to blame."""
-    result = Result.ERROR if was_running else Result.MISSING
-    message = "the run was stopped in this test" if was_running else "this test did not run"
-    failure = Failure(id=_id(file, name), kind="Missing", message=message) if finished else None
-    return _Found(file.role, CaseResult(id=_id(file, name), result=result, message=message), failure)
+def _interrupted(file: SuiteFile, name: str, again: Again | None) -> Iterator[_Found]:
+    """The test in which a run was stopped: as it ended alone, where it did."""
+    message = "the run was stopped in this test"
+    if again and not again.cut:
+        failures = {failure.id: failure for failure in again.failures}
+        yield from (_Found(file.role, result, failures.get(result.id)) for result in again.results)
+        return
+    if again:
+        message += ", also when it ran alone"
+    yield _Found(file.role, CaseResult(id=_id(file, name), result=Result.ERROR, message=message), None)
+
+
+def _left(file: SuiteFile, name: str, *, finished: bool) -> _Found:
+    """A test that has no end: nothing is known of it where the run was stopped before."""
+    if not finished:
+        result = CaseResult(id=_id(file, name), result=Result.NOT_REACHED, message="the run was stopped before")
+        return _Found(file.role, result, None)
+    message = "this test did not run"
+    failure = Failure(id=_id(file, name), kind="Missing", message=message)
+    return _Found(file.role, CaseResult(id=_id(file, name), result=Result.MISSING, message=message), failure)
 
 
 def _id(file: SuiteFile, name: str) -> str:
@@ -262,7 +346,7 @@ def _excused(found: _Found, run: Run) -> bool:
     if now is Result.PASSED or before is None:
         return False
     if found.role is Role.REGRESSION:
-        return before is not Result.PASSED
+        return before not in {Result.PASSED, Result.NOT_REACHED}
     return found.role is Role.COMMAND and now is Result.SKIPPED and before is Result.SKIPPED
 
 

@@ -22,7 +22,6 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from difflib import SequenceMatcher
 
-from core.isolation import RUN_LIMITS
 from core.tasks import Change
 from core.text import encode
 from core.tree import text_of
@@ -33,6 +32,7 @@ from languages.plan import Role
 from verdict import judging
 from verdict.judging import Judgement, Run
 from verdict.suite_runs import SuiteRuns
+from verdict.time_limits import TimeLimit
 
 MOST = 4
 MAX_BYTES = 200_000
@@ -41,7 +41,7 @@ MAX_BYTES = 200_000
 _RARELY_TESTED = frozenset({"main", "__repr__", "__str__", "__hash__"})
 AT_ONCE = 2
 SHORTEST_S, LONGEST = 2.0, 5.0
-"""A run on a mutant may take this many seconds, or so many times what the tests took on the code itself."""
+"""A run on a mutant may take this many seconds of processor time, or so many times what the code itself took."""
 SHOWN = 3
 
 
@@ -185,21 +185,24 @@ async def _measured(job: SuiteJob, run: Run, runs: SuiteRuns) -> MutationScore:
     change = {path: text for path, text in job.change.items() if path not in run.plan.dropped}
     found = await asyncio.to_thread(mutants, change, _without(job))
     needed, tried, survivors = (len(found) + 1) // 2, 0, list[Mutant]()
-    wall_s = max(SHORTEST_S, LONGEST * run.answer.session.duration_s if run.answer else 0.0)
+    session = run.answer.session if run.answer else None
+    cpu_s, idle_s = (
+        max(SHORTEST_S, LONGEST * took) for took in ((session.cpu_s, session.duration_s) if session else (0.0, 0.0))
+    )
+    time = runs.time(job).at_most(cpu_s, idle_s=idle_s)
     while tried < len(found) and tried - len(survivors) < needed and len(survivors) <= len(found) - needed:
         pair = found[tried : tried + AT_ONCE]
-        killed = await asyncio.gather(*(_is_killed(job, mutant, wall_s, runs) for mutant in pair))
+        killed = await asyncio.gather(*(_is_killed(job, mutant, time, runs) for mutant in pair))
         survivors += [mutant for mutant, gone in zip(pair, killed, strict=True) if not gone]
         tried += len(pair)
     return MutationScore(tried=tried, survivors=tuple(survivors), needed=needed)
 
 
-async def _is_killed(job: SuiteJob, mutant: Mutant, wall_s: float, runs: SuiteRuns) -> bool:
+async def _is_killed(job: SuiteJob, mutant: Mutant, time: TimeLimit, runs: SuiteRuns) -> bool:
     """Tell whether a self-written test fails on a mutant, or does not come to its end."""
     change = {**job.change, mutant.path: mutant.text}
-    limits = replace(job.limits or RUN_LIMITS, wall_s=wall_s)
-    broken = replace(job, change=change, given={}, command=(), regression=(), limits=limits)
-    found = judging.judge(await runs.run(broken, plan.first_failure(await runs.plan(broken))))
+    broken = replace(job, change=change, given={}, command=(), regression=())
+    found = judging.judge(await runs.run(broken, plan.first_failure(await runs.plan(broken)), time))
     return found.stopped or any(result.result is not Result.PASSED for result in found.results)
 
 

@@ -117,7 +117,7 @@ def delta(before: Verdict | None, after: Verdict) -> str:
     """What changed between two runs, as in `fixed 2, new 1, same 3`; empty for the first run."""
     if before is None:
         return ""
-    old, new = before.failing, after.failing
+    old, new = before.failing - after.not_reached, after.failing - before.not_reached
     return f"fixed {len(old - new)}, new {len(new - old)}, same {len(old & new)}"
 
 

@@ -22,11 +22,13 @@ from environments.layers import LayerStore, with_packages
 from languages.javascript.plan import RESERVED_MB
 from sandbox import packing
 from sandbox.cleaning import Mask, line, printed
+from sandbox.inside.time_limits import BUSIEST
 from sandbox.packing import pack
 from sandbox.runtime import COMMANDS, Runtime
 from sandbox.trees import TreeStore
 from verdict.answer import CommandAnswer, read_command
 from verdict.stage import PAGE, SPARE_S, message
+from verdict.time_limits import TimeLimit, clock
 
 FLOOD_BYTES = 64 << 20
 """A command that prints more is ended; of what it prints, beginning and end are kept."""
@@ -134,7 +136,7 @@ def _staged(job: ShellJob, runtime: Runtime, trees: TreeStore) -> _Staged:
         "digests": [digest for _, _, digest, _ in index],
         "command": job.command,
         "node": runtime.node.path if runtime.node else None,
-        "wall_s": job.limits.wall_s,
+        **_times(TimeLimit.of(job.limits)),
         "output_bytes": FLOOD_BYTES,
     }
     command = SandboxJob(
@@ -147,15 +149,22 @@ def _staged(job: ShellJob, runtime: Runtime, trees: TreeStore) -> _Staged:
     return _Staged(job=command, key=key)
 
 
+def _times(time: TimeLimit) -> dict[str, float]:
+    """The command's own limits, as the trusted parent is told of them."""
+    return {"wall_s": time.wall_s, "cpu_s": time.cpu_s, "idle_s": time.idle_s}
+
+
 def _limits(job: ShellJob, runtime: Runtime, sizes: list[int]) -> SandboxLimits:
     """The isolation's limits: room for the files, and time that is the same for all short commands.
 
     The trusted parent inside keeps the command's own time; sandboxes that differ in nothing can be started ahead.
     """
     files_mb = (sum(sizes) + PAGE * len(sizes)) >> 20
+    longest_s = max(job.limits.cpu_s, RUN_LIMITS.cpu_s)
     return replace(
         SandboxLimits().with_run(job.limits),
-        wall_s=max(job.limits.wall_s, RUN_LIMITS.wall_s) + SPARE_S,
+        cpu_s=max(1.0, job.limits.cpus) * longest_s + SPARE_S,
+        wall_s=BUSIEST * clock(job.limits) * longest_s + SPARE_S,
         work_mb=job.limits.work_mb + files_mb,
         memory_mb=job.limits.memory_mb + files_mb + (max(sizes, default=0) >> 20),
         output_bytes=ANSWER_BYTES,

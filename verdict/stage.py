@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import secrets
 from dataclasses import dataclass, replace
 
@@ -11,9 +12,11 @@ from core.text import encode
 from core.tree import Tree
 from languages.plan import Plan
 from sandbox import packing
+from sandbox.inside.time_limits import BUSIEST
 from sandbox.packing import NOTHING, Packed, pack
 from sandbox.runtime import CALLS, SUITES, Runtime
 from sandbox.trees import TreeStore
+from verdict.time_limits import SPLIT_S, TimeLimit, clock
 
 SPARE_S = 15.0
 ANSWER_BYTES = 16 << 20
@@ -31,7 +34,9 @@ class Staged:
     digest: str
 
 
-def staged(plan: Plan, base: Tree, runtime: Runtime, trees: TreeStore, limits: SandboxLimits) -> Staged:
+def staged(
+    plan: Plan, base: Tree, runtime: Runtime, trees: TreeStore, limits: SandboxLimits, time: TimeLimit
+) -> Staged:
     """Stage a plan.
 
     Args:
@@ -39,7 +44,8 @@ def staged(plan: Plan, base: Tree, runtime: Runtime, trees: TreeStore, limits: S
         base: the tree below it.
         runtime: what runs inside.
         trees: keeps whole trees.
-        limits: of the run; `wall_s` is for the tests themselves.
+        limits: of the run; `cpu_s` is for the tests themselves.
+        time: theirs in this run, no longer than `limits` allow.
 
     Raises:
         SandboxError: a file cannot be staged.
@@ -52,7 +58,7 @@ def staged(plan: Plan, base: Tree, runtime: Runtime, trees: TreeStore, limits: S
     files = [(path, size, path not in left_out) for path, size, _ in below.index]
     files += [(path, size, True) for path, size, _ in over.index]
     instructions = {
-        **_instructions(plan, limits, runtime),
+        **_instructions(plan, limits, runtime, time),
         "key": key.hex(),
         "files": files,
         "watched": sorted(digests.keys() & {*plan.mounted, *(file.staged for file in plan.files)}),
@@ -103,7 +109,7 @@ def _split(plan: Plan, files: list[tuple[str, int, bool]]) -> dict[str, object] 
     }  # fmt: skip
 
 
-def _instructions(plan: Plan, limits: SandboxLimits, runtime: Runtime) -> dict[str, object]:
+def _instructions(plan: Plan, limits: SandboxLimits, runtime: Runtime, time: TimeLimit) -> dict[str, object]:
     """What the trusted parent is told; only `session` reaches a child that runs tested code."""
     token = f"\x1e{secrets.token_hex(12)}"
     session = {
@@ -120,12 +126,20 @@ def _instructions(plan: Plan, limits: SandboxLimits, runtime: Runtime) -> dict[s
         "memory_mb": limits.memory_mb,
         "node": None,
         "must_fail": plan.must_fail,
-        "wall_s": limits.wall_s,
+        **_told(time, plan),
+        "split_time": _told(TimeLimit.of(replace(limits, cpu_s=min(limits.cpu_s, SPLIT_S))), plan),
         "output_bytes": limits.output_bytes,
         "token": token,
         "session": session,
         **(plan.launch.instructions(must_fail=plan.must_fail, memory_mb=limits.memory_mb) if plan.launch else {}),
     }
+
+
+def _told(time: TimeLimit, plan: Plan) -> dict[str, float | None]:
+    """A limit as the trusted parent knows it; programs have budgets of their own, by the clock."""
+    if plan.program is not None:
+        return {"wall_s": time.cpu_s, "cpu_s": None, "idle_s": None}
+    return {"wall_s": time.wall_s, "cpu_s": time.cpu_s, "idle_s": time.idle_s}
 
 
 def _command(command: tuple[str, ...], runtime: Runtime) -> tuple[str, ...]:
@@ -134,11 +148,16 @@ def _command(command: tuple[str, ...], runtime: Runtime) -> tuple[str, ...]:
 
 
 def _limits(plan: Plan, limits: SandboxLimits, sizes: list[int]) -> SandboxLimits:
-    """The isolation's limits: time for the tests and their split run, and room for the files."""
+    """The isolation's limits: time for the tests and their split run, and room for the files.
+
+    They are the same for every run with the same `limits`, however short its time is, so that a pool has it begun.
+    """
     files_mb = (sum(sizes) + PAGE * len(sizes)) >> 20
+    tests_s = limits.cpu_s + min(limits.cpu_s, SPLIT_S)
     return replace(
         limits,
-        wall_s=2 * limits.wall_s + SPARE_S,
+        cpu_s=max(1.0, limits.cpus) * tests_s + SPARE_S if plan.program is None else math.inf,
+        wall_s=(BUSIEST * clock(limits) if plan.program is None else 1.0) * tests_s + SPARE_S,
         work_mb=limits.work_mb + files_mb,
         memory_mb=limits.memory_mb + files_mb + (max(sizes, default=0) >> 20),
         output_bytes=ANSWER_BYTES,

@@ -6,12 +6,13 @@ import ast
 import asyncio
 import sys
 from collections import OrderedDict, deque
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import Protocol
 
 from core.dependencies import ImportCache
-from core.isolation import Ended, SandboxLimits, SandboxResult
+from core.isolation import RUN_LIMITS, Ended, SandboxLimits, SandboxResult
 from core.parsing import parse
 from core.ports import Sandbox
 from core.tasks import Change, Files
@@ -27,9 +28,18 @@ from sandbox.cleaning import Mask
 from sandbox.runtime import Runtime
 from sandbox.trees import TreeStore
 from verdict import answer, integrity, judging
+from verdict.cut_off import CutOffs
 from verdict.judging import Run
 from verdict.shaping import Names
 from verdict.stage import Staged, staged
+from verdict.time_limits import SuiteTimes, TimeLimit
+
+
+class _Proof(Protocol):
+    """`SuiteRuns.run` or `SuiteRuns.proof`."""
+
+    def __call__(self, job: SuiteJob, planned: Plan, time: TimeLimit, *, alone: bool) -> Awaitable[Run]: ...
+
 
 REMEMBERED = 64
 RECENT = 8
@@ -46,6 +56,7 @@ class SuiteRuns:
         limits: of a run where its job says nothing.
         imports: remembers what files import; may be shared.
         layers: the packages that jobs may ask for; without it such a job is refused.
+        times: what suites took when they passed.
     """
 
     def __init__(
@@ -58,9 +69,12 @@ class SuiteRuns:
         limits: SandboxLimits | None = None,
         imports: ImportCache | None = None,
         layers: LayerStore | None = None,
+        times: SuiteTimes | None = None,
     ) -> None:
         self.sandbox, self.runtime, self.mask, self._layers = sandbox, runtime, mask, layers
-        self._limits, self._imports = limits or SandboxLimits(), imports or ImportCache()
+        self._limits, self._imports = limits or SandboxLimits().with_run(RUN_LIMITS), imports or ImportCache()
+        self.times = times or SuiteTimes()
+        self._cut_offs = CutOffs(self.times)
         staging_dir.mkdir(mode=0o700, parents=True, exist_ok=True)
         self._trees = TreeStore(staging_dir)
         self._planned: deque[tuple[SuiteJob, Plan]] = deque(maxlen=RECENT)
@@ -76,60 +90,91 @@ class SuiteRuns:
         """The last plan of this very job, for what needs no names of its own."""
         return next((made for known, made in reversed(self._planned) if known is job), None) or await self.plan(job)
 
-    async def run(self, job: SuiteJob, planned: Plan) -> Run:
-        """Stage a plan and run it.
+    def time(self, job: SuiteJob) -> TimeLimit:
+        """How long a run of a job may take."""
+        return TimeLimit.of(job.sandbox_limits(self._limits))
+
+    async def settled(self, job: SuiteJob, planned: Plan) -> Run:
+        """As `proof`, or `run` for a command, where whatever a limit of time cut off has run again alone.
 
         Raises:
             SandboxError: nothing could be run.
         """
-        ready, result = await self.executed(job, planned)
+        return await self._settled(job, planned, self.run if planned.command else self.proof)
+
+    async def _settled(self, job: SuiteJob, planned: Plan, proof: _Proof) -> Run:
+        def whole(plan: Plan, time: TimeLimit, alone: bool) -> Awaitable[Run]:
+            return proof(job, plan, time, alone=alone)
+
+        def part(plan: Plan, time: TimeLimit, alone: bool) -> Awaitable[Run]:
+            return self.run(job, plan, time, alone=alone)
+
+        return await self._cut_offs.settled(planned, self.time(job), whole, part)
+
+    async def run(self, job: SuiteJob, planned: Plan, time: TimeLimit | None = None, *, alone: bool = False) -> Run:
+        """Stage a plan and run it.
+
+        Args:
+            job: what it is of.
+            planned: what to run.
+            time: how long it may take, where that is less than the job's limit.
+            alone: while nothing else runs in the sandbox.
+
+        Raises:
+            SandboxError: nothing could be run.
+        """
+        time = time or self.time(job)
+        ready, result = await self.executed(job, planned, time, alone=alone)
         return Run(
             plan=planned,
             result=result,
             answer=answer.read(result, ready.key),
             names=self._names(job, planned),
             limits=job.sandbox_limits(self._limits),
+            time=time,
             digest=ready.digest,
         )
 
-    async def proof(self, job: SuiteJob, planned: Plan) -> Run:
+    async def proof(self, job: SuiteJob, planned: Plan, time: TimeLimit | None = None, *, alone: bool = False) -> Run:
         """Run a plan's tests, and their must-fail copies in a sandbox of their own unless the split run had them all.
 
         A copy cannot tell that it is one by what happened before it, and its effects reach no original. Where a test
-        fails the copies have nothing to say, and are ended.
+        fails the copies have nothing to say, and are ended. The arguments are those of `run`.
 
         Raises:
             SandboxError: nothing could be run.
         """
-        alone = plan.copies(planned)
-        if alone is None:
-            return await self.run(job, planned)
+        apart = plan.copies(planned)
+        if apart is None:
+            return await self.run(job, planned, time, alone=alone)
         if planned.split and planned.split.whole:
-            run = await self._originals(job, planned)
+            run = await self._originals(job, planned, time, alone=alone)
             if not judging.needs_copies(run):
                 return run
-            return await self._cleared(job, alone, replace(run, copies=await self._copies(job, alone)))
-        copies = asyncio.create_task(self._copies(job, alone))
+            return await self._cleared(
+                job, apart, replace(run, copies=await self._copies(job, apart, time, alone=alone))
+            )
+        copies = asyncio.create_task(self._copies(job, apart, time, alone=alone))
         try:
-            run = await self._originals(job, planned)
+            run = await self._originals(job, planned, time, alone=alone)
             if not judging.needs_copies(run):
                 return run
-            return await self._cleared(job, alone, replace(run, copies=await copies))
+            return await self._cleared(job, apart, replace(run, copies=await copies))
         finally:
             copies.cancel()
             await asyncio.gather(copies, return_exceptions=True)  # where a test fails, nobody asks what became of them
 
-    async def _cleared(self, job: SuiteJob, alone: Plan, run: Run) -> Run:
+    async def _cleared(self, job: SuiteJob, apart: Plan, run: Run) -> Run:
         """The same with a second look at copies that did not fail: those before them may have left something behind.
 
         It is a look at their originals as well, in a run that is told the same and in which all of them must pass: a
         second look at copies alone would say to the tested code that these are copies.
         """
         doubtful, copies = judging.judge(run).doubtful, run.copies
-        if not doubtful or copies is None or copies.answer is None or alone.launch:
+        if not doubtful or copies is None or copies.answer is None or apart.launch:
             return run
         again, originals = await asyncio.gather(
-            self.run(job, replace(alone, only=doubtful, split=None)),
+            self.run(job, replace(apart, only=doubtful, split=None)),
             self.run(job, replace(plan.originals(run.plan), only=_of_originals(doubtful, run.plan), split=None)),
         )
         if not (_all_end(again, failing=True) and _all_end(originals, failing=False)):
@@ -137,29 +182,32 @@ class SuiteRuns:
         assert again.answer
         kept = [test for test in copies.answer.session.tests if test.id.partition("[")[0] not in doubtful]
         session = replace(again.answer.session, tests=(*kept, *again.answer.session.tests))
-        return replace(run, copies=replace(again, plan=alone, answer=replace(again.answer, session=session)))
+        return replace(run, copies=replace(again, plan=apart, answer=replace(again.answer, session=session)))
 
-    async def _copies(self, job: SuiteJob, alone: Plan) -> Run:
+    async def _copies(self, job: SuiteJob, apart: Plan, time: TimeLimit | None, *, alone: bool) -> Run:
         """The run of must-fail copies; what their sandbox's split run says is known already."""
-        return replace(await self.run(job, alone), plan=replace(alone, split=None))
+        return replace(await self.run(job, apart, time, alone=alone), plan=replace(apart, split=None))
 
-    async def _originals(self, job: SuiteJob, planned: Plan) -> Run:
-        run = await self.run(job, plan.originals(planned))
+    async def _originals(self, job: SuiteJob, planned: Plan, time: TimeLimit | None, *, alone: bool) -> Run:
+        run = await self.run(job, plan.originals(planned), time, alone=alone)
         return replace(run, plan=planned, names=self._names(job, planned))
 
     def _names(self, job: SuiteJob, planned: Plan) -> Names:
         return Names(planned.files, _reader(planned, job.base), self.mask)
 
-    async def executed(self, job: SuiteJob, planned: Plan) -> tuple[Staged, SandboxResult]:
-        """A plan as it was staged, and what the isolation says of its run.
+    async def executed(
+        self, job: SuiteJob, planned: Plan, time: TimeLimit | None = None, *, alone: bool = False
+    ) -> tuple[Staged, SandboxResult]:
+        """A plan as it was staged, and what the isolation says of its run. The arguments are those of `run`.
 
         Raises:
             SandboxError: nothing could be run.
         """
         runtime = await with_packages(self.runtime, self._layers, job.packages)
         limits = job.sandbox_limits(self._limits)
-        ready = await asyncio.to_thread(staged, planned, job.base, runtime, self._trees, limits)
-        return ready, await self.sandbox.run(ready.job)
+        time = time or self.time(job)
+        ready = await asyncio.to_thread(staged, planned, job.base, runtime, self._trees, limits, time)
+        return ready, await self.sandbox.run(replace(ready.job, alone=alone))
 
     async def before(self, job: SuiteJob, paths: tuple[str, ...]) -> Mapping[str, Result]:
         """How the tests in these files of the base ended before the change.
@@ -190,7 +238,8 @@ class SuiteRuns:
         """The results of a job without its change; run once."""
         if key not in self._before:
             unchanged = replace(job, change={})
-            found = judging.judge(await self.run(unchanged, plan.originals(await self.plan(unchanged))))
+            planned = plan.originals(await self.plan(unchanged))
+            found = judging.judge(await self._settled(unchanged, planned, self.run))
             stopped = {"": Result.ERROR} if found.stopped else {}
             self._before[key] = {**stopped, **{result.id: result.result for result in found.results}}
             while len(self._before) > REMEMBERED:

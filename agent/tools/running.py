@@ -32,7 +32,7 @@ async def run(
     """Run a command on a copy of the files; text files that it wrote become part of the change, as far as they may."""
     if services.shell is None:
         raise BadReply("run: there is no sandbox for commands here.")
-    limits = replace(context.run_limits, wall_s=min(asked.timeout, context.run_limits.wall_s))
+    limits = replace(context.run_limits, cpu_s=min(asked.timeout, context.run_limits.cpu_s))
     job = ShellJob(
         command=asked.command,
         base=services.tree,

@@ -18,7 +18,7 @@ from core.masking import Masker
 from core.states import Phase
 from models.base import BaseModelHandler
 from models.chain import how_to_get_one
-from sandbox import INSTALL
+from sandbox import remedy
 from sandbox.runtime import open_runtime
 
 DEEP_S = 120.0
@@ -92,7 +92,7 @@ def check_sandbox(context: CheckContext) -> Iterator[Finding]:
         choice = asyncio.run(find_sandbox(settings, runtime, Path(folder)))
     lines = choice.report.splitlines()
     if choice.sandbox is None:
-        yield fault("sandbox", "nothing may be executed, so no task is begun", INSTALL)
+        yield fault("sandbox", "nothing may be executed, so no task is begun", remedy())
     else:
         yield from _chosen(choice.sandbox.name, lines)
     yield from _findings(lines, held=choice.sandbox is not None)
@@ -121,4 +121,4 @@ def _findings(lines: list[str], *, held: bool) -> Iterator[Finding]:
     if tried and not bad:
         yield ok("self-test", f"{len(tried)} attempts to get out failed, as they should")
     for line in (line for line in lines if not line.startswith("  ") and ": " in line and not held):
-        yield fault("tried", line, INSTALL)
+        yield fault("tried", line, remedy())

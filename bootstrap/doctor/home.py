@@ -27,7 +27,7 @@ from config import sources
 from core.errors import StoreDamaged, StoreError, StoreMissing, StoreTooNew, StoreTooOld
 from db import backups
 from db.inspection import facts, quick_faults
-from settings.places import Places
+from settings.places import Layout
 from settings.reloaded import OVERRULED, TAKE_BACK
 
 SAFE_TOKEN_CHARS = 16
@@ -60,7 +60,7 @@ def _differing(context: CheckContext) -> str:
     names = sorted(
         name
         for name, field in fields.items()
-        if name not in Places.model_fields
+        if name not in Layout.__annotations__
         and getattr(context.settings, name) != field.get_default(call_default_factory=True)
     )
     return f"valid; {len(names)} differ from the defaults" + (f": {', '.join(names)}" if names else "")

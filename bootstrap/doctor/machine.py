@@ -18,7 +18,6 @@ from typing import TYPE_CHECKING
 from bootstrap.doctor.context import CheckContext, Finding, ago, fault, note, ok, warning
 from bootstrap.extras import make_extras
 from bootstrap.suites import drop_event
-from config import user_folders
 from core.errors import StoreError
 from core.status import ExtraState
 from core.version import VERSION
@@ -26,7 +25,7 @@ from db.inspection import facts, library
 from gitrepo.protocol import OLDEST, version_of
 from intake.marked_yaml import BrokenFile
 from intake.tasks_file import load_file
-from settings.places import ROOT
+from settings.places import ROOT, user_folders
 
 if TYPE_CHECKING:
     from packaging.requirements import Requirement

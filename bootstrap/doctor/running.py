@@ -8,9 +8,8 @@ from collections.abc import Iterator
 from typing import Any
 
 from bootstrap.doctor.context import CheckContext, Finding, fault, note, ok, read_json, warning
-from server.auth.access import known_token
+from settings.access import Access
 
-_ANYWHERE = {"0.0.0.0": "127.0.0.1", "::": "::1", "": "127.0.0.1"}  # noqa: S104  # read, never bound
 WALL_S = 5.0
 LATE_S = 1.0
 
@@ -45,11 +44,11 @@ def _last_run(context: CheckContext) -> Iterator[Finding]:
 
 
 def _answers(context: CheckContext, pid: int) -> Iterator[Finding]:
-    port = _port(context)
+    access = context.settings.access
     try:
-        health, report = _get(context, port, "/healthz"), _get(context, port, "/api/status")
+        health, report = _get(access, "/healthz"), _get(access, "/api/status")
     except (OSError, http.client.HTTPException, ValueError) as error:
-        text = f"nothing of Nightshift answers on port {port}: {error}"
+        text = f"nothing of Nightshift answers on port {access.port}: {error}"
         yield fault(
             "api", text, f"look at {context.settings.log_file}; if it hangs: kill {pid}, it goes on where it stood"
         )
@@ -87,20 +86,10 @@ def _counts(queue: dict[str, int]) -> str:
     return ", ".join(f"{count} {status}" for status, count in queue.items() if count) or "no task yet"
 
 
-def _port(context: CheckContext) -> int:
-    try:
-        return int(context.settings.port_file.read_text(encoding="ascii"))
-    except (OSError, ValueError):
-        return context.settings.flask_port
-
-
-def _get(context: CheckContext, port: int, path: str) -> dict[str, Any]:
+def _get(access: Access, path: str) -> dict[str, Any]:
     """The JSON of an answer, whatever its status."""
-    settings = context.settings
-    token = known_token(settings.api_token.get_secret_value() if settings.api_token else None, settings.token_file)
-    connection = http.client.HTTPConnection(
-        _ANYWHERE.get(settings.flask_host, settings.flask_host), port, timeout=WALL_S
-    )
+    token = access.token
+    connection = http.client.HTTPConnection(access.host, access.port, timeout=WALL_S)
     try:
         connection.request("GET", path, headers={"Authorization": f"Bearer {token}"} if token else {})
         found = json.loads(connection.getresponse().read(5_000_000))

@@ -9,6 +9,8 @@ import time
 from collections.abc import Callable, Collection, Sequence
 from typing import Any, NoReturn
 
+from .time_limits import TimeLimits
+
 Work = Callable[[int, int, Any], int]
 
 CHUNK = 1 << 16
@@ -96,12 +98,11 @@ class Child:
         """Collect what it reports until it ends or a limit is reached; then end it and all else in the sandbox.
 
         Args:
-            job: `wall_s` and `output_bytes` are its limits, `token` divides its output.
+            job: `output_bytes` and what `TimeLimits` takes are its limits, `token` divides its output.
             spare: numbers of children that are left alone.
             output: takes the output, which is not divided then.
         """
-        started = time.monotonic()
-        deadline = started + job["wall_s"]
+        limits = TimeLimits(job)
         printed = bytearray() if output is None else output
         reported = bytearray()
         taken: dict[int, bytearray | Ends] = {self.events: reported, self.output: printed}
@@ -110,16 +111,17 @@ class Child:
         for descriptor in (*taken, self.ended):
             os.set_blocking(descriptor, False)
             poll.register(descriptor, select.POLLIN)
-        why = ""
+        why = limit = ""
         while not why:
-            left = deadline - time.monotonic()
-            ready = [descriptor for descriptor, _ in poll.poll(min(1.0, max(0.0, left)) * 1000)]
-            why = "timeout" if left <= 0 else "exited" if self.ended in ready else ""
+            ready = [descriptor for descriptor, _ in poll.poll(min(1.0, limits.wait_s) * 1000)]
+            limit = limits.reached()
+            why = "exited" if self.ended in ready else "timeout" if limit else ""
             for descriptor, data in taken.items():
                 if not drain(descriptor, data, most[descriptor], poll):
                     why = "flood"
             self._reap(os.WNOHANG, spare)
         exit_code = self._end(why, spare)
+        cpu_s = limits.used_s()
         for descriptor, data in taken.items():
             drain(descriptor, data, most[descriptor], poll)
             os.close(descriptor)
@@ -128,7 +130,9 @@ class Child:
             "exit": exit_code,
             "events": reported.decode("utf-8", "replace"),
             "output": {} if isinstance(printed, Ends) else segments(bytes(printed), job["token"].encode()),
-            "duration_s": time.monotonic() - started,
+            "duration_s": time.monotonic() - limits.began,
+            "cpu_s": cpu_s,
+            "limit": limit if why == "timeout" else "",
         }
 
     def _reap(self, flags: int, spare: Sequence[int]) -> None:

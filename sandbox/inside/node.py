@@ -25,22 +25,28 @@ CODE = os.path.dirname(os.path.abspath(__file__))
 
 def suite(job: Job) -> Found:
     """Run each file in turn; returns what `Child.watch` does for a session of pytest."""
-    total, left = Total(), job["wall_s"]
+    total, left = Total(), job
     for path in job["session"]["files"]:
         found = _run(job, path, left, flags(job, is_must_fail=job["must_fail"]))
-        left -= found["duration_s"]
+        left = less(left, found)
         total.take(path, found, job)
         if total.stopped:
             break
     return total.answer(total.stopped or "exited")
 
 
-def _run(job: Job, path: str, left: float, words: list[str]) -> Found:
-    """One file in a process of its own."""
+def less(job: Job, found: Found) -> Job:
+    """A job with the time that is left of its own after a run."""
+    used = {"wall_s": found["duration_s"], "cpu_s": found["cpu_s"]}
+    return {**job, **{name: max(0.0, job[name] - seconds) for name, seconds in used.items()}}
+
+
+def _run(job: Job, path: str, left: Job, words: list[str]) -> Found:
+    """One file in a process of its own, within what is left of the run's time."""
     child = Child(become, [job["node"]["path"], *words])
     told = {**job["node"]["told"], "token": job["token"], "path": path, "workspace": os.getcwd() + os.sep}
     child.send(json.dumps(told).encode())
-    return child.watch({**job, "wall_s": left})
+    return child.watch(left)
 
 
 def flags(job: Job, *, is_must_fail: bool) -> list[str]:
@@ -114,7 +120,8 @@ class Total:
         self._changed: list[str] = []
         self._output: dict[str, str] = {}
         self._exit: int | None = None
-        self._duration_s, self._failed = 0.0, False
+        self._duration_s = self._cpu_s = 0.0
+        self._limit, self._failed = "", False
         self.stopped = ""
 
     def take(self, path: str, found: Found, job: Job) -> None:
@@ -127,6 +134,8 @@ class Total:
         self._lines += report.lines
         self._changed += report.changed
         self._duration_s += found["duration_s"]
+        self._cpu_s += found["cpu_s"]
+        self._limit = found["limit"]
         self._failed |= report.failed
         for name, text in found["output"].items():
             self._output[name] = self._output.get(name, "") + text
@@ -155,4 +164,6 @@ class Total:
             "events": "\n".join(self._lines),
             "output": self._output,
             "duration_s": self._duration_s,
+            "cpu_s": self._cpu_s,
+            "limit": self._limit,
         }

@@ -18,11 +18,9 @@ from typing import Any, NoReturn
 
 from . import files, landlock
 from .child import Child
-from .node import CODE, Found, Job, execute
+from .node import CODE, Found, Job, execute, less
 
 SIDES = os.path.join(CODE, "apart")
-WITHIN_S = 10.0
-"""What all split runs of a suite may take; a suite that needs more is judged without."""
 MODULES_OF_TEXTS = "--experimental-vm-modules"
 
 
@@ -34,20 +32,22 @@ def run(job: Job, tree: Mapping[str, bytes]) -> Found | None:
         tree: the workspace without its tests, path to bytes.
     """
     folder = _code_tree(job, tree)
-    total = {"ended": "exited", "exit": 0, "events": "", "output": {}, "duration_s": 0.0}
+    total = {"ended": "exited", "exit": 0, "events": "", "output": {}, "duration_s": 0.0, "cpu_s": 0.0, "limit": ""}
     for number, suites in enumerate(job["node"]["pairs"]):
         pair = _Pair(job, suites[0], folder)
         if not number and not landlock.holds():  # while both sides start
             pair.discard()
             return None
         pair.tell(_told(job, suites, folder))
-        found = pair.watch({**job, "wall_s": min(job["wall_s"], WITHIN_S) - total["duration_s"]})
+        found = pair.watch(less({**job, **job["split_time"]}, total))
         total = {
             "ended": found["ended"],
             "exit": total["exit"] or found["exit"],
             "events": total["events"] + found["events"],
             "output": total["output"] | found["output"],
             "duration_s": total["duration_s"] + found["duration_s"],
+            "cpu_s": total["cpu_s"] + found["cpu_s"],
+            "limit": found["limit"],
         }
         if found["ended"] != "exited":
             break

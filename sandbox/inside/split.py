@@ -15,8 +15,6 @@ import socket
 from . import files, fresh
 from .child import Child, read_all
 
-WITHIN_S = 10.0
-
 
 class Split:
     """Both processes; make it before the job is known, so that nothing of the job is in their memory.
@@ -53,7 +51,7 @@ class Split:
         """
         self._tests.send(marshal.dumps(job["split"]))
         self._code.send(marshal.dumps({"root": _folder("code", tree), "paths": job["session"]["paths"]}))
-        found = self._tests.watch({**job, "wall_s": min(job["wall_s"], WITHIN_S)}, spare=[self._first.pid])
+        found = self._tests.watch({**job, **job["split_time"]}, spare=[self._first.pid])
         self._code.discard()
         return found
 

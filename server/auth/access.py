@@ -80,16 +80,6 @@ def kept_token(path: Path) -> str:
     return path.read_text(encoding="ascii").strip() or _remade(path)
 
 
-def known_token(set_by_owner: str | None, path: Path) -> str | None:
-    """The token that the daemon of this home asks for: the owner's, or the one in the file, where there is one."""
-    if set_by_owner:
-        return set_by_owner
-    try:
-        return path.read_text(encoding="ascii").strip() or None
-    except (OSError, UnicodeDecodeError):
-        return None
-
-
 def _remade(path: Path) -> str:
     """An empty file is what a version before this one left behind when it died between creating and writing."""
     path.unlink()

@@ -288,7 +288,7 @@ async def test_what_a_command_writes_becomes_part_of_the_change_as_far_as_it_may
     work = await bench.run(case_for(tests=TESTS))
     assert work.change == {"add.py": "def add(a, b):\n    return a + b\n"}
     (job,) = shell.jobs
-    assert (job.command, job.limits.wall_s, dict(job.tests)) == ("sed -i s/-/+/ add.py", 7, TESTS)
+    assert (job.command, job.limits.cpu_s, dict(job.tests)) == ("sed -i s/-/+/ add.py", 7, TESTS)
     assert job.change == {"add.py": "def add(a, b):\n    return a * b\n"}
     told = last_text(codings(bench)[2])
     assert "… (16,999 characters, " in told

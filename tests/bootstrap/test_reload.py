@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from bootstrap.reload import LiveSettings, read_again
-from config import Settings, load_settings
+from bootstrap.reload import LiveSettings
+from config import Settings, load_settings, settings_at
 from core.errors import ConfigError
 from core.events import Event, Kind, Level
 
@@ -20,7 +20,7 @@ class Bench:
     def __init__(self, home: Path) -> None:
         self.home, self.events, self.put = home, list[Event](), list[int]()
         self.write("worker_count: 2\n")
-        self.live = LiveSettings(load_settings(home=home), partial(read_again, load_settings(home=home)))
+        self.live = LiveSettings(load_settings(home=home), partial(settings_at, load_settings(home=home)))
         self.live.serve([self._take, self._other], self.events.append)
 
     def write(self, text: str) -> None:
@@ -109,7 +109,7 @@ async def test_it_is_told_what_the_settings_page_overrules(bench: Bench) -> None
 
 async def test_the_value_of_a_secret_that_waits_is_not_shown(tmp_path: Path, bench: Bench) -> None:
     bench.write("api_token: the-first-token-1234\n")
-    live = LiveSettings(load_settings(home=tmp_path), partial(read_again, load_settings(home=tmp_path)))
+    live = LiveSettings(load_settings(home=tmp_path), partial(settings_at, load_settings(home=tmp_path)))
     bench.write("api_token: the-second-token-123\n")
     done = await live.reload()
     assert [(each.name, each.holds) for each in done.later] == [("api_token", "***")]
@@ -118,7 +118,7 @@ async def test_the_value_of_a_secret_that_waits_is_not_shown(tmp_path: Path, ben
 async def test_a_fault_shows_no_secret_that_is_known(tmp_path: Path, bench: Bench) -> None:
     bench.write("notify_secret: hush-hush-hush\n")
     events = list[Event]()
-    live = LiveSettings(load_settings(home=tmp_path), partial(read_again, load_settings(home=tmp_path)))
+    live = LiveSettings(load_settings(home=tmp_path), partial(settings_at, load_settings(home=tmp_path)))
     live.serve([], events.append)
     bench.write("notify_secret: hush-hush-hush\nhush-hush-hush: 1\n")
     with pytest.raises(ConfigError):

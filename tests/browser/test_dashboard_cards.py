@@ -13,7 +13,7 @@ from playwright.sync_api import Browser, Locator, Page, expect
 from core.events import Event, Kind, Level
 from core.queueing import PauseSource
 from core.states import CircuitState, DaemonState, Phase
-from core.status import DaemonStatus, ModelStatus, WorkerStatus
+from core.status import DaemonStatus, ExtraState, ExtraStatus, ModelStatus, WorkerStatus
 from server.context import AppContext
 from tests.support.app_context import make_desk, serving
 from tests.support.browser import LIVE, Watch, context_of
@@ -112,6 +112,36 @@ def test_a_model_that_is_not_asked_says_why(page: Page, app_context: AppContext,
                  "$3.42 + ?", "solved: library 3 of 4"):  # fmt: skip
         expect(card).to_contain_text(text)
     expect(card.get_by_role("img", name="not reachable")).to_be_visible()
+
+
+def test_an_optional_package_is_installed_before_the_owners_eyes(
+    page: Page, app_context: AppContext, says: Says
+) -> None:
+    embedder = ExtraStatus(name="embedder", purpose="finding <b>", megabytes=1400, state=ExtraState.MISSING)
+    docker = ExtraStatus(name="docker", purpose="Docker as the sandbox", megabytes=5, state=ExtraState.MISSING)
+    says.change(app_context, extras=(embedder, docker))
+    card, row = page.get_by_role("region", name="Optional packages"), page.locator("[data-extra=embedder]")
+    expect(row).to_contain_text("about 1.4 GB")
+    expect(row).to_contain_text("For finding <b>")
+    with page.expect_response("**/api/extra/embedder/install") as answered:
+        row.get_by_role("button", name="Install").click()
+    assert answered.value.status == 200
+    says.change(app_context, extras=(replace(embedder, state=ExtraState.INSTALLING, detail="beginning"), docker))
+    expect(row.get_by_role("status")).to_have_text("beginning")
+    expect(row.get_by_role("button")).to_be_disabled()
+    # No event comes meanwhile, and the page's own slow look at the status rests while it is hidden.
+    page.evaluate("Object.defineProperty(document, 'hidden', {get: () => true})")
+    says.now = replace(says.now, extras=(replace(says.now.extras[0], detail="35 of 215 MB downloaded"), docker))
+    expect(row.get_by_role("status")).to_have_text("35 of 215 MB downloaded")
+    says.now = replace(
+        says.now, extras=(replace(embedder, state=ExtraState.FAILED, detail="uv failed: no room"), docker)
+    )
+    expect(row.get_by_text("uv failed: no room")).to_have_class("bad")
+    expect(row.get_by_role("button", name="Try again")).to_be_enabled()
+    says.change(app_context, extras=(replace(embedder, state=ExtraState.INSTALLED), docker))
+    expect(row).to_have_count(0)
+    says.change(app_context, extras=())
+    expect(card).to_have_count(0)
 
 
 def test_what_holds_tasks_back_is_said_with_what_lifts_it(page: Page, app_context: AppContext, says: Says) -> None:

@@ -14,7 +14,8 @@ from pathlib import Path
 
 import pytest
 
-from client.daemon_client import connect
+from client.connection import Connection, connect
+from client.daemon_client import DaemonClient
 from client.errors import NotFound
 from config import load_settings
 from core.errors import StoreError
@@ -59,6 +60,11 @@ def a_worker(context: AppContext, ending: Ending) -> Iterator[None]:
     thread.start()
     yield
     thread.join()
+
+
+def connected(home: Home) -> Connection:
+    settings = load_settings(home=home.path)
+    return connect(settings.access, lambda: settings)
 
 
 def faults(result: CliResult) -> dict[str, str]:
@@ -352,6 +358,7 @@ def test_the_daemon_of_another_home_is_left_alone(home: Home, tmp_path: Path) ->
     ("answer", "message"),
     [
         (b'HTTP/1.1 200 OK\r\nContent-Length: 15\r\n\r\n{"state": "on"}', "something that is not Nightshift answers"),
+        (b"HTTP/1.1 200 OK\r\n\r\n" + b"[" * 100_000, "something that is not Nightshift answers"),
         (b"HTTP/1.1 404 Not Found\r\nContent-Length: 2\r\n\r\nno", "something that is not Nightshift answers"),
         (
             b"HTTP/1.1 302 Found\r\nLocation: http://127.0.0.1:1/\r\nContent-Length: 0\r\n\r\n",
@@ -377,7 +384,7 @@ def test_a_stranger_on_the_port_is_recognised(home: Home, answer: bytes | None, 
 
 
 def test_an_answer_beyond_all_bounds_is_not_read_to_its_end(home: Home, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("client.daemon_client.MAX_ANSWER_BYTES", 100)
+    monkeypatch.setattr("client.connection.MAX_ANSWER_BYTES", 100)
     with home.daemon():
         result = home.cli("--status")
     assert (result.code, "something answers without an end" in result.err) == (3, True)
@@ -394,9 +401,9 @@ def test_a_proxy_of_the_environment_gets_neither_requests_nor_token(
 
 
 def test_one_client_looks_at_an_empty_home_then_adds_to_it_and_looks_again(home: Home) -> None:
-    client = connect(load_settings(home=home.path))
-    with contextlib.closing(client):
-        assert (client.live, client.tasks(5).tasks) == (False, [])
+    with contextlib.closing(connected(home)) as connection:
+        client = DaemonClient(connection)
+        assert (connection.live, client.tasks(5).tasks) == (False, [])
         assert not (home.path / "db").exists()
         assert client.submit({"description": "do it"}).new
         assert [task.description for task in client.tasks(5).tasks] == ["do it"]
@@ -406,12 +413,12 @@ def test_one_client_looks_at_an_empty_home_then_adds_to_it_and_looks_again(home:
 
 def test_a_fault_of_the_database_is_raised_as_it_is_where_no_daemon_logs_it(home: Home) -> None:
     home.cli("do it")
-    with contextlib.closing(connect(load_settings(home=home.path))) as client:
+    with contextlib.closing(connected(home)) as connection:
         database = sqlite3.connect(home.path / "db" / "agent_logs.sqlite")
         database.execute("DROP TABLE tasks")
         database.close()
         with pytest.raises(StoreError, match="no such table"):
-            client.submit({"description": "do it"})
+            DaemonClient(connection).submit({"description": "do it"})
 
 
 def _answer_once(server: socket.socket, answer: bytes | None) -> None:

@@ -10,9 +10,10 @@ from typing import cast
 import pytest
 
 from client.service import MARK, unit_path
-from client.session import settings_of
-from config import load_settings
+from client.session import places_of
+from config import settings_at
 from maintenance.instance_lock import InstanceLock
+from settings.places import find_places
 from tests.support.app_context import Reloads
 from tests.support.home import Home
 from tests.support.receiver import receiving
@@ -161,9 +162,9 @@ def test_an_address_that_is_none_is_refused_without_being_shown(home: Home) -> N
 
 
 def test_the_daemon_of_the_other_layout_is_found_by_its_lock(home: Home) -> None:
-    assert settings_of(None).folders is None
-    installed = load_settings(layout="xdg")
+    assert places_of(None).folders is None
+    installed = settings_at(find_places(layout="xdg"))
     with InstanceLock(installed.lock_file):
-        assert settings_of(None).db_path == installed.db_path
-        assert settings_of(home.path).home == home.path, "a home that is named is the one that is meant"
-    assert settings_of(None).folders is None
+        assert places_of(None).db_path == installed.db_path
+        assert places_of(home.path).home == home.path, "a home that is named is the one that is meant"
+    assert places_of(None).folders is None

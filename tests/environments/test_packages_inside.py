@@ -46,7 +46,7 @@ class Judge:
             given=tests,
             own=own or {},
             packages=packages,
-            limits=RunLimits(wall_s=20),
+            limits=RunLimits(cpu_s=20),
             whole_tree=False,
         )
         return await self.runner.judge(job)
@@ -75,7 +75,7 @@ async def test_a_package_is_there_in_every_isolation(judge: Judge, folder: Path,
     (jobs := folder / "jobs").mkdir(mode=0o755)
     async with opened(name, jobs) as box:
         runner = SuiteRunner(box, runtime(), emit=lambda _: None, staging_dir=folder / "other", layers=judge.layers)
-        job = SuiteJob(base=TextTree(), change=CODE, given=TESTS, packages=packages, limits=RunLimits(wall_s=20))
+        job = SuiteJob(base=TextTree(), change=CODE, given=TESTS, packages=packages, limits=RunLimits(cpu_s=20))
         found = await runner.judge(job)
         assert found.passed, (found.reason, found.failures)
         assert not (await runner.judge(replace(job, packages={}))).passed

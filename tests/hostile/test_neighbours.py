@@ -85,7 +85,7 @@ async def test_a_job_that_hoards_the_kernels_watches_changes_no_verdict(sandbox:
 
     def judged(text: str) -> Coroutine[None, None, Verdict]:
         return runner.judge(
-            SuiteJob(base=TextTree(), change={"solution.py": text}, given=GIVEN, limits=RunLimits(wall_s=20))
+            SuiteJob(base=TextTree(), change={"solution.py": text}, given=GIVEN, limits=RunLimits(cpu_s=20))
         )
 
     with host("", bait=False) as hoarder:

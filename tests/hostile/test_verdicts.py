@@ -51,7 +51,7 @@ async def judged(runner: SuiteRunner, suite: Suite, files: Mapping[str, str]) ->
         given=suite.given,
         held=suite.held,
         language=suite.language,
-        limits=RunLimits(wall_s=15),
+        limits=RunLimits(cpu_s=15),
     )
     return await runner.judge(job)
 

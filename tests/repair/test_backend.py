@@ -74,7 +74,7 @@ async def test_one_search_serves_planning_and_coding_and_its_reply_reads_as_any_
 
 async def test_it_sees_the_tests_that_a_model_sees_and_works_under_the_limits_of_the_case() -> None:
     solver = TinySolver()
-    await RepairBackend(solver).generate(asked(run_limits=RunLimits(wall_s=7.0, memory_mb=99, cpus=1.5), packages=[]))
+    await RepairBackend(solver).generate(asked(run_limits=RunLimits(cpu_s=7.0, memory_mb=99, cpus=1.5), packages=[]))
     (problem,) = solver.problems
     job = problem.job
     assert job.tests == TESTS

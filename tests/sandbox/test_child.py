@@ -41,6 +41,14 @@ async def test_the_deadline_kills() -> None:
     assert (done.ended, done.exit_code) == (Ended.TIMEOUT, -signal.SIGKILL)
 
 
+async def test_a_job_that_has_used_its_processor_time_is_killed_whatever_the_clock_says() -> None:
+    used = iter([0.0, 0.9, 1.0])
+    patience = child.Patience(wall_s=600.0, cpu_s=1.0, used_s=lambda: next(used))
+    done = await child.spawn(launch("exec sleep 60")).finish(b"", patience)
+    assert done.ended is Ended.TIMEOUT
+    assert next(used, None) is None
+
+
 @pytest.mark.parametrize("script", ["yes", "head -c 5000 /dev/zero", "head -c 5000 /dev/zero >&2"])
 async def test_a_flood_is_cut_at_the_limit(script: str) -> None:
     done = await child.run(launch(script, output_bytes=1000))

@@ -123,7 +123,7 @@ def test_noise(value):
 
 
 async def test_what_a_real_run_reports_is_harmless_wherever_it_goes(judge: Judge) -> None:
-    verdict = await judge({"solution.py": "x = 1\n"}, {"test_noise.py": NOISY}, wall_s=20)
+    verdict = await judge({"solution.py": "x = 1\n"}, {"test_noise.py": NOISY}, cpu_s=20)
     assert not verdict.passed
     assert len(verdict.results) == 2, verdict
     for text in texts(verdict):

@@ -1,6 +1,8 @@
 from __future__ import annotations
 
 import os
+import signal
+import time
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -29,7 +31,8 @@ def descriptors() -> set[str]:
 def test_a_child_is_watched_to_its_end() -> None:
     found = child.Child(reporting, ["event", "text"]).watch(JOB)
     assert found.pop("duration_s") >= 0
-    assert found == {"ended": "exited", "exit": 3, "events": "event", "output": {"": "text"}}
+    assert found.pop("cpu_s") >= 0
+    assert found == {"ended": "exited", "exit": 3, "events": "event", "output": {"": "text"}, "limit": ""}
 
 
 def test_a_spared_child_goes_on_when_another_one_ends() -> None:
@@ -37,6 +40,61 @@ def test_a_spared_child_goes_on_when_another_one_ends() -> None:
     child.Child(reporting, ["event", "text"]).watch(JOB, spare=[first.pid])
     first.send(b"still here")
     assert first.watch(JOB)["events"] == "still here"
+
+
+def burning(_told: int, _events: int, words: Sequence[str]) -> int:
+    """Burn time in so many children of children, which wait for each other."""
+    if int(words[0]):
+        for _ in range(2):
+            if os.fork() == 0:
+                burning(0, 0, [str(int(words[0]) - 1)])
+        os.wait()
+    while True:
+        pass
+
+
+def sleeping(_told: int, _events: int, _words: Sequence[str]) -> int:
+    while True:
+        signal.pause()
+
+
+def sipping(_told: int, _events: int, _words: Sequence[str]) -> int:
+    while True:
+        time.sleep(0.1)
+        until = time.process_time() + 0.02
+        while time.process_time() < until:
+            pass
+
+
+def ending_workers(_told: int, _events: int, _words: Sequence[str]) -> int:
+    """Burn time in one child after the other, none of which lives long."""
+    while True:
+        if os.fork() == 0:
+            until = time.process_time() + 0.05
+            while time.process_time() < until:
+                pass
+            os._exit(0)
+        os.wait()
+
+
+CUT = {
+    "one that burns": (burning, "0", "processor"),
+    "its children burn": (burning, "1", "processor"),
+    "the children of its children burn": (burning, "2", "processor"),
+    "its children end again and again": (ending_workers, "", "processor"),
+    "it waits for ever": (sleeping, "", "idle"),
+    "it does a little for ever": (sipping, "", "clock"),
+}
+
+
+@pytest.mark.parametrize("name", CUT)
+def test_a_child_is_cut_off_by_the_limit_that_it_reaches(name: str) -> None:
+    work, word, limit = CUT[name]
+    found = child.Child(work, [word]).watch(
+        {**JOB, "cpu_s": 0.6, "idle_s": 0.6, "wall_s": 2.0 if limit == "clock" else 60.0}
+    )
+    assert (found["ended"], found["limit"], found["exit"]) == ("timeout", limit, None)
+    assert (found["cpu_s"] >= 0.6) is (limit == "processor")
 
 
 def test_a_child_that_is_discarded_leaves_no_process_and_no_descriptor() -> None:

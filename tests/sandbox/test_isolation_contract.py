@@ -240,7 +240,7 @@ async def test_suites_are_judged_in_it(box: Sandbox, folder: Path) -> None:
 
     def job(text: str) -> SuiteJob:
         return SuiteJob(
-            base=TextTree({"a.txt": ""}), change={"solution.py": text}, given=given, limits=RunLimits(wall_s=10)
+            base=TextTree({"a.txt": ""}), change={"solution.py": text}, given=given, limits=RunLimits(cpu_s=10)
         )
 
     right = await runner.judge(job("def one():\n    return 1\n"))

@@ -6,9 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from config import load_settings, place_is_given
+from config import load_settings
 from core.errors import ConfigError
 from settings.layout import xdg_folders
+from settings.places import place_is_given
 
 VARIABLES = ("XDG_CONFIG_HOME", "XDG_DATA_HOME", "XDG_STATE_HOME", "XDG_CACHE_HOME", "XDG_RUNTIME_DIR")
 

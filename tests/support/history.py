@@ -57,7 +57,7 @@ ERRORS = (
     ("AssertionError", "assert 5400 == 90", "Minutes were read as seconds: multiply before you add"),
     ("KeyError", "'created_at'", "Read the old name where the new one is missing"),
     ("TypeError", "unsupported operand type(s) for -: 'str' and 'datetime.datetime'", "Parse dates where they come in"),
-    ("Timeout", "the tests did not end within 60 s", ""),
+    ("Timeout", "the tests were cut off after 60 s of processor time", ""),
     ("python.os-system", "hands a text to a shell", "Use subprocess.run with a list of words"),
 )
 

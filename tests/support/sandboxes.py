@@ -124,7 +124,7 @@ class Judge:
     ) -> Verdict:
         """Judge a change of an in-memory tree; two at a time, however many are asked for."""
         named = {each.name for each in fields(RunLimits)}
-        limits = RunLimits(**{"wall_s": 10, **{name: value for name, value in more.items() if name in named}})
+        limits = RunLimits(**{"cpu_s": 10, **{name: value for name, value in more.items() if name in named}})
         told = {name: value for name, value in more.items() if name not in named}
         job = SuiteJob(base=TextTree(base), change=change, given=given or {}, limits=limits, **told)
         async with self._two:

@@ -15,10 +15,10 @@ from typing import Any
 import yaml
 
 from bootstrap.models import chain_of
-from bootstrap.reload import LiveSettings, read_again
+from bootstrap.reload import LiveSettings
 from bootstrap.repair import nothing_runs
 from bootstrap.settings_service import settings_port
-from config import Settings, load_settings
+from config import Settings, load_settings, settings_at
 from core.clock import utc_now
 from core.events import Event
 from core.masking import Masker
@@ -82,7 +82,7 @@ def settings_served(home: Path, config: str | None = None, listen: Listen | None
     thread = threading.Thread(target=loop.run_forever)
     thread.start()
     settings = load_settings(home=home)
-    live, mask = LiveSettings(settings, partial(read_again, settings)), Masker(settings.secrets)
+    live, mask = LiveSettings(settings, partial(settings_at, settings)), Masker(settings.secrets)
 
     async def port() -> Any:
         live.serve([_take_models, _learn(mask)], events.append)

@@ -19,6 +19,7 @@ from verdict import judging
 from verdict.answer import Answer, CaseReport, Fault, Report, Session, Split
 from verdict.judging import Run
 from verdict.shaping import Names
+from verdict.time_limits import TimeLimit
 
 TEXT = "def test_1a():\n    assert f() == 1\n\n\ndef test_2b():\n    assert f() == 1\n"
 FILE = SuiteFile(
@@ -43,6 +44,7 @@ PLAN = Plan(
         whole=True, simple={},
     ),
 )  # fmt: skip
+LIMITS = SandboxLimits(cpu_s=9)
 OUTPUT = SandboxResult(exit_code=0, ended=Ended.EXITED, stdout=b"", stderr=b"", duration_s=1.0)
 
 
@@ -73,8 +75,9 @@ ANSWER = Answer(python="3.11", session=SESSION, split=SPLIT)
 def run(answer: Answer | None = ANSWER, planned: Plan = PLAN, result: SandboxResult = OUTPUT, **more: Any) -> Run:
     names = Names(planned.files, {"test_a.py": TEXT}.get)
     return Run(
-        plan=planned, result=result, answer=answer, names=names, limits=SandboxLimits(wall_s=9), digest="", **more
-    )
+        plan=planned, result=result, answer=answer, names=names, limits=LIMITS, time=TimeLimit.of(LIMITS), digest="",
+        **more,
+    )  # fmt: skip
 
 
 def session(**changes: Any) -> Run:
@@ -123,10 +126,18 @@ def test_copies_are_needed_unless_the_split_run_had_them_all() -> None:
 
 DEVIATIONS: Mapping[str, tuple[Run, str]] = {
     "no answer": (run(None), "the run ended without an answer"),
-    "the isolation's deadline": (run(None, result=replace(OUTPUT, ended=Ended.TIMEOUT)), "did not end within 9 s"),
+    "the isolation's deadline": (run(None, result=replace(OUTPUT, ended=Ended.TIMEOUT)), "cut off after 45 s by"),
     "memory": (run(result=replace(OUTPUT, ended=Ended.OUT_OF_MEMORY)), "used more than 512 MB"),
     "the isolation's output": (run(None, result=replace(OUTPUT, ended=Ended.OUTPUT_LIMIT)), "printed more than"),
-    "the suite's deadline": (session(how="timeout", exit_code=None, finishes=()), "did not end within 9 s"),
+    "the suite's processor time": (
+        session(how="timeout", limit="processor", exit_code=None, finishes=()), "cut off after 9 s of processor time",
+    ),
+    "the suite's deadline": (
+        session(how="timeout", limit="clock", exit_code=None, finishes=()), "cut off after 45 s by the clock",
+    ),
+    "a suite that waits": (
+        session(how="timeout", limit="idle", exit_code=None, finishes=()), "9 s in which they used no processor time",
+    ),
     "a flood": (session(how="flood", exit_code=None, finishes=()), "printed more than 1024 KB"),
     "an early end": (session(exit_code=0, finishes=(), tests=(ONE,)), "ended by itself (exit status 0)"),
     "a signal": (session(exit_code=-11, finishes=(), running=IDS[1]), "signal 11"),
@@ -161,7 +172,7 @@ DEVIATIONS: Mapping[str, tuple[Run, str]] = {
         "copy of test_a.py::test_two did not fail",
     ),
     "copies that do not end": (
-        copies(how="timeout", exit_code=None, finishes=()), "with other expected values the tests did not end",
+        copies(how="timeout", exit_code=None, finishes=()), "with other expected values the tests were cut off",
     ),
     "copies that leave": (copies(finishes=()), "with other expected values the test process ended by itself"),
     "memory of the copies": (copies(replace(OUTPUT, ended=Ended.OUT_OF_MEMORY)), "with other expected values"),
@@ -310,5 +321,6 @@ def test_a_command_is_judged_by_its_exit_code_alone() -> None:
     wrong = command(exit_code=2)
     assert wrong.reason == "`make test` ended with exit status 2"
     assert wrong.failures[0].output == "built"
-    assert "did not end" in command(how="timeout", exit_code=None).reason
+    cut_off = command(how="timeout", limit="processor", exit_code=None)
+    assert cut_off.reason == f"the tests were cut off after 9 s of processor time ({judging.LIMIT})"
     assert not judging.judge_command(run(None, replace(PLAN, command=("x",)))).passed

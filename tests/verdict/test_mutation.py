@@ -173,7 +173,7 @@ async def test_a_change_without_functions_asks_for_no_mutants(judge: Judge) -> N
 async def test_a_mutant_that_never_ends_is_noticed_soon(judge: Judge) -> None:
     code = {"count.py": "def count(n):\n    i = 0\n    while i != n:\n        i += 1\n    return [i][0:i]\n"}
     own = {"test_count.py": "from count import count\n\n\ndef test_count():\n    assert count(3) == [3]\n"}
-    verdict = await judge(code, own=own, wall_s=60)
+    verdict = await judge(code, own=own, cpu_s=60)
     assert verdict.passed, verdict.reason
 
 

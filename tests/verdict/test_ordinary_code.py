@@ -39,7 +39,7 @@ TRICKY = {
 async def test_a_right_answer_is_accepted(name: str, judge: Judge) -> None:
     pair = PAIRS[name]
     verdict = await judge(
-        pair.change(pair.right), pair.given, pair.base, language=pair.language, held=_held(pair), wall_s=30,
+        pair.change(pair.right), pair.given, pair.base, language=pair.language, held=_held(pair), cpu_s=30,
         whole_tree=False,
     )  # fmt: skip
     assert verdict.passed, (verdict.reason, verdict.failures)

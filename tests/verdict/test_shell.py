@@ -172,7 +172,7 @@ async def test_a_background_process_dies_with_the_command(run: Commands) -> None
 
 
 async def test_a_command_that_takes_too_long_is_ended_with_what_it_did(run: Commands) -> None:
-    found = await run("echo begun; echo x > a.py; sleep 60", limits=replace(LIMITS, wall_s=1.5))
+    found = await run("echo begun; echo x > a.py; sleep 60", limits=replace(LIMITS, cpu_s=1.5))
     assert (found.output, found.ended) == ("begun\n", Ended.TIMEOUT)
     assert found.exit_code < 0
     assert found.files == {"a.py": "x\n"}
@@ -188,7 +188,7 @@ async def test_of_a_flood_beginning_and_end_are_kept(run: Commands) -> None:
 
 
 async def test_a_flood_without_end_is_ended(run: Commands) -> None:
-    found = await run("yes & yes", limits=replace(LIMITS, wall_s=60))
+    found = await run("yes & yes", limits=replace(LIMITS, cpu_s=60))
     assert found.ended is Ended.OUTPUT_LIMIT
     assert found.output.startswith("y\ny\n")
 
@@ -200,7 +200,7 @@ async def test_memory_is_bounded(run: Commands) -> None:
 
 
 async def test_a_fork_bomb_is_bounded(strong: Commands) -> None:
-    found = await strong("f() { f | f & }; f; sleep 1; echo survived > a.py", limits=replace(LIMITS, wall_s=5))
+    found = await strong("f() { f | f & }; f; sleep 1; echo survived > a.py", limits=replace(LIMITS, cpu_s=5))
     assert found.ended in {Ended.EXITED, Ended.TIMEOUT, Ended.OUTPUT_LIMIT, Ended.OUT_OF_MEMORY}
     again = await strong("echo fine")
     assert again.output == "fine\n"

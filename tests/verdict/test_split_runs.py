@@ -328,8 +328,8 @@ STYLES = {
 async def test_tests_of_this_style_are_judged_from_another_process(name: str, judge: Judge) -> None:
     style = STYLES[name]
     right, wrong = await asyncio.gather(
-        judge(style.right, style.given, base=style.beside, wall_s=60),
-        judge(style.wrong, style.given, base=style.beside, wall_s=60),
+        judge(style.right, style.given, base=style.beside, cpu_s=60),
+        judge(style.wrong, style.given, base=style.beside, cpu_s=60),
     )
     assert right.passed, (right.reason, right.failures)
     assert right.evidence.notes == ()
@@ -450,7 +450,7 @@ LEFT_TO_ONE_PROCESS = {
 @pytest.mark.parametrize("name", LEFT_TO_ONE_PROCESS)
 async def test_what_does_not_cross_is_left_to_the_run_in_one_process_and_that_is_told(name: str, judge: Judge) -> None:
     code, tests = LEFT_TO_ONE_PROCESS[name]
-    right = await judge({"solution.py": code}, {"tests/test_given.py": tests}, wall_s=60)
+    right = await judge({"solution.py": code}, {"tests/test_given.py": tests}, cpu_s=60)
     assert right.passed, (right.reason, right.failures)
     assert right.evidence.notes == ("1 of 1 tests were judged in one process with the code alone",)
     assert right.evidence.twins == 1
@@ -493,7 +493,7 @@ FORGERIES = {
     "exits": ("import sys\n\n" + ELSE.format(apart="sys.exit(0)"), ELSEWHERE),
     "does not end": (
         "import sys\n\n\ndef add(a, b):\n    while '_pytest' not in sys.modules:\n        pass\n    return a + b\n",
-        "the tests did not end within 2 s with the code in another process",
+        "the tests did not end within 2 s of processor time with the code in another process",
     ),
     "says what is no answer": (
         "import os, sys\n\n\ndef add(a, b):\n    if '_pytest' not in sys.modules:\n        for number in range(3, 64):\n"
@@ -540,7 +540,7 @@ FORGERIES = {
 @pytest.mark.parametrize("name", FORGERIES)
 async def test_a_forgery_is_refused_by_what_it_does_in_another_process(name: str, judge: Judge) -> None:
     code, reason = FORGERIES[name]
-    verdict = await judge({"solution.py": code}, GIVEN, wall_s=2 if name in {"does not end", "stops the tests"} else 60)
+    verdict = await judge({"solution.py": code}, GIVEN, cpu_s=2 if name in {"does not end", "stops the tests"} else 60)
     assert not verdict.passed
     assert reason in verdict.reason
 

@@ -50,7 +50,7 @@ def box() -> Noted:
 
 async def judged(box: Noted, folder: Path, change: dict[str, str], given: dict[str, str]) -> Verdict:
     runner = SuiteRunner(box, runtime(), emit=lambda _: None, staging_dir=folder / "staging")
-    return await runner.judge(SuiteJob(base=TextTree(), change=change, given=given, limits=RunLimits(wall_s=10)))
+    return await runner.judge(SuiteJob(base=TextTree(), change=change, given=given, limits=RunLimits(cpu_s=10)))
 
 
 async def test_tests_that_all_run_apart_take_one_sandbox(box: Noted, folder: Path) -> None:

@@ -30,6 +30,7 @@ from verdict import answer
 from verdict.answer import Reply
 from verdict.held.weighing import Finding, plainly, weigh
 from verdict.suite_runs import SuiteRuns
+from verdict.time_limits import FIRST_S
 
 REMEMBERED = 64
 BY_VALUE = frozenset({Compare.STRICT, Compare.EQUAL, Compare.SAME, Compare.NEAR, Compare.WITHIN})
@@ -158,8 +159,12 @@ class Asker:
     async def _replies(self, job: SuiteJob, planned: Plan, cases: Sequence[ValueCase]) -> _Replies:
         calls = [(case.module, case.function, *_packed(case)) for case in cases]
         alone = calls_alone(planned, job.base.entries(), calls)
-        ready, result = await self._runs.executed(job, alone)
-        got = answer.read_calls(result, ready.key)
+        whole = self._runs.time(job)
+        for time in (whole.at_most(FIRST_S), whole):  # what a limit cuts off runs again alone before it counts
+            ready, result = await self._runs.executed(job, alone, time, alone=time is whole)
+            got = answer.read_calls(result, ready.key)
+            if not (result.ended is Ended.TIMEOUT or (got and got.how == "timeout")):
+                break
         stopped = ""
         if result.ended is Ended.OUT_OF_MEMORY:
             stopped = "use too much memory"

@@ -10,6 +10,7 @@ import {Git} from './dashboard/git.js';
 import {Machine} from './dashboard/machine.js';
 import {Memory} from './dashboard/memory.js';
 import {NewTask} from './dashboard/newtask.js';
+import {Optional} from './dashboard/optional.js';
 import {Tasks} from './dashboard/tasks.js';
 import {Workers} from './dashboard/workers.js';
 
@@ -33,6 +34,7 @@ function Dashboard() {
         <${Git} />
         <${Memory} />
         <${Machine} report=${report} />
+        <${Optional} extras=${report.extras} />
       </div>
     </div>`;
 }

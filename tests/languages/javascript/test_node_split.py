@@ -30,7 +30,7 @@ async def test_an_ordinary_program_passes_and_is_judged_apart(name: str, judge: 
     unjudged, files = program(name)
     given = {path: text for path, text in files.items() if path.startswith("test/")}
     change = {path: text for path, text in files.items() if path not in given}
-    verdict = await judge(change, given, language=Language.JAVASCRIPT, wall_s=30)
+    verdict = await judge(change, given, language=Language.JAVASCRIPT, cpu_s=30)
     assert verdict.passed, (verdict.reason, verdict.failures)
     total = len(verdict.results)
     note = f"{unjudged} of {total} tests were judged in one process with the code alone"

@@ -16,6 +16,7 @@ from sandbox.process import ProcessSandbox
 from test_runner import SuiteRunner
 from tests.support.sandboxes import Judge, open_folder, runtime
 from tests.support.trees import TextTree
+from verdict import judging
 
 HEAD = "import test from 'node:test';\nimport assert from 'node:assert/strict';\n"
 ADD = {"add.mjs": "export const add = (a, b) => a + b;\n"}
@@ -107,10 +108,13 @@ REFUSED = {
     ),
     "an exit": (f"{USES}test('x', () => {{ process.exit(0); }});\n", "ended by itself (exit status 0)"),
     "an abort": (f"{USES}test('x', () => {{ process.abort(); }});\n", "ended by itself (signal 6)"),
-    "no end": (f"{USES}test('x', () => {{ for (;;); }});\n", "did not end within 2 s; it was in test/a.test.mjs::x"),
+    "no end": (
+        f"{USES}test('x', () => {{ for (;;); }});\n",
+        f"cut off after 2 s of processor time ({judging.LIMIT}); it was in test/a.test.mjs::x, which was cut off alone",
+    ),
     "something left open": (
         f"{USES}test('x', () => {{ setInterval(() => {{}}, 50); assert.equal(add(1, 1), 2); }});\n",
-        "did not end within 2 s",
+        "cut off after 2 s in which they used no processor time",
     ),
     "a flood": (
         (f"{USES}test('x', async () => {{\n  for (;;) {{\n    console.log('x'.repeat(10000));\n"
@@ -128,8 +132,8 @@ REFUSED = {
 @pytest.mark.parametrize("what", REFUSED)
 async def test_what_proves_nothing_is_refused(what: str, judge: Judge) -> None:
     text, reason = REFUSED[what]
-    wall_s = 2 if "did not end" in reason else 20
-    verdict = await js(judge, ADD, {"test/a.test.mjs": text}, wall_s=wall_s, memory_mb=256)
+    cpu_s = 2 if "cut off" in reason else 20
+    verdict = await js(judge, ADD, {"test/a.test.mjs": text}, cpu_s=cpu_s, memory_mb=256)
     if reason:
         assert not verdict.passed
         assert reason in verdict.reason
@@ -221,10 +225,10 @@ async def test_memory_is_bounded_where_only_single_processes_can_be() -> None:
     with open_folder() as folder:
         runner = SuiteRunner(ProcessSandbox(folder), runtime(), emit=lambda _event: None, staging_dir=folder / "s")
         told: dict[str, Any] = {"base": TextTree(), "given": given, "language": Language.JAVASCRIPT}
-        right = await runner.judge(SuiteJob(change=ADD, limits=RunLimits(wall_s=20), **told))
+        right = await runner.judge(SuiteJob(change=ADD, limits=RunLimits(cpu_s=20), **told))
         assert right.passed, right.reason
         wrong = await runner.judge(
-            SuiteJob(change={"add.mjs": greedy}, limits=RunLimits(wall_s=20, memory_mb=256), **told)
+            SuiteJob(change={"add.mjs": greedy}, limits=RunLimits(cpu_s=20, memory_mb=256), **told)
         )
     assert "used more than 256 MB of memory" in wrong.reason
 

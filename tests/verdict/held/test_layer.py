@@ -56,7 +56,7 @@ async def test_a_wrong_answer_to_an_explicit_case_is_told_by_its_way_alone(
     judge: Judge, solution: str, way: str
 ) -> None:
     out = held({"call": "solution.mean", "args": [[2, 4]], "expect": 3.0})
-    verdict = await judged(judge, solution, out, wall_s=3)
+    verdict = await judged(judge, solution, out, cpu_s=3)
     assert not verdict.passed
     assert way in verdict.reason
     assert "[2, 4]" not in repr((verdict.reason, verdict.failures))

@@ -6,6 +6,7 @@ import {classes, html, useEffect, useRef} from '../../app/ui.js';
 import {go, place} from './place.js';
 
 const MOST_OPEN = 3;
+const STATUS = {passed: 'ok', not_reached: 'warn'};
 
 /** A failure as models are told of it. */
 function Failure({failure, open}) {
@@ -18,9 +19,8 @@ function Test({test}) {
   const isChosen = place.value.item === test.id;
   const row = useRef(null);
   useEffect(() => { if (isChosen) row.current.scrollIntoView({block: 'nearest'}); }, [isChosen]);
-  const isBad = test.result !== 'passed';
   return html`<tr ref=${row} class=${classes({at: isChosen})} aria-current=${isChosen ? 'true' : undefined}>
-    <td><${Pill} status=${isBad ? 'failed' : 'ok'}>${test.result}<//></td>
+    <td><${Pill} status=${STATUS[test.result] ?? 'failed'}>${words(test.result)}<//></td>
     <td class="what"><button type="button" class="bare test" title="link to this test" onClick=${() => go({tab: 'tests', item: isChosen ? '' : test.id})}><code>${test.id}</code></button>
       ${test.message ? html`<small>${test.message}</small>` : null}</td>
     <td class="number">${test.duration_s ? html`<${Span} seconds=${test.duration_s} />` : ''}</td></tr>`;

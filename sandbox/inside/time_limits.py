@@ -1,0 +1,114 @@
+"""Says when a run has had its time: by processor time first, so that a busy machine takes nothing from it.
+
+Part of the trusted parent, which looks on from outside of what it measures. What counts is the time of every process of
+the sandbox but this one: of those that live by /proc, of those that are gone by what the kernel added to whoever waited
+for them. Only a child whose parent ignores its end is added to nobody; the limits by the clock hold for it, and where
+the job has a control group, that group's own count.
+
+A run is cut off when it has used so much processor time and as much has gone by on the clock: on several cores at once
+it may use more. One that waits is cut off when it used next to none for a while, or after some times as much by the
+clock. Time in which it wanted a processor and had none does not count there, up to a point.
+"""
+# Importing pathlib would cost every start of the sandbox some milliseconds.
+# ruff: noqa: PTH123, PTH208
+
+import os
+import resource
+import time
+from collections.abc import Iterator
+from typing import Any
+
+LOOK_S, SHORTEST_S = 1.0, 0.02
+"""How often /proc is looked at, at most and at least."""
+IDLE = 0.02
+"""A run that uses no more than this share of a processor, and is not about to, is waiting."""
+_TICK_S = 1 / os.sysconf("SC_CLK_TCK")
+BUSIEST = 4.0
+"""By the clock a run may take so many times its limit where others keep it from the processor."""
+_AT_WORK = "RD"
+"""The states of a process that has a processor, wants one, or waits for a disk."""
+
+
+class TimeLimits:
+    """The limits of one run, which begins now.
+
+    Args:
+        job: `wall_s`, and `cpu_s` and `idle_s`, which are None where the clock alone decides.
+    """
+
+    def __init__(self, job: dict[str, Any]) -> None:
+        self._wall_s: float = job["wall_s"]
+        self._cpu_s: float | None = job.get("cpu_s")
+        self._idle_s: float | None = job.get("idle_s")
+        self.began = self._busy_at = self._look_at = time.monotonic()
+        self._before, self._used, self._last = used()[0], 0.0, self.began
+        self._lost = 0.0
+
+    @property
+    def wait_s(self) -> float:
+        """How long to wait for events before `reached` is asked again."""
+        now = time.monotonic()
+        return max(0.0, (self.began + self._wall_s if self._cpu_s is None else self._look_at) - now)
+
+    def reached(self) -> str:
+        """The limit that is reached: processor, idle or clock; empty for none."""
+        now = time.monotonic()
+        if self._cpu_s is None or self._idle_s is None:
+            return "clock" if now - self.began >= self._wall_s else ""
+        if now < self._look_at:
+            return ""
+        passed = now - self.began
+        self._look(now)
+        if self._used >= self._cpu_s and passed >= self._cpu_s:
+            return "processor"
+        if now - self._busy_at >= self._idle_s:
+            return "idle"
+        if passed - self._lost >= self._wall_s or passed >= BUSIEST * self._wall_s:
+            return "clock"
+        busy_s = max(self._cpu_s - passed, self._cpu_s - self._used)
+        next_s = min(busy_s, self._idle_s - (now - self._busy_at), self._wall_s - (passed - self._lost))
+        self._look_at = now + min(LOOK_S, max(SHORTEST_S, next_s))
+        return ""
+
+    def _look(self, now: float) -> None:
+        """See what the run used since the last look, and whether it was at work or waited."""
+        found, is_at_work = used()
+        lasted, spent = now - self._last, max(0.0, found - self._before - self._used)
+        self._last, self._used = now, self._used + spent
+        if is_at_work or spent > IDLE * lasted + _TICK_S:
+            self._busy_at = now
+        if is_at_work:
+            self._lost += max(0.0, lasted - spent)
+
+    def used_s(self) -> float:
+        """The processor time of the run so far; no less than was seen before, should something be lost from sight."""
+        return max(self._used, used()[0] - self._before)
+
+
+def used() -> tuple[float, bool]:
+    """Processor time of this process's descendants, the dead included; tells also whether one of them is at work."""
+    gone = resource.getrusage(resource.RUSAGE_CHILDREN)
+    ticks, is_at_work = 0, False
+    for state, spent in _living():
+        ticks += spent
+        is_at_work |= state in _AT_WORK
+    return gone.ru_utime + gone.ru_stime + ticks * _TICK_S, is_at_work
+
+
+def _living() -> Iterator[tuple[str, int]]:
+    """State and ticks of each living descendant with those it waited for; as process 1 all others are some.
+
+    Parents come before their children, most often: a child that ends meanwhile is then left out, not counted twice.
+    """
+    me = os.getpid()
+    mine = {me}
+    for pid in sorted(int(name) for name in os.listdir("/proc") if name.isdigit()):
+        try:
+            with open(f"/proc/{pid}/stat", "rb") as file:
+                found = file.read()
+        except (FileNotFoundError, ProcessLookupError):
+            continue
+        fields = found[found.rindex(b")") + 2 :].split()
+        if pid != me and (me == 1 or not mine.isdisjoint(map(int, (fields[1], fields[3])))):
+            mine.add(pid)
+            yield fields[0].decode(), sum(map(int, fields[11:15]))

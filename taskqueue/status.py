@@ -1,0 +1,26 @@
+"""What the database alone knows of the daemon's status, whether one runs or not."""
+
+from __future__ import annotations
+
+from datetime import datetime
+
+from core.states import DaemonState
+from core.status import DaemonStatus
+from core.version import VERSION
+from db.sqlite import Connection
+from db.state_store import saved_replies, unread
+from taskqueue import approvals, pauses, store
+
+
+def stored_status(conn: Connection, now: datetime) -> DaemonStatus:
+    """The status of a daemon that does not run; one that does adds what else it knows."""
+    return DaemonStatus(
+        state=DaemonState.STOPPED,
+        uptime_s=0.0,
+        version=VERSION,
+        queue=store.counts(conn),
+        approvals=approvals.open_count(conn),
+        saved=saved_replies(conn, now),
+        holds=pauses.read(conn).reasons,
+        unread=unread(conn),
+    )

@@ -1,0 +1,76 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from core.isolation import RunLimits
+from languages.plan import Plan, Role, SuiteFile
+from verdict.time_limits import FIRST_S, SHORTEST_S, SuiteTimes, Taken, TimeLimit
+
+WHOLE = TimeLimit.of(RunLimits(cpu_s=60))
+
+
+def planned(text: str = "x", path: str = "test_a.py", command: tuple[str, ...] = ()) -> Plan:
+    file = SuiteFile(role=Role.GIVEN, path=path, staged="test_0.py", text="", original=text)
+    return Plan(
+        files=() if command else (file,), texts={}, mounted={}, removed=(), closure=None, dropped={}, options=(),
+        paths=(), command=command,
+    )  # fmt: skip
+
+
+def test_the_owners_limit_is_processor_time_with_several_times_as_much_by_the_clock() -> None:
+    assert (WHOLE.cpu_s, WHOLE.idle_s, WHOLE.wall_s, WHOLE.whole) == (60, 60, 300, True)
+    assert TimeLimit.of(RunLimits(cpu_s=60, cpus=0.25)).wall_s == 1200, "a quarter of a core takes four times as long"
+    assert TimeLimit.of(RunLimits(cpu_s=60, cpus=8)).wall_s == 300
+
+
+def test_a_suite_without_a_history_has_a_short_first_run_and_a_short_limit_stays() -> None:
+    first = SuiteTimes().limit(planned(), WHOLE)
+    assert (first.cpu_s, first.idle_s, first.wall_s, first.whole) == (FIRST_S, 60, 300, False)
+    short = TimeLimit.of(RunLimits(cpu_s=3))
+    assert SuiteTimes().limit(planned(), short) is short
+
+
+def test_a_limit_is_ten_times_the_longest_passing_run_between_the_least_and_the_owners() -> None:
+    times = SuiteTimes()
+    for cpu_s, wall_s in ((0.9, 3.0), (0.8, 2.0), (0.2, 1.0)):
+        times.learn(planned(), Taken(cpu_s=cpu_s, wall_s=wall_s))
+    found = times.limit(planned(), WHOLE)
+    assert (found.cpu_s, found.idle_s, found.wall_s, found.whole) == (9.0, 30.0, 300, False)
+    assert found.learned == Taken(cpu_s=0.9, wall_s=3.0)
+    times.learn(planned("quick"), Taken(cpu_s=0.01, wall_s=0.02))
+    assert times.limit(planned("quick"), WHOLE).cpu_s == SHORTEST_S
+    times.learn(planned("slow"), Taken(cpu_s=7.0, wall_s=7.0))
+    assert times.limit(planned("slow"), WHOLE) is WHOLE
+
+
+@pytest.mark.parametrize("other", [planned("other"), planned(path="test_b.py"), planned(command=("make", "test"))])
+def test_other_tests_have_a_history_of_their_own(other: Plan) -> None:
+    times = SuiteTimes()
+    times.learn(planned(), Taken(cpu_s=0.9, wall_s=1.0))
+    assert times.limit(other, WHOLE).learned is None
+    times.learn(other, Taken(cpu_s=2.0, wall_s=2.0))
+    assert times.limit(planned(), WHOLE).cpu_s == 9.0
+
+
+def test_what_was_learned_is_there_after_a_restart(tmp_path: Path) -> None:
+    path = tmp_path / "times.json"
+    times = SuiteTimes(path)
+    times.learn(planned(), Taken(cpu_s=0.9, wall_s=1.0))
+    written = path.stat().st_mtime_ns
+    times.learn(planned(), Taken(cpu_s=0.95, wall_s=1.0))
+    assert path.stat().st_mtime_ns == written, "nothing is written for a trifle"
+    assert SuiteTimes(path).limit(planned(), WHOLE).cpu_s == 9.0
+
+
+@pytest.mark.parametrize(
+    "text", ["", "{", "[]", '{"version": 1, "suites": {"a": [-1, 2]}}', '{"version": 9, "suites": {"a": [1, 2]}}']
+)
+def test_a_file_that_cannot_be_read_is_as_none(text: str, tmp_path: Path) -> None:
+    path = tmp_path / "times.json"
+    path.write_text(text)
+    times = SuiteTimes(path)
+    assert times.limit(planned(), WHOLE).learned is None
+    times.learn(planned(), Taken(cpu_s=0.9, wall_s=1.0))
+    assert SuiteTimes(path).limit(planned(), WHOLE).learned is not None

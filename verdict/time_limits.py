@@ -1,0 +1,144 @@
+"""How long a run of tests may take: the owner's limit, and a shorter one that earlier passing runs give reason for.
+
+A limit is seconds of processor time, so that a busy machine takes nothing from a run. What waits uses none: it is cut
+off when it used none for as long, and after some times as much by the clock whatever it does.
+
+Whoever's tests passed in half a second does not need a minute to be found endless. So the first run of a suite gets ten
+times what its longest passing run took, or `FIRST_S` where none is known. That costs nobody a verdict: what a limit cut
+off runs again alone, with the owner's whole limit (`verdict.cut_off`).
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+from collections import OrderedDict
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Annotated
+
+from pydantic import BaseModel, Field, ValidationError
+
+from core.isolation import RunLimits
+from core.text import encode
+from files.whole import write_whole
+from languages.plan import Plan
+from sandbox import packing
+
+CLOCK = 5.0
+"""A run may take so many times its limit of processor time by the clock."""
+SPLIT_S = 10.0
+"""What a split run may take; a suite that needs more is judged without."""
+FIRST_S, SHORTEST_S, FACTOR = 10.0, 5.0, 10.0
+_MOST = 2000
+_VERSION = 1
+
+log = logging.getLogger(__name__)
+
+
+def clock(limits: RunLimits) -> float:
+    """How many seconds by the clock a second of processor time may take; more on less than a core."""
+    return CLOCK / min(1.0, limits.cpus)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Taken:
+    """What a run took, in seconds of processor time and by the clock."""
+
+    cpu_s: float
+    wall_s: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TimeLimit:
+    """What the trusted parent is told. `learned` is the longest passing run of the suite, where that made it shorter.
+
+    `whole` tells that it is the owner's limit.
+    """
+
+    cpu_s: float
+    idle_s: float
+    wall_s: float
+    whole: bool = True
+    learned: Taken | None = None
+
+    @classmethod
+    def of(cls, limits: RunLimits) -> TimeLimit:
+        """The owner's limit."""
+        return cls(cpu_s=limits.cpu_s, idle_s=limits.cpu_s, wall_s=clock(limits) * limits.cpu_s)
+
+    def at_most(self, cpu_s: float, learned: Taken | None = None, idle_s: float | None = None) -> TimeLimit:
+        """A shorter limit of processor time, and of waiting; the clock stays, for the machine may be busy."""
+        if cpu_s >= self.cpu_s:
+            return self
+        idle_s = self.idle_s if idle_s is None else min(self.idle_s, idle_s)
+        return replace(self, cpu_s=cpu_s, idle_s=idle_s, whole=False, learned=learned)
+
+
+class SuiteTimes:
+    """What the longest passing run of each suite took; in a file that may be lost, where one is named.
+
+    A suite is its test files with their texts, or a command: other tests in files of these names have no history.
+    """
+
+    def __init__(self, path: Path | None = None) -> None:
+        self._path = path
+        self._longest = OrderedDict[str, Taken](_read(path) if path else ())
+
+    def limit(self, planned: Plan, whole: TimeLimit) -> TimeLimit:
+        """What the first run of a suite gets."""
+        known = self._longest.get(_key(planned))
+        if known is None:
+            return whole.at_most(FIRST_S)
+        cpu_s, idle_s = (max(SHORTEST_S, FACTOR * seconds) for seconds in (known.cpu_s, known.wall_s))
+        return whole.at_most(cpu_s, known, idle_s)
+
+    def learn(self, planned: Plan, taken: Taken) -> None:
+        """Note a passing run. Writes the file if that changes a limit by much: call it in a thread."""
+        key = _key(planned)
+        known = self._longest.get(key)
+        longest = max((taken, known or taken), key=lambda one: one.cpu_s)
+        wall_s = max(taken.wall_s, known.wall_s if known else 0.0)
+        self._longest[key] = Taken(cpu_s=longest.cpu_s, wall_s=wall_s)
+        self._longest.move_to_end(key)
+        while len(self._longest) > _MOST:
+            self._longest.popitem(last=False)
+        is_new = known is None or FACTOR * max(taken.cpu_s - known.cpu_s, taken.wall_s - known.wall_s) > SHORTEST_S
+        if self._path and is_new:
+            _write(self._path, self._longest)
+
+
+_Seconds = Annotated[float, Field(ge=0, allow_inf_nan=False)]
+
+
+class _Kept(BaseModel):
+    """The file: the digest of a suite to processor time and clock time."""
+
+    version: int
+    suites: dict[str, tuple[_Seconds, _Seconds]]
+
+
+def _key(planned: Plan) -> str:
+    files = {file.path: packing.sha256(encode(file.original)) for file in planned.files}
+    return packing.digest_of({**files, "": packing.sha256(encode("\0".join(planned.command)))})
+
+
+def _read(path: Path) -> Iterable[tuple[str, Taken]]:
+    try:
+        found = _Kept.model_validate_json(path.read_bytes())
+    except FileNotFoundError:
+        return ()
+    except (OSError, ValidationError) as error:
+        log.info("what suites took is learned anew, %s cannot be read: %s", path, type(error).__name__)
+        return ()
+    rows = found.suites.items() if found.version == _VERSION else ()
+    return [(key, Taken(cpu_s=cpu_s, wall_s=wall_s)) for key, (cpu_s, wall_s) in rows]
+
+
+def _write(path: Path, longest: OrderedDict[str, Taken]) -> None:
+    rows = {key: (round(one.cpu_s, 2), round(one.wall_s, 2)) for key, one in longest.items()}
+    try:
+        write_whole(path, json.dumps({"version": _VERSION, "suites": rows}, separators=(",", ":")), mode=0o600)
+    except OSError as error:
+        log.info("what suites took is not kept: %s", error)
