@@ -95,7 +95,10 @@ class SuiteTimes:
         return whole.at_most(cpu_s, known, idle_s)
 
     def learn(self, planned: Plan, taken: Taken) -> None:
-        """Note a passing run. Writes the file if that changes a limit by much: call it in a thread."""
+        """Note a passing run. Writes the file if that changes a limit by much: call it in a thread.
+
+        A suite that is over at once changes none, so most tasks write nothing.
+        """
         key = _key(planned)
         known = self._longest.get(key)
         longest = max((taken, known or taken), key=lambda one: one.cpu_s)
@@ -104,8 +107,8 @@ class SuiteTimes:
         self._longest.move_to_end(key)
         while len(self._longest) > _MOST:
             self._longest.popitem(last=False)
-        is_new = known is None or FACTOR * max(taken.cpu_s - known.cpu_s, taken.wall_s - known.wall_s) > SHORTEST_S
-        if self._path and is_new:
+        before = known or Taken(cpu_s=0.0, wall_s=0.0)
+        if self._path and FACTOR * max(taken.cpu_s - before.cpu_s, taken.wall_s - before.wall_s) > SHORTEST_S:
             _write(self._path, self._longest)
 
 

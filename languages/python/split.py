@@ -123,9 +123,7 @@ def _folder(path: str) -> str:
 
 class _Reader:
     def __init__(self, helpers: Files, present: Collection[str], roots: tuple[str, ...]) -> None:
-        self._helpers, self._roots = helpers, roots
-        self._modules = {posixpath.normpath(path) for path in present if path.endswith(".py")}
-        self._folders = {path[:at] for path in self._modules for at, char in enumerate(path) if char == "/"}
+        self._helpers, self._roots, self._present = helpers, roots, present
         self._fit_helpers = self._all_fit(helpers)
 
     def _all_fit(self, helpers: Files) -> bool:
@@ -147,7 +145,7 @@ class _Reader:
 
     def _is_in_package(self, path: str) -> bool:
         folder = _folder(path)
-        return f"{folder}__init__.py" in self._modules or f"{folder}__init__.py" in self._helpers
+        return f"{folder}__init__.py" in self._present or f"{folder}__init__.py" in self._helpers
 
     def _is_fit(self, text: str, tests: frozenset[str]) -> bool:
         try:
@@ -170,8 +168,10 @@ class _Reader:
             base = posixpath.normpath(posixpath.join(root, stem))
             if f"{base}.py" in self._helpers or f"{base}/__init__.py" in self._helpers:
                 return True
-            names = [name for name in (f"{base}.py", f"{base}/__init__.py") if name in self._modules]
-            if (names and not any(map(is_test_path, names))) or base in self._folders:
+            names = [name for name in (f"{base}.py", f"{base}/__init__.py") if name in self._present]
+            if names and not any(map(is_test_path, names)):
+                return True
+            if any(path.startswith(f"{base}/") and path.endswith(".py") for path in self._present):
                 return True
         return False
 

@@ -38,6 +38,7 @@ BOUNDED = {
     "_trees": "trees as bytes, 32 MB at most",
     "trees": "sixteen at most",
     "_names": "the names that a tree has, of the last trees",
+    "_longest": "what suites took: 2,000 of them at most",
     "_ring": "the live stream's newest lines, 2,000 at most",
     "_known": "the checker's and the engine's last answers: 256 at most",
     "_starts": "as above",

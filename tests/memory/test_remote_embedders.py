@@ -124,8 +124,10 @@ async def test_an_endpoint_takes_over_goes_away_and_comes_back(store: Store, ser
     memory = make(store, Choice(ready=HashedEmbedder(), better=BlendedEmbedder(remote(server)), why="loading"))
     await learn(memory, store, "Parse a CSV file of prices", ERROR, "Skip the header.")
 
+    words = iter("abcd")
+
     async def recalled() -> bool:
-        return bool(await memory.recall(f"TypeError: {ERROR}", 1))
+        return bool(await memory.recall(f"TypeError: {ERROR}, {next(words)}", 1))  # vectors of known texts are kept
 
     assert await recalled()
     assert memory._spaces.loader

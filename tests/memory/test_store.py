@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 import pytest
 
@@ -15,9 +16,12 @@ from core.masking import Masker
 from core.states import Phase
 from core.tasks import TaskSpec
 from core.verdicts import Evidence, Failure, Label, Verdict
-from memory.embedders import Choice, choose
+from memory.embedders import Choice, HashedEmbedder, choose
 from memory.store import LongTermMemory
 from tests.support.store import Store
+
+if TYPE_CHECKING:
+    from memory.embedders.base import Vectors
 
 EVIDENCE = Evidence(tree="", sandbox="", label=Label.TESTS_PASSED)
 ERROR = "unsupported operand type(s) for +: 'int' and 'str'"
@@ -93,6 +97,23 @@ async def test_a_task_of_the_same_kind_recalls_the_pattern(memory: LongTermMemor
     (lesson,) = await memory.recall("Parse a CSV file of temperatures into a list", 3)
     assert lesson.source == "pattern"
     assert "Skip the header." in lesson.text
+
+
+async def test_what_a_task_asks_with_and_then_leaves_to_be_learned_is_embedded_once(store: Store) -> None:
+    class Listening(HashedEmbedder):
+        def embed(self, texts: Sequence[str]) -> Vectors:
+            heard.extend(texts)
+            return super().embed(texts)
+
+    heard: list[str] = []
+    memory = make(store, Choice(ready=Listening(), better=None, why=""))
+    await learn(memory, store, "Draw the Mandelbrot set as a picture", "y", "Mind the aspect ratio.")
+    asked = "Parse a CSV file of prices into a dict"
+    assert await memory.recall(asked, 3) == ()
+    await learn(memory, store, asked, "x", "Skip the header.")
+    (lesson,) = await memory.recall(asked, 3)
+    assert "Skip the header." in lesson.text
+    assert [text for text in heard if text == asked] == [asked]
 
 
 async def test_unlike_things_are_not_recalled(memory: LongTermMemory, store: Store) -> None:
