@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from core.tools import ToolProtocol
@@ -20,6 +20,9 @@ class FormCounts:
     well: int = 0
     malformed: int = 0
 
+    def __add__(self, other: FormCounts) -> FormCounts:
+        return FormCounts(well=self.well + other.well, malformed=self.malformed + other.malformed)
+
     @property
     def replies(self) -> int:
         """All of them."""
@@ -29,6 +32,27 @@ class FormCounts:
     def malformed_share(self) -> float | None:
         """The share that could not be read; None where there was no reply."""
         return self.malformed / self.replies if self.replies else None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FormReport:
+    """What a step saw of one model in one form."""
+
+    backend: str
+    model: str
+    protocol: ToolProtocol
+    counts: FormCounts
+
+
+def form_reports(data: object) -> Iterator[FormReport]:
+    """The reports in a step's data (`forms`): [[backend, model, protocol, well, malformed], …].
+
+    Raises:
+        ValueError: they are not written so.
+    """
+    for backend, model, protocol, well, malformed in data if isinstance(data, Sequence) else ():
+        counts = FormCounts(well=int(well), malformed=int(malformed))
+        yield FormReport(backend=backend, model=model, protocol=ToolProtocol(protocol), counts=counts)
 
 
 KnownForms = Mapping[ToolProtocol, FormCounts]

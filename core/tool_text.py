@@ -59,6 +59,17 @@ def block(call: ToolCall, spec: ToolSpec | None) -> str:
     return f"{fence}{head}\n{body}{fence}"
 
 
+def shown(call: ToolCall) -> str:
+    """A call as a person reads it, whatever its tool: arguments of several lines stand between the fences."""
+    body = tuple(name for name, value in call.arguments.items() if isinstance(value, str) and "\n" in value)
+    return block(call, ToolSpec(name=call.name, description="", body=body))
+
+
+def with_calls(text: str, calls: Iterable[ToolCall]) -> str:
+    """The text of a turn with the calls that it made, as `shown`."""
+    return "\n\n".join(filter(str.strip, (text, *map(shown, calls)))) if calls else text
+
+
 def _section(old: str, new: str) -> str:
     return f"<<<<<<< SEARCH\n{_ended(old)}=======\n{_ended(new)}>>>>>>> REPLACE\n"
 
