@@ -6,6 +6,7 @@ import json
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import chain, count
 from typing import Any
 
 from core.dialogue import Message
@@ -47,7 +48,8 @@ def _unanswered(waiting: Iterable[tuple[str, str]]) -> list[Message]:
 
 def _fresh(call_id: str, used: set[str], allowed: re.Pattern[str]) -> str:
     # Nine letters and digits are what the strictest server takes (Mistral's).
-    new = call_id if allowed.fullmatch(call_id) and call_id not in used else f"call{len(used):05d}"
+    made = (f"call{number:05d}" for number in count(len(used)))
+    new = next(one for one in chain([call_id] if allowed.fullmatch(call_id) else [], made) if one not in used)
     used.add(new)
     return new
 

@@ -6,7 +6,7 @@ import asyncio
 import json
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -17,14 +17,16 @@ from core.errors import BudgetSpent, ModelError
 from core.events import Kind
 from core.masking import Masker
 from core.states import Phase
-from core.tool_forms import FormCounts, KnownForms
+from core.tool_forms import FormCounts, FormReport, KnownForms
 from core.tools import ToolCall, ToolParameter, ToolProtocol, ToolSpec
+from db import tool_forms
 from models import BACKENDS, backend_class
-from models.base import BaseModelHandler, CallText
+from models.base import BackendSettings, BaseModelHandler, CallText
 from models.errors import ToolsRefused
 from models.openai_compat import OpenAIBackend
 from models.token_estimates import estimate_request
-from tests.support.gateway import KEY, GatewaySetup, backend
+from tests.support.gateway import KEY, QUICK, GatewaySetup, backend
+from tests.support.tiny_gguf import write_tiny_gguf
 from tests.support.wire_server import Reply, WireServer
 
 NATIVE, TEXT = ToolProtocol.NATIVE, ToolProtocol.TEXT
@@ -440,6 +442,31 @@ async def test_the_reply_that_is_replayed_has_its_calls_with_their_ids(tmp_path:
         assert again.replayed
         assert (again.tool_calls, again.protocol) == (first.tool_calls, NATIVE)
         assert len(server.requests) == 1
+
+
+@pytest.mark.parametrize("name", ["gpt4all", "llama_cpp"])
+async def test_a_model_file_gets_tools_and_their_turns_as_text(tmp_path: Path, name: str) -> None:
+    file = write_tiny_gguf(tmp_path / "tiny.gguf", context_length=8192)
+    made = backend_class(name).configured(BackendSettings(gpt4all_model_path=file), None)
+    assert made
+    async with GatewaySetup(tmp_path).gateway(made, policy=replace(QUICK, total_s=60.0)) as gateway:
+        request = ask(*conversation(), protocol=NATIVE, max_tokens=5)
+        completion = await gateway.task().complete(request)
+        assert (completion.backend, completion.protocol) == (name, TEXT)
+        (call,) = gateway.steps.calls(7)
+        turns = gateway.steps.prompt(call.prompt)
+        assert [role for role, _ in turns] == ["system", "user", "assistant", "user"]
+        assert "## write_file" in turns[0][1]
+        assert completion.tokens_in > 100
+
+
+async def test_what_steps_report_changes_the_form_of_the_next_request(tmp_path: Path) -> None:
+    async with asked(tmp_path, "openai") as (server, gateway):
+        assert (await gateway.task().complete(ask())).protocol is NATIVE
+        counts = FormCounts(well=7, malformed=3)
+        report = FormReport(backend="openai", model=server.model, protocol=NATIVE, counts=counts)
+        gateway.db.write(lambda conn: tool_forms.add(conn, [report])).result()
+        assert (await gateway.task().complete(ask(call_no=1))).protocol is TEXT
 
 
 # Windows.
