@@ -19,6 +19,7 @@ with `routing: fixed` get the owner's order.
 from __future__ import annotations
 
 import asyncio
+import json
 import math
 from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
 from concurrent.futures import Future
@@ -203,11 +204,20 @@ class BackendPool:
 
 
 def _masked(message: Message, masker: Masker) -> Message:
-    calls = tuple(
-        replace(call, arguments=cast("Mapping[str, Any]", masker.masked_data(dict(call.arguments))))
-        for call in message.tool_calls
-    )
-    return replace(message, text=masker(message.text), tool_calls=calls)
+    """A message as it may leave: without secrets, and with a mark where half a character has no form to be sent in."""
+    text = masker(message.text)
+    calls = tuple(replace(call, arguments=_masked_arguments(call.arguments, masker)) for call in message.tool_calls)
+    return replace(message, text=text if text.isascii() else _whole(text), tool_calls=calls)
+
+
+def _masked_arguments(arguments: Mapping[str, Any], masker: Masker) -> Mapping[str, Any]:
+    masked = json.dumps(masker.masked_data(dict(arguments)), ensure_ascii=False)
+    return cast("Mapping[str, Any]", json.loads(masked if masked.isascii() else _whole(masked)))
+
+
+def _whole(text: str) -> str:
+    """The text without halves of characters, which a model can write in JSON and nobody can send."""
+    return text.encode("utf-8", "replace").decode()
 
 
 async def first_ready(clients: Sequence[BackendClient]) -> BackendClient | None:

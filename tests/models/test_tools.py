@@ -413,6 +413,18 @@ async def test_secrets_in_arguments_and_results_leave_no_machine(tmp_path: Path,
 
 
 @pytest.mark.parametrize("kind", HTTP)
+async def test_half_a_character_in_a_call_does_not_end_the_conversation(tmp_path: Path, kind: str) -> None:
+    call = ToolCall(name="write_file", arguments={"path": "a.py", "content": "x\ud800"})
+    turns = (Message(role="assistant", text="\ud800", tool_calls=(call,)), Message(role="tool", text="wrote \udfff"))
+    async with asked(tmp_path, kind) as (server, gateway):
+        for number, wish in enumerate(ToolProtocol):
+            await gateway.task().complete(ask(*turns, protocol=wish, call_no=number))
+        assert server.requests[0].messages[2]["calls"][0]["arguments"]["content"] == "x?"
+        told = gateway.of(Kind.MODEL_CALLED)
+        assert [event.data["protocol"] for event in told] == ["native", "text"]
+
+
+@pytest.mark.parametrize("kind", HTTP)
 async def test_tools_take_their_room_in_budgets(tmp_path: Path, kind: str) -> None:
     async with asked(tmp_path, kind) as (server, gateway):
         bare = estimate_request(ask(tools=()))
