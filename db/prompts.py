@@ -22,21 +22,32 @@ Turn = tuple[str, str]
 """The role and the text; calls of tools stand in the text as blocks."""
 
 
-def turns_of(request: ModelRequest, completion: Completion, mask: Callable[[str], str]) -> list[Turn]:
-    """What a model was sent, in the form in which it was sent, without secrets."""
+def turns_of(request: ModelRequest, completion: Completion) -> list[Turn]:
+    """What a model was sent, in the form in which it was sent."""
     sent = request.messages
     if completion.protocol is ToolProtocol.TEXT:
         sent = as_text(sent, request.tools)
-    return [(message.role, mask(with_calls(message.text, message.tool_calls))) for message in sent]
+    return [(message.role, with_calls(message.text, message.tool_calls)) for message in sent]
 
 
-def put(conn: Connection, turns: Sequence[Turn], before: str | None = None) -> str:
-    """Store a prompt inside a write job and return its digest; `before` is the digest of the prompt that it goes on."""
+def put(conn: Connection, turns: Sequence[Turn], mask: Callable[[str], str], before: str | None = None) -> str:
+    """Store a prompt without secrets inside a write job and return its digest.
+
+    `before` is the digest of the prompt that it goes on. What stands there is masked already, and to mask is what
+    takes most of the time.
+    """
     earlier = get(conn, before) if before else []
-    keep = sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(earlier, turns, strict=False)))
-    if not keep:
-        return artifacts.put(conn, json.dumps(turns))
-    return artifacts.put(conn, json.dumps({"after": before, "keep": keep, "turns": turns[keep:]}))
+    keep = _common(earlier, turns)
+    added = [(role, mask(text)) for role, text in turns[keep:]]
+    known = _common(earlier[keep:], added)
+    if not keep + known:
+        return artifacts.put(conn, json.dumps(added))
+    return artifacts.put(conn, json.dumps({"after": before, "keep": keep + known, "turns": added[known:]}))
+
+
+def _common(earlier: Sequence[Turn], turns: Sequence[Turn]) -> int:
+    """With how many equal turns both begin."""
+    return sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(earlier, turns, strict=False)))
 
 
 def get(conn: Connection, digest: str) -> list[Turn]:

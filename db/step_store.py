@@ -273,8 +273,8 @@ class StepStore:
         def job(conn: Connection) -> None:
             _insert_stats(conn, request, completion, at)
             if request.place is not None:
-                turns = prompts.turns_of(request, completion, self._mask)
-                prompt = prompts.put(conn, turns, _prompt_before(conn, request) if request.tools else None)
+                before = _prompt_before(conn, request) if request.tools else None
+                prompt = prompts.put(conn, prompts.turns_of(request, completion), self._mask, before)
                 _insert_reply(conn, request, completion, prompt, at)
 
         return self._db.write_retrying(job)
