@@ -61,12 +61,12 @@ async def test_where_a_model_works_with_tools_the_engine_looks_before_its_first_
     tools = (ToolSpec(name="done", description="Ends the work."),)
     with WireServer() as server:
         async with setting.gateway(backend(server), RepairBackend(TinySolver())) as gateway:
-            within = await gateway.task().complete(replace(asked(Phase.CODING), tools=tools, call_no=1))
+            within = await gateway.task().complete(replace(asked(), tools=tools, call_no=1))
             server.fail_always("503")
             with pytest.raises(Parked):
-                await gateway.task().complete(replace(asked(Phase.CODING), tools=tools, call_no=2))
+                await gateway.task().complete(replace(asked(), tools=tools, call_no=2))
             server.heal()
-            first = await gateway.task().complete(replace(asked(Phase.CODING), tools=tools))
+            first = await gateway.task().complete(replace(asked(), tools=tools))
             assert [within.backend, first.backend] == ["openai", "repair"]
 
 
