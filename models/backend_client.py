@@ -369,6 +369,7 @@ class BackendClient:
     ) -> None:
         self.backend, self._policy, self._clock, self._emit, self._masker = backend, policy, clock, emit, masker
         self._prices, self._pauses, self._forms = prices, pauses, forms or NothingKnown()
+        self._known: KnownForms = {}
         self.circuit = CircuitBreaker(
             clock, failures=policy.breaker_failures, pause_s=policy.breaker_s, pause_max_s=policy.breaker_max_s
         )
@@ -427,8 +428,7 @@ class BackendClient:
 
     def status(self) -> ModelStatus:
         """The backend as pages show it; `latency_s` is the mean."""
-        stats, backend = self._stats, self.backend
-        known = {} if self.is_engine else self._forms.known(backend.name, backend.model)
+        stats, backend, known = self._stats, self.backend, self._known
         protocol = None if self.is_engine else choose_form(backend.protocols, known)
         unpriced = "" if self.price else "its price is not set: only tokens are counted (MODEL_PRICES)"
         return ModelStatus(
@@ -459,11 +459,16 @@ class BackendClient:
             return request
         protocols, protocol = self.backend.protocols, request.protocol
         if protocol not in protocols:
-            protocol = choose_form(protocols, self._forms.known(self.backend.name, self.backend.model))
+            self._learn_forms()
+            protocol = choose_form(protocols, self._known)
         if request.tools and protocol is ToolProtocol.NATIVE:
             return replace(request, protocol=protocol)
         messages = as_text(request.messages, request.tools)
         return replace(request, messages=messages, tools=(), protocol=ToolProtocol.TEXT)
+
+    def _learn_forms(self) -> None:
+        if not self.is_engine:
+            self._known = self._forms.known(self.backend.name, self.backend.model)
 
     async def ready(self) -> bool:
         """Whether it is there and may be asked; one that was not there a moment ago is not looked for again yet."""
@@ -474,6 +479,7 @@ class BackendClient:
     async def check(self, fresh_s: float = 0.0) -> bool:
         """Check whether it is available; one that has just come up gets a new chance."""
         came_up = await self.health.check(fresh_s)
+        self._learn_forms()
         if came_up:
             self.recoveries += 1
             self.circuit.came_up()
