@@ -25,7 +25,7 @@ from core.ports import Sink
 from core.states import Phase
 from core.status import ModelStatus
 from core.tasks import Limits, Spent
-from models.backend_client import BackendClient, PauseStore
+from models.backend_client import BackendClient, Forms, PauseStore
 from models.base import BaseModelHandler
 from models.budgets import Budget, BudgetExhausted, BudgetLedger, CallEstimate, SpendingLimits, SpentSince
 from models.errors import BackendMisconfigured, BackendUnfit, CircuitOpen
@@ -81,9 +81,10 @@ class ModelHandler:
         spent_since: what was spent since a moment or in all, before this process began; asked at the start of each day.
         pauses: where it is kept, over restarts, that a provider asked to be left alone.
         routes: what models did with earlier tasks, by which `RoutingConfig.measured` orders them.
+        forms: how well models called tools, by which the form of their calls is chosen.
     """
 
-    def __init__(  # noqa: PLR0913 (the chain, its config and seven keywords, of which five have a default)
+    def __init__(  # noqa: PLR0913 (the chain, its config and eight keywords, of which six have a default)
         self,
         backends: Sequence[BaseModelHandler],
         config: RoutingConfig | None = None,
@@ -95,8 +96,9 @@ class ModelHandler:
         spent_since: SpentSince = lambda _since: Spent(),
         pauses: PauseStore | None = None,
         routes: Routes | None = None,
+        forms: Forms | None = None,
     ) -> None:
-        self._steps, self._clock, self._emit, self._pauses = steps, clock, emit, pauses
+        self._steps, self._clock, self._emit, self._pauses, self._forms = steps, clock, emit, pauses, forms
         self._pool = self._new_pool(backends, config or RoutingConfig())
         self._ledger, self._router = BudgetLedger(budgets or SpendingLimits(), clock, spent_since), Router(routes)
         self._events = GatewayEvents(emit, self._pool.config.masker)
@@ -121,7 +123,7 @@ class ModelHandler:
         retiring.add_done_callback(lambda done: self._retiring.pop(done, None))
 
     def _new_pool(self, backends: Sequence[BaseModelHandler], config: RoutingConfig) -> BackendPool:
-        return BackendPool(backends, config, clock=self._clock, emit=self._emit, pauses=self._pauses)
+        return BackendPool(backends, config, clock=self._clock, emit=self._emit, pauses=self._pauses, forms=self._forms)
 
     def for_task(self, task_id: int | None, limits: Limits, spent: Spent, wanted: str = "") -> BoundModel:
         """The gateway for one attempt.
@@ -199,10 +201,10 @@ class ModelHandler:
 
     async def _answered(self, pool: BackendPool, request: ModelRequest, task: Budget) -> Completion:
         order, causes = await self._router.order(pool, request), dict[BackendClient, Exception]()
-        clients = order.clients
+        clients, engine = order.clients, pool.engine_for(request)
         if found := await self._precheck(pool, request, clients, task):
             return await self._deliver(request, found)
-        for client in (*clients, pool.engine) if pool.engine else clients:
+        for client in (*clients, engine) if engine else clients:
             if not await client.ready():
                 continue
             try:
@@ -213,7 +215,7 @@ class ModelHandler:
             else:
                 self._events.fallback(request, clients, client, causes)
                 return await self._deliver(request, completion, order)
-        raise self._nobody(pool, clients, causes)
+        raise self._nobody(clients, engine, causes)
 
     async def _precheck(
         self, pool: BackendPool, request: ModelRequest, models: Sequence[BackendClient], task: Budget
@@ -236,7 +238,8 @@ class ModelHandler:
         if client.is_engine:
             return await client.ask(request, lambda completion: task.charge(completion.spent))
         reply = request.max_tokens or pool.config.policy.reply_tokens
-        need = CallEstimate(prompt=client.token_estimator.tokens(request.messages), reply=reply, price=client.price)
+        prompt = client.token_estimator.tokens(client.formed(request))
+        need = CallEstimate(prompt=prompt, reply=reply, price=client.price)
         async with self._ledger.reserve(task, need) as reserved:
 
             def charge(completion: Completion) -> None:
@@ -268,7 +271,10 @@ class ModelHandler:
     # When nobody answers.
 
     def _nobody(
-        self, pool: BackendPool, models: Sequence[BackendClient], causes: Mapping[BackendClient, Exception]
+        self,
+        models: Sequence[BackendClient],
+        engine: BackendClient | None,
+        causes: Mapping[BackendClient, Exception],
     ) -> Interruption | ModelRefused:
         """What to raise, given what each backend that was asked raised; that the engine declines ends nothing."""
         ended = {
@@ -277,8 +283,8 @@ class ModelHandler:
         if ended and not any(may_come_back(client, causes) for client in models if client not in ended):
             over = next((cause for cause in ended.values() if isinstance(cause, BudgetExhausted)), None)
             return self._ledger.interruption(over) if over else ModelRefused("; ".join(map(str, ended.values())))
-        times = next_times([client for client in models if client not in ended], pool.engine, causes)
+        times = next_times([client for client in models if client not in ended], engine, causes)
         if not times:
             self._parked_at = self._clock()
         until = min(times, default=None)
-        return Parked(pool.config.masker(why_nobody(models, pool.engine, causes, until)), until)
+        return Parked(self._pool.config.masker(why_nobody(models, engine, causes, until)), until)

@@ -22,12 +22,16 @@ import json
 import random
 import tempfile
 import time
-import zlib
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from typing import Any
 
 from bench.fault_server import FaultyServer
 from bench.fault_tasks import Fate, Job, jobs
+from core.tool_text import with_calls
+from core.tools import ToolCall
+from db import prompts
+from db.database import Database
 from tests.support.daemon import git
 from tests.support.fork_server import ForkServer
 from tests.support.supervised import SupervisedDaemon
@@ -115,19 +119,23 @@ class Campaign:
         stored = dict(self._stored())
         late = []
         for request in self.server.requests:
-            prompt = json.dumps([[m["role"], m["content"]] for m in request.messages])
+            prompt = json.dumps([(turn["role"], _said(turn)) for turn in request.messages])
             if prompt in stored and request.began_at > stored[prompt]:
                 late.append(f"{request.phase} was asked again after its reply was stored")
         return late
 
     def _stored(self) -> Iterator[tuple[str, float]]:
         """Each stored prompt with the time (POSIX) of its last reply."""
-        query = (
-            "SELECT body, MAX((julianday(replies.at) - 2440587.5) * 86400.0) FROM replies JOIN artifacts "
-            "ON digest = prompt GROUP BY digest"
-        )
-        for body, at in self.supervised.rows(query):
-            yield json.dumps(json.loads(zlib.decompress(body))), float(at)
+        query = "SELECT prompt, MAX((julianday(at) - 2440587.5) * 86400.0) FROM replies GROUP BY prompt"
+        with Database(self.supervised.home / "db" / "agent_logs.sqlite", readonly=True) as database:
+            for digest, at in self.supervised.rows(query):
+                yield json.dumps(prompts.get(database.reader(), digest)), float(at)
+
+
+def _said(turn: Mapping[str, Any]) -> str:
+    """A turn as a stored prompt has it."""
+    calls = [ToolCall(name=call["name"], arguments=call["arguments"]) for call in turn.get("calls", ())]
+    return with_calls(turn["content"], calls)
 
 
 def faults_of(run: Campaign) -> list[str]:

@@ -14,6 +14,7 @@ from core.errors import ExtraMissing
 from core.masking import Masker
 from db.model_results import ModelResults
 from db.state_store import StateStore
+from db.tool_forms import ToolForms
 from memory.embedders import Choice, EmbedderMissing, Endpoints, Provisioning, choose
 from memory.store import LongTermMemory
 from model_handler import ModelHandler
@@ -84,6 +85,7 @@ def make_models(
         spent_since=store.state.spent_since,
         pauses=DatabasePauseStore(store.state, clock),
         routes=ModelResults(store.db, clock=clock),
+        forms=ToolForms(store.db),
     )
 
 

@@ -12,7 +12,7 @@ from core.events import Level
 from core.masking import printable
 from core.queueing import PauseReason
 from core.states import ENDED, DaemonState, Status
-from core.status import DaemonStatus, SavedReplies, sandbox_in_brief
+from core.status import DaemonStatus, ModelStatus, SavedReplies, sandbox_in_brief
 
 if TYPE_CHECKING:
     from server.approvals import ApprovalRow, Approvals
@@ -217,6 +217,12 @@ def _saved(saved: SavedReplies) -> str:
     return f"{saved.saved} of {saved.replies} replies saved{share} in {saved.days:g} days, {tasks}"
 
 
+def _calls(model: ModelStatus) -> str:
+    """How tools are offered to a model, where that was tried."""
+    share = model.malformed_share
+    return "" if share is None else f"tool calls: {model.protocol}, {share:.0%} malformed"
+
+
 def _models(report: DaemonStatus) -> Table:
     rows = [
         [
@@ -228,7 +234,7 @@ def _models(report: DaemonStatus) -> Table:
             cell(model.failures),
             cell(model.tokens_in + model.tokens_out),
             cell(cost_text(model.cost_usd, model.unpriced)),
-            cell("; ".join(filter(None, (model.detail, model.measured and f"solved {model.measured}")))),
+            cell("; ".join(filter(None, (model.detail, model.measured and f"solved {model.measured}", _calls(model))))),
         ]
         for model in report.models
     ]

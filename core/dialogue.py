@@ -94,7 +94,8 @@ class ModelRequest:
     @property
     def digest(self) -> str:
         """SHA-256 of what is sent."""
-        text = json.dumps([[m.role, m.text] for m in self.messages], ensure_ascii=False)
+        turns = [[m.role, m.text, *([call.name, dict(call.arguments)] for call in m.tool_calls)] for m in self.messages]
+        text = json.dumps([*turns, *([tool.name, tool.schema] for tool in self.tools)], ensure_ascii=False)
         return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
 
     @property

@@ -203,7 +203,10 @@ class BackendData(TypedDict):
 
 
 class CallData(TypedDict):
-    """MODEL_CALLED. `saved` names the call that the built-in engine spared, `route` why this model was asked first."""
+    """MODEL_CALLED. `saved` names the call that the built-in engine spared, `route` why this model was asked first.
+
+    `protocol` is how tools were offered, `cached_tokens` how many of the prompt a vendor's cache served.
+    """
 
     backend: str
     model: str
@@ -216,6 +219,8 @@ class CallData(TypedDict):
     temperature: float | None
     escalation: int
     saved: NotRequired[str]
+    protocol: NotRequired[str]
+    cached_tokens: NotRequired[int]
     route: NotRequired[Mapping[str, Any]]
 
 

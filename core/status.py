@@ -9,6 +9,7 @@ from enum import StrEnum
 from core.clock import Moment
 from core.queueing import PauseReason
 from core.states import CircuitState, DaemonState, Phase, Status
+from core.tools import ToolProtocol
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -40,6 +41,8 @@ class ModelStatus:
     """One backend of the chain; `cost_usd` leaves out the `unpriced` calls, whose cost is not known.
 
     `measured` tells what it solved of the attempts it began, by the kind of the task, where that decides who is asked.
+    `protocol` is the form in which it is offered tools, `malformed_share` (0 to 1) how many of its replies in that form
+    could not be read; None where there was none. The built-in engine has neither.
     """
 
     name: str
@@ -55,6 +58,8 @@ class ModelStatus:
     unpriced: int = 0
     latency_s: float | None = None
     measured: str = ""
+    protocol: ToolProtocol | None = None
+    malformed_share: float | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

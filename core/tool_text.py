@@ -59,6 +59,17 @@ def block(call: ToolCall, spec: ToolSpec | None) -> str:
     return f"{fence}{head}\n{body}{fence}"
 
 
+def shown(call: ToolCall) -> str:
+    """A call as a person reads it, whatever its tool: arguments of several lines stand between the fences."""
+    body = tuple(name for name, value in call.arguments.items() if isinstance(value, str) and "\n" in value)
+    return block(call, ToolSpec(name=call.name, description="", body=body))
+
+
+def with_calls(text: str, calls: Iterable[ToolCall]) -> str:
+    """The text of a turn with the calls that it made, as `shown`."""
+    return "\n\n".join(filter(str.strip, (text, *map(shown, calls)))) if calls else text
+
+
 def _section(old: str, new: str) -> str:
     return f"<<<<<<< SEARCH\n{_ended(old)}=======\n{_ended(new)}>>>>>>> REPLACE\n"
 
@@ -77,12 +88,13 @@ def _value(value: Any) -> str:
 def as_text(messages: Iterable[Message], specs: Sequence[ToolSpec]) -> tuple[Message, ...]:
     """The messages for a model that knows the text form alone: native calls and their results become plain turns.
 
-    The system prompt gets the description of the tools. Results that follow each other become one turn.
+    The system prompt gets the description of the tools. Results that follow each other become one turn, as does what
+    the user says then: the chat templates of some models refuse two turns of the user's in a row.
     """
     known, found = {spec.name: spec for spec in specs}, list[Message]()
     for message in messages:
-        if message.role == "tool":
-            _append_result(found, message)
+        if message.role in {"tool", "user"}:
+            _append_to_user(found, message)
         elif message.tool_calls:
             blocks = [block(call, known.get(call.name)) for call in message.tool_calls]
             found.append(Message(role="assistant", text="\n\n".join(filter(str.strip, (message.text, *blocks)))))
@@ -93,7 +105,7 @@ def as_text(messages: Iterable[Message], specs: Sequence[ToolSpec]) -> tuple[Mes
     return tuple(found)
 
 
-def _append_result(found: list[Message], message: Message) -> None:
+def _append_to_user(found: list[Message], message: Message) -> None:
     if found and found[-1].role == "user":
         found[-1] = replace(found[-1], text=f"{found[-1].text.rstrip()}\n\n{message.text}")
     else:

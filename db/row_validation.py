@@ -18,6 +18,7 @@ from core.events import Level
 from core.queueing import PauseSource
 from core.states import Ending, Outcome, Phase, Status
 from core.tasks import TaskSpec
+from core.tools import ToolProtocol
 from db.codec import decode, spec_digest, storable
 from db.sqlite import Connection, Error, Row
 
@@ -31,6 +32,7 @@ _WORDS: dict[tuple[str, str], type[StrEnum]] = {
     ("steps", "outcome"): Outcome,
     ("replies", "finish"): Finish,
     ("holds", "source"): PauseSource,
+    ("tool_forms", "protocol"): ToolProtocol,
 }
 _JSON = frozenset({"data", "spec", "spent", "spent_before", "phases", "rest", "value", "files", "signs", "ladder"})
 _TRUTH = frozenset(

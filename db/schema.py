@@ -396,3 +396,14 @@ PAGES = (
     *_LISTS,
     *LESSONS,
 )
+
+# The eighth migration: how well models call tools, natively or as text.
+FORMS = (
+    """CREATE TABLE tool_forms (
+        backend TEXT NOT NULL,
+        model TEXT NOT NULL,
+        protocol TEXT NOT NULL,
+        well INTEGER NOT NULL, -- replies whose calls could be read
+        malformed INTEGER NOT NULL,
+        PRIMARY KEY (backend, model, protocol)) WITHOUT ROWID""",
+)

@@ -22,8 +22,10 @@ from core.events import Event, Kind
 from core.masking import Masker
 from core.states import Outcome, Phase, Status
 from core.tasks import Spent
+from core.tool_forms import form_reports
+from core.tools import ToolCall
 from core.verdicts import Result
-from db import artifacts, spending
+from db import artifacts, prompts, spending, tool_forms
 from db.codec import decode, encode, plain, storable
 from db.database import Database
 from db.event_log import EventLog
@@ -83,7 +85,7 @@ class IterationRow:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Call:
-    """A model call. `prompt` and `reply` are digests; the prompt's text is JSON: a list of [role, text]."""
+    """A model call. `prompt` and `reply` are digests, of a prompt as `db.prompts` keeps it and of the reply's text."""
 
     attempt: int
     step_no: int
@@ -100,6 +102,7 @@ class Call:
     prompt: str
     reply: str
     at: datetime
+    tool_calls: tuple[ToolCall, ...] = ()
 
 
 def step_of(row: Row) -> StepRow:
@@ -163,6 +166,7 @@ def call_of(row: Row) -> Call:
         prompt=row["prompt"],
         reply=row["reply"],
         at=from_text(row["at"]),
+        tool_calls=tuple(ToolCall(**one) for one in json.loads(row["tool_calls"] or "[]")),
     )
 
 
@@ -197,15 +201,18 @@ class StepStore:
     def save_step(
         self, task_id: int, attempt: int, fence: int, step: Step, *, started_at: datetime, duration_s: float
     ) -> Future[None]:
-        """Store a finished step, its iteration's summary and its event, all or nothing.
+        """Store a finished step, its iteration's summary, its event and how tools were called, all or nothing.
 
         `step.state.step_no` counts the finished steps, so the step's own number, which its calls have too, is one less.
         The future fails with `StaleFence` when the task is no longer this worker's. Storing a step twice is harmless.
         """
+        reports = [*form_reports(step.data.get("forms"))]
 
         def job(conn: Connection) -> None:
             if not _owned(conn, task_id, fence):
                 raise StaleFence
+            if not _is_stored(conn, task_id, attempt, step):
+                tool_forms.add(conn, reports)
             _insert_step(conn, task_id, attempt, step, started_at, duration_s, self._mask)
             _sum_up(conn, task_id, attempt, step.state)
             self._events.append(conn, _finished(task_id, attempt, step, duration_s))
@@ -266,8 +273,9 @@ class StepStore:
         def job(conn: Connection) -> None:
             _insert_stats(conn, request, completion, at)
             if request.place is not None:
-                prompt = [[m.role, self._mask(m.text)] for m in request.messages]
-                _insert_reply(conn, request, completion, artifacts.put(conn, json.dumps(prompt)), at)
+                before = _prompt_before(conn, request) if request.tools else None
+                prompt = prompts.put(conn, prompts.turns_of(request, completion), self._mask, before)
+                _insert_reply(conn, request, completion, prompt, at)
 
         return self._db.write_retrying(job)
 
@@ -284,10 +292,15 @@ class StepStore:
         """The stored model calls of a task, of one of its attempts or of one step, in order."""
         query = (
             "SELECT attempt, step_no, call_no, iteration, phase, backend, model, tokens_in, tokens_out, cost_usd, "
-            "latency_s, finish, prompt, reply, at FROM replies WHERE task_id = ? AND attempt = coalesce(?, attempt) "
+            "latency_s, finish, prompt, reply, at, json_extract(rest, '$.tool_calls') AS tool_calls FROM replies "
+            "WHERE task_id = ? AND attempt = coalesce(?, attempt) "
             "AND step_no = coalesce(?, step_no) ORDER BY attempt, step_no, call_no"
         )
         return [call_of(row) for row in self._db.reader().execute(query, (task_id, attempt, step_no))]
+
+    def prompt(self, digest: str) -> list[prompts.Turn]:
+        """The turns of the prompt with that digest, as (role, text); none when it is not kept."""
+        return prompts.get(self._db.reader(), digest)
 
     def artifact(self, digest: str) -> str | None:
         """The text of that digest, or None when there is none."""
@@ -297,6 +310,21 @@ class StepStore:
 def _owned(conn: Connection, task_id: int, fence: int) -> bool:
     query = "SELECT 1 FROM tasks WHERE id = ? AND fence = ? AND status = ?"
     return conn.execute(query, (task_id, fence, Status.RUNNING)).fetchone() is not None
+
+
+def _is_stored(conn: Connection, task_id: int, attempt: int, step: Step) -> bool:
+    query = "SELECT 1 FROM steps WHERE task_id = ? AND attempt = ? AND step_no = ?"
+    return conn.execute(query, (task_id, attempt, step.state.step_no - 1)).fetchone() is not None
+
+
+def _prompt_before(conn: Connection, request: ModelRequest) -> str | None:
+    """The digest of the prompt of the call before this one in the same step, if there was one."""
+    query = (
+        "SELECT prompt FROM replies WHERE task_id = ? AND attempt = ? AND step_no = ? AND call_no < ? "
+        "ORDER BY call_no DESC LIMIT 1"
+    )
+    row = conn.execute(query, request.place or ()).fetchone()
+    return None if row is None else str(row["prompt"])
 
 
 def _finished(task_id: int, attempt: int, step: Step, duration_s: float) -> Event:

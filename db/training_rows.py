@@ -8,20 +8,26 @@ from dataclasses import dataclass
 
 from core.attempt_state import AttemptState
 from core.states import Ending, Phase
-from db import artifacts
+from core.tool_text import with_calls
+from core.tools import ToolCall
+from db import artifacts, prompts
 from db.codec import decode
 from db.sqlite import Connection
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Written:
-    """A reply that wrote code: the prompt as (role, text) in order, and who answered."""
+    """A reply that wrote code: the prompt as (role, text) in order, and who answered.
+
+    `tools` tells that the model worked with tools: the prompt then has all that it did before, and calls are texts.
+    """
 
     iteration: int
     prompt: tuple[tuple[str, str], ...]
     reply: str
     backend: str
     model: str
+    tools: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -50,18 +56,24 @@ def solved(conn: Connection) -> Iterator[Solved]:
 
 def _tries(conn: Connection, task_id: int, attempt: int) -> tuple[Written, ...]:
     rows = conn.execute(
-        "SELECT iteration, prompt, reply, backend, model FROM replies "
+        "SELECT iteration, prompt, reply, backend, model, json_extract(rest, '$.tool_calls') AS calls, "
+        "json_extract(rest, '$.protocol') AS protocol FROM replies "
         "WHERE task_id = ? AND attempt = ? AND phase = ? ORDER BY step_no, call_no",
         (task_id, attempt, Phase.CODING),
     ).fetchall()
     found = []
     for row in rows:
-        prompt, reply = artifacts.get(conn, row["prompt"]), artifacts.get(conn, row["reply"])
+        calls = [ToolCall(**one) for one in json.loads(row["calls"] or "[]")]
+        prompt, reply = prompts.get(conn, row["prompt"]), with_calls(artifacts.get(conn, row["reply"]) or "", calls)
         if prompt and reply:
-            turns = tuple((str(role), str(text)) for role, text in json.loads(prompt))
             found.append(
                 Written(
-                    iteration=row["iteration"], prompt=turns, reply=reply, backend=row["backend"], model=row["model"]
+                    iteration=row["iteration"],
+                    prompt=tuple(("user" if role == "tool" else role, text) for role, text in prompt),
+                    reply=reply,
+                    backend=row["backend"],
+                    model=row["model"],
+                    tools=row["protocol"] is not None,
                 )
             )
     return tuple(found)

@@ -2,8 +2,9 @@
 
 An accepted pair is the prompt of the try that passed with its reply. A preference pair is the prompt of a try that
 failed, with the files that passed in the end as the chosen answer and the reply that failed as the rejected one; the
-chosen answer is written as whole files, because edits of a later try would not fit this prompt. Secrets are masked once
-more, though none should have come so far.
+chosen answer is written as whole files, because edits of a later try would not fit this prompt. Where the model worked
+with tools, the accepted prompt is all that it did in the last step, and there are no preference pairs: whole files are
+no answer where a call was asked for. Secrets are masked once more, though none should have come so far.
 """
 
 from __future__ import annotations
@@ -78,7 +79,7 @@ def _preferences(task: Solved) -> Iterator[Mapping[str, object]]:
     chosen = "\n\n".join(fenced(path, text) for path, text in sorted(task.files.items()) if text is not None)
     final = task.tries[-1].iteration
     for one in task.tries:
-        if one.iteration < final and one.backend != BUILT_IN and chosen:
+        if one.iteration < final and one.backend != BUILT_IN and chosen and not one.tools:
             yield {
                 "prompt": _turns(one),
                 "chosen": [{"role": "assistant", "content": chosen}],

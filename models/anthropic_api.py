@@ -1,16 +1,24 @@
-"""Anthropic's messages API. The system prompt is marked for the prompt cache: it is what stays the same."""
+"""Anthropic's messages API.
+
+What stays the same is marked for the prompt cache, with the four marks that the API allows: the system prompt always,
+and where tools are called also the last of them and the last two turns of the user's. The next request, which has this
+one as its beginning, then reads what this one wrote, and writes what is new.
+"""
 
 from __future__ import annotations
 
+import re
 import time
-from collections.abc import Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, Self
 
 from core.dialogue import Completion, Finish, Message, ModelRequest
-from models.base import BackendSettings, OnText
+from models.base import BackendSettings, CallText, OnText
 from models.http_access import choose, fetch_json
-from models.remote import RemoteBackend, tool_calls
+from models.remote import RemoteBackend
+from models.tool_wire import CallParts, paired, tool_calls
+from models.windows import window_by_name
 
 OFFICIAL = "https://api.anthropic.com"
 API_VERSION = "2026-10-21"
@@ -24,6 +32,11 @@ FINISHES = {
     "tool_use": Finish.TOOL,
     "refusal": Finish.FILTER,
 }
+_IDS = re.compile(r"[A-Za-z0-9_-]{1,64}")
+_MARK = {"type": "ephemeral"}
+
+Block = dict[str, Any]
+"""A part of a turn as the API takes it."""
 
 
 @dataclass(slots=True)
@@ -31,7 +44,7 @@ class _Received:
     """What a stream has brought so far. Tokens in count cached ones too, which the API reports apart."""
 
     texts: list[str] = field(default_factory=list)
-    tools: dict[int, tuple[str, str]] = field(default_factory=dict)
+    calls: dict[int, CallParts] = field(default_factory=dict)
     model: str = ""
     stop_reason: str | None = None
     ended: bool = False
@@ -78,6 +91,11 @@ class AnthropicBackend(RemoteBackend):
             self._model = choose(names, PREFERRED, r"embed") or self._model
         return self._check_listing(probe, names, "ANTHROPIC_API_KEY")
 
+    @property
+    def window(self) -> int | None:
+        """What is known of the model's name."""
+        return window_by_name(self.model)
+
     def _new_client(self, http_options: dict[str, Any]) -> Any:
         import anthropic  # noqa: PLC0415 - heavy; only needed once this model is asked
 
@@ -108,12 +126,12 @@ class AnthropicBackend(RemoteBackend):
             params = self._params(request)
             try:
                 return await client.messages.create(**params)
-            except anthropic.BadRequestError as error:
-                if not self._drop_unsupported(error.message, params["extra_body"]):
+            except anthropic.APIStatusError as error:
+                if not self._drop_unsupported(error.status_code, error.message, {*params, *params["extra_body"]}):
                     raise
 
     def _params(self, request: ModelRequest) -> dict[str, Any]:
-        system, turns = _split(request.messages)
+        system, turns = _split(request)
         params: dict[str, Any] = {
             "model": self.model,
             "messages": turns,
@@ -121,7 +139,12 @@ class AnthropicBackend(RemoteBackend):
             "stream": True,
             "extra_body": self._temperature(request),
         }
-        return {**params, "system": system} if system else params
+        tools: list[Block] = [
+            {"name": spec.name, "description": spec.description, "input_schema": spec.schema} for spec in request.tools
+        ]
+        if tools:
+            tools[-1]["cache_control"] = _MARK
+        return {**params, **({"system": system} if system else {}), **({"tools": tools} if tools else {})}
 
     def _temperature(self, request: ModelRequest) -> dict[str, float]:
         """Sent beside the package's own parameters, which leave it out since the newest models take none."""
@@ -147,20 +170,50 @@ class AnthropicBackend(RemoteBackend):
             tokens_out=received.tokens_out,
             latency_s=latency_s,
             finish=FINISHES.get(received.stop_reason or "", Finish.STOP),
-            tool_calls=tool_calls(received.tools),
+            tool_calls=tool_calls(parts for _, parts in sorted(received.calls.items())),
             extra={name: count for name, count in cache.items() if count},
         )
 
 
-def _split(messages: Sequence[Message]) -> tuple[list[dict[str, Any]], list[dict[str, str]]]:
-    """The system prompt as blocks, the last one marked for the cache, and the turns, of which there is at least one."""
-    system: list[dict[str, Any]] = [{"type": "text", "text": m.text} for m in messages if m.role == "system" and m.text]
-    turns = [{"role": m.role, "content": m.text} for m in messages if m.role != "system"]
+def _split(request: ModelRequest) -> tuple[list[Block], list[dict[str, Any]]]:
+    """The system prompt as blocks and the turns, of which there is at least one; both with their marks for the cache.
+
+    Turns alternate, so all results of a reply's calls, and what the user says then, are one turn.
+    """
+    messages = request.messages
+    system: list[Block] = [{"type": "text", "text": m.text} for m in messages if m.role == "system" and m.text]
+    turns = _turns(paired((m for m in messages if m.role != "system"), _IDS))
     if not turns:
         return [], [{"role": "user", "content": "\n\n".join(block["text"] for block in system)}]
     if system:
-        system[-1]["cache_control"] = {"type": "ephemeral"}
+        system[-1]["cache_control"] = _MARK
+    if not request.tools:
+        return system, [{**turn, "content": "\n\n".join(block["text"] for block in turn["content"])} for turn in turns]
+    for turn in [turn for turn in turns if turn["role"] == "user"][-2:]:
+        turn["content"][-1]["cache_control"] = _MARK
     return system, turns
+
+
+def _turns(messages: Iterable[Message]) -> list[dict[str, Any]]:
+    turns = list[dict[str, Any]]()
+    for message in messages:
+        role = "assistant" if message.role == "assistant" else "user"
+        if not (blocks := _blocks(message)):
+            continue
+        if turns and turns[-1]["role"] == role:
+            turns[-1]["content"] += blocks
+        else:
+            turns.append({"role": role, "content": blocks})
+    return turns
+
+
+def _blocks(message: Message) -> list[Block]:
+    """A message as blocks; the API takes no empty text."""
+    if message.role == "tool":
+        return [{"type": "tool_result", "tool_use_id": message.call_id, "content": message.text or "(empty)"}]
+    text: list[Block] = [{"type": "text", "text": message.text}] if message.text.strip() else []
+    calls = message.tool_calls
+    return [*text, *({"type": "tool_use", "id": c.id, "name": c.name, "input": dict(c.arguments)} for c in calls)]
 
 
 def _take(event: Any, received: _Received) -> str:
@@ -169,7 +222,8 @@ def _take(event: Any, received: _Received) -> str:
         received.model = event.message.model or ""
         _count(event.message.usage, received)
     elif event.type == "content_block_start" and event.content_block.type == "tool_use":
-        received.tools[event.index] = (event.content_block.name, "")
+        received.calls[event.index] = CallParts(id=event.content_block.id or "", name=event.content_block.name)
+        return CallText(event.content_block.name)
     elif event.type == "content_block_delta":
         return _take_delta(event, received)
     elif event.type == "message_delta":
@@ -186,8 +240,8 @@ def _take_delta(event: Any, received: _Received) -> str:
         received.texts.append(delta.text)
         return str(delta.text)
     if delta.type == "input_json_delta":
-        name, arguments = received.tools[event.index]
-        received.tools[event.index] = (name, arguments + delta.partial_json)
+        received.calls[event.index].arguments += delta.partial_json
+        return CallText(delta.partial_json)
     return ""
 
 

@@ -34,10 +34,13 @@ from core.events import BackendData, CallFailureData, Emitter, Kind, Level
 from core.ports import Sink
 from core.states import CircuitState
 from core.status import ModelStatus
+from core.tool_forms import FormCounts, KnownForms, choose_form
+from core.tool_text import as_text
+from core.tools import ToolProtocol
 from models.base import BaseModelHandler, events_about
 from models.budgets import Price, price_of
 from models.call import CallPolicy, Charge, call_once
-from models.errors import BackendMisconfigured, BackendUnfit, CircuitOpen, TimedOut
+from models.errors import BackendMisconfigured, BackendUnfit, CircuitOpen, TimedOut, ToolsRefused
 from models.token_estimates import TokenEstimator
 
 CLOCK_SLACK = timedelta(minutes=5)
@@ -318,6 +321,22 @@ class BackendStats:
         return self.latency_s / self.calls if self.calls else None
 
 
+class Forms(Protocol):
+    """How well models called tools (`db.tool_forms.ToolForms`)."""
+
+    def known(self, backend: str, model: str) -> KnownForms:
+        """The counts of a model, by the form of its calls."""
+        ...
+
+
+class NothingKnown:
+    """Of no model anything is known."""
+
+    def known(self, _backend: str, _model: str) -> KnownForms:
+        """See `Forms`."""
+        return {}
+
+
 class BackendClient:
     """One backend of the chain. Used from one event loop.
 
@@ -329,6 +348,7 @@ class BackendClient:
         masker: takes secrets out of what vendors say.
         prices: what the owner's models cost.
         pauses: where it is kept that a provider asked to be left alone, over restarts.
+        forms: how well its model called tools.
 
     Attributes:
         recoveries: how often it came up since the process began.
@@ -345,9 +365,11 @@ class BackendClient:
         masker: Callable[[str], str],
         prices: Mapping[str, Price],
         pauses: PauseStore,
+        forms: Forms | None = None,
     ) -> None:
         self.backend, self._policy, self._clock, self._emit, self._masker = backend, policy, clock, emit, masker
-        self._prices, self._pauses = prices, pauses
+        self._prices, self._pauses, self._forms = prices, pauses, forms or NothingKnown()
+        self._known: KnownForms = {}
         self.circuit = CircuitBreaker(
             clock, failures=policy.breaker_failures, pause_s=policy.breaker_s, pause_max_s=policy.breaker_max_s
         )
@@ -406,13 +428,14 @@ class BackendClient:
 
     def status(self) -> ModelStatus:
         """The backend as pages show it; `latency_s` is the mean."""
-        stats = self._stats
+        stats, backend, known = self._stats, self.backend, self._known
+        protocol = None if self.is_engine else choose_form(backend.protocols, known)
         unpriced = "" if self.price else "its price is not set: only tokens are counted (MODEL_PRICES)"
         return ModelStatus(
-            name=self.backend.name,
-            model=self.backend.model,
+            name=backend.name,
+            model=backend.model,
             available=self.health.available,
-            detail=self._masker("; ".join(filter(None, (self.why, unpriced)))),
+            detail=self._masker("; ".join(filter(None, (self.why, backend.advice, unpriced)))),
             circuit=self.circuit.state,
             calls=stats.calls,
             failures=stats.failures,
@@ -421,7 +444,31 @@ class BackendClient:
             cost_usd=stats.cost_usd,
             unpriced=stats.unpriced,
             latency_s=stats.mean_latency_s,
+            protocol=protocol,
+            malformed_share=known.get(protocol, FormCounts()).malformed_share if protocol else None,
         )
+
+    def formed(self, request: ModelRequest) -> ModelRequest:
+        """The request as the backend takes it: with `tools` for native calls, else all of them within the texts.
+
+        Its `protocol` says which. The form is that of the request if the backend speaks it, else what earlier replies
+        of the model teach. The built-in engine has no use for tools.
+        """
+        spoken = request.tools or any(message.tool_calls or message.role == "tool" for message in request.messages)
+        if self.is_engine or not spoken:
+            return request
+        protocols, protocol = self.backend.protocols, request.protocol
+        if protocol not in protocols:
+            self._learn_forms()
+            protocol = choose_form(protocols, self._known)
+        if request.tools and protocol is ToolProtocol.NATIVE:
+            return replace(request, protocol=protocol)
+        messages = as_text(request.messages, request.tools)
+        return replace(request, messages=messages, tools=(), protocol=ToolProtocol.TEXT)
+
+    def _learn_forms(self) -> None:
+        if not self.is_engine:
+            self._known = self._forms.known(self.backend.name, self.backend.model)
 
     async def ready(self) -> bool:
         """Whether it is there and may be asked; one that was not there a moment ago is not looked for again yet."""
@@ -432,6 +479,7 @@ class BackendClient:
     async def check(self, fresh_s: float = 0.0) -> bool:
         """Check whether it is available; one that has just come up gets a new chance."""
         came_up = await self.health.check(fresh_s)
+        self._learn_forms()
         if came_up:
             self.recoveries += 1
             self.circuit.came_up()
@@ -457,12 +505,18 @@ class BackendClient:
             if not self.circuit.enter():
                 raise CircuitOpen(f"{self.label} is left alone for a while: {self._why}")
             lost: list[Completion] = []
+            formed = self.formed(request)
             try:
                 async with self._slots:
-                    completion = await call_once(self.backend, request, self._policy, self._lost_to(charge, lost))
+                    completion = await call_once(self.backend, formed, self._policy, self._lost_to(charge, lost))
             except BackendUnfit:
                 self.circuit.succeeded()
                 raise
+            except ToolsRefused as error:
+                self.circuit.succeeded()
+                self._report(request, error, tries, 0.0 if formed.tools else None)
+                if not formed.tools:
+                    raise
             except ModelError as error:
                 wait_s = self._failed(request, error, tries)
                 self._check_poison(request, error, paid=bool(lost))
@@ -474,8 +528,9 @@ class BackendClient:
                 raise
             else:
                 self._poison.answered(request.task_id)
-                self.token_estimator.learn(request, completion)
-                return self._answered(completion, charge)
+                self.token_estimator.learn(formed, completion)
+                protocol = formed.protocol if request.tools and not self.is_engine else None
+                return self._answered(replace(completion, protocol=protocol), charge)
         raise AssertionError("the loop above ends by itself")
 
     async def _wait_as_asked(self) -> None:

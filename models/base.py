@@ -10,8 +10,17 @@ from typing import ClassVar, Self
 
 from core.dialogue import Completion, ModelRequest
 from core.events import Emitter, Sink
+from core.tools import ToolProtocol
 
 OnText = Callable[[str], None]
+
+
+class CallText(str):
+    """A piece of a tool call for `OnText`: paid for like text, but no part of the reply's text."""
+
+    __slots__ = ()
+
+
 EnsureExtra = Callable[[str], None]
 """Sees to it that the packages of an extra are installed, which may take minutes; raises a `NightshiftError` whose text
 is for the owner where they are not."""
@@ -48,12 +57,15 @@ class BaseModelHandler(ABC):
         streams: whether `on_text` is called while the reply is written; if not, only the total time-out can notice a
             backend that hangs.
         parallel: how many requests it takes at once; None leaves it to the server behind it.
+        protocols: how its models can be offered tools, the usual way first. Only those with `NATIVE` get requests with
+            `tools`; for all others the tools are in the messages' texts already.
     """
 
     name: ClassVar[str]
     setup: ClassVar[str] = ""
     streams: ClassVar[bool] = True
     parallel: int | None = None
+    protocols: tuple[ToolProtocol, ...] = (ToolProtocol.TEXT,)
 
     def __init__(self, *, model: str | None = None) -> None:
         self._model = model
@@ -78,6 +90,11 @@ class BaseModelHandler(ABC):
     def detail(self) -> str:
         """Why it is not available and how to mend it, in words for the owner; empty when all is well."""
         return self._detail
+
+    @property
+    def advice(self) -> str:
+        """What the owner could do better although it is available, in words for him."""
+        return ""
 
     @property
     def offered(self) -> tuple[str, ...]:
@@ -110,9 +127,12 @@ class BaseModelHandler(ABC):
     async def generate(self, request: ModelRequest, *, on_text: OnText | None = None) -> Completion:
         """Ask once. `on_text` gets the reply's pieces on the caller's loop, or "" as a mere sign of life.
 
+        Pieces of tool calls come as `CallText`.
+
         Raises:
             ModelUnavailable: connection, time-out, overload or a reply that broke off; asking again may help.
-            ModelRefused: the request, the key or the model's name is wrong; asking again will not help.
+            ModelRefused: the request, the key or the model's name is wrong; asking again will not help. Also
+                `ToolsRefused`, after which `protocols` has `TEXT` alone.
         """
 
     async def aclose(self) -> None:  # noqa: B027 - not abstract: most small backends hold nothing open

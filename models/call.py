@@ -9,9 +9,9 @@ from typing import Any
 
 from core.dialogue import Completion, Finish, ModelRequest
 from core.errors import ModelUnavailable
-from models.base import BaseModelHandler, OnText
+from models.base import BaseModelHandler, CallText, OnText
 from models.errors import TimedOut
-from models.token_estimates import estimate_request, estimate_tokens
+from models.token_estimates import estimate_reply, estimate_request, estimate_tokens
 
 MAX_REPLY_CHARS = 8_000_000
 """No model writes so much; a server that does is broken, and would fill the memory."""
@@ -77,7 +77,7 @@ async def call_once(
     try:
         return await call.timed()
     except BaseException:
-        if any(call.received):
+        if call.was_written:
             on_lost(call.so_far({"lost": True}))
         raise
 
@@ -87,7 +87,8 @@ class _Call:
 
     def __init__(self, backend: BaseModelHandler, request: ModelRequest, policy: CallPolicy) -> None:
         self._backend, self._request, self._policy = backend, request, policy
-        self.received: list[str] = []
+        self._received: list[str] = []
+        self._calls: list[str] = []
         self._chars = 0
         self._loop = asyncio.get_running_loop()
         self._began_s = self._loop.time()
@@ -109,7 +110,7 @@ class _Call:
     def _on_text(self, limit: asyncio.Timeout) -> OnText:
         def receive(text: str) -> None:
             if text:
-                self.received.append(text)
+                (self._calls if isinstance(text, CallText) else self._received).append(text)
                 self._chars += len(text)
             if self._chars > MAX_REPLY_CHARS:
                 raise ModelUnavailable(f"{self._label} sent more than {MAX_REPLY_CHARS:,} characters without an end")
@@ -119,12 +120,21 @@ class _Call:
         return receive
 
     @property
+    def was_written(self) -> bool:
+        """Whether part of a reply came, which is paid for."""
+        return self._chars > 0
+
+    @property
+    def _written(self) -> int:
+        return estimate_tokens(["".join((*self._received, *self._calls))]) if self._chars else 0
+
+    @property
     def _label(self) -> str:
         return f"{self._backend.name}={self._backend.model}"
 
     def _out_of_time(self) -> Completion:
         """A model that was still writing is cut off, as by any other limit of length; all else is a failure."""
-        written = estimate_tokens(["".join(self.received)]) if any(self.received) else 0
+        written = self._written
         whole = self._loop.time() >= self._last_s
         if whole and written >= LEAST_TOKENS_PER_S * self._policy.total_s:
             return replace(self.so_far({}), finish=Finish.LENGTH)
@@ -135,13 +145,13 @@ class _Call:
 
     def so_far(self, extra: dict[str, Any]) -> Completion:
         """What was received as a reply: it was paid for, so it is counted, as an estimate."""
-        text, request = "".join(self.received), self._request
-        written = estimate_tokens([text])
+        text, request = "".join(self._received), self._request
+        written = self._written
         return Completion(
             text=text,
             backend=self._backend.name,
             model=self._backend.model,
-            tokens_in=estimate_request(request.messages),
+            tokens_in=estimate_request(request),
             tokens_out=min(written, request.max_tokens or written),
             latency_s=self._loop.time() - self._began_s,
             extra={"estimated": True, **extra},
@@ -157,6 +167,6 @@ def _plausible(completion: Completion, call: _Call) -> Completion:
     return replace(
         completion,
         tokens_in=guess.tokens_in,
-        tokens_out=estimate_tokens([completion.text]),
+        tokens_out=estimate_reply(completion.text, completion.tool_calls),
         extra={**completion.extra, "estimated": True},
     )

@@ -41,6 +41,10 @@ class CircuitOpen(ModelUnavailable):
     """The backend was not asked, because it failed a moment ago; nothing new was learnt about it."""
 
 
+class ToolsRefused(ModelRefused):
+    """The server or its model takes no native tool calls: from now on the backend speaks the text form alone."""
+
+
 class BackendUnfit(ModelRefused):
     """The backend cannot do this, which is no failure of its own: a reason to ask another.
 

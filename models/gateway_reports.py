@@ -51,6 +51,10 @@ class GatewayEvents:
         )
         if saved := completion.extra.get("saved"):
             data["saved"] = saved
+        if completion.protocol:
+            data["protocol"] = completion.protocol.value
+        if cached := completion.extra.get("cached_tokens"):
+            data["cached_tokens"] = cached
         if route:
             data["route"] = {**route, "why": self._masker(route["why"])}
         events_about(request, self._emit).emit(Kind.MODEL_CALLED, _reply_text(request.phase, completion), **data)

@@ -203,9 +203,10 @@ class _Api(OpenAIBackend):
     name = "llama_cpp"
     vendor = "llama.cpp"
 
-    def _drop_unsupported(self, message: str, sent: Iterable[str]) -> bool:
+    def _drop_unsupported(self, status: int, message: str, sent: Iterable[str]) -> bool:
         """Also leave out the wish for JSON where no grammar can be made for the model's vocabulary."""
-        return super()._drop_unsupported(message.replace("Failed to initialize samplers", "response_format"), sent)
+        named = message.replace("Failed to initialize samplers", "response_format")
+        return super()._drop_unsupported(status, named, sent)
 
 
 class _Server:

@@ -1,29 +1,35 @@
 """Ollama, through its own chat API.
 
 Each model gets one context size for good: Ollama's default silently drops most of a coding prompt, and a size that
-changes between calls makes it load the model anew each time.
+changes between calls makes it load the model anew each time. Tools are offered in the text form, unless that goes
+badly: Ollama's own parsers of calls fail with many models, often for a whole reply.
 """
 
 from __future__ import annotations
 
 import asyncio
+import re
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any, Self
 
-from core.dialogue import Completion, Finish, ModelRequest
+from core.dialogue import Completion, Finish, Message, ModelRequest
 from core.errors import ModelUnavailable
-from core.tools import ToolCall
-from models.base import BackendSettings, BaseModelHandler, OnText
-from models.errors import BackendMisconfigured, from_status, quote, too_long
+from core.tools import ToolCall, ToolProtocol
+from models.base import BackendSettings, BaseModelHandler, CallText, OnText
+from models.errors import BackendMisconfigured, ToolsRefused, from_status, quote, too_long
 from models.http_access import CODERS, UNCOMPRESSED, Probe, bounded, choose, fetch_json, is_loopback
-from models.token_estimates import estimate_request, estimate_tokens
+from models.token_estimates import estimate_reply, estimate_request
+from models.tool_wire import functions, paired, written_arguments
 
 KEEP_ALIVE = "30m"
 SUGGESTED = "qwen2.5-coder:7b"
 UNFIT = r"embed|minilm|bge-|rerank|guard|ocr"
+_IDS = re.compile(r".+")
+_NO_TOOLS = re.compile(r"support tools|tool call", re.IGNORECASE)
+"""What it says of a model that takes no tools, and of a call that its parser cannot read."""
 
 
 @dataclass(slots=True)
@@ -39,6 +45,7 @@ class OllamaBackend(BaseModelHandler):
     """Ollama's chat, streamed."""
 
     name = "ollama"
+    protocols: tuple[ToolProtocol, ...] = (ToolProtocol.TEXT, ToolProtocol.NATIVE)
     setup = f"install Ollama from https://ollama.com and run `ollama pull {SUGGESTED}`"
 
     def __init__(
@@ -124,8 +131,14 @@ class OllamaBackend(BaseModelHandler):
             raise ModelUnavailable(f"Ollama at {self._base_url} answered {response.status_code} and points to {there}")
         if response.status_code >= 400:
             await response.aread()
+            self._check_tools(quote(response.text))
             fix = f"Check the model ({self.model}; `ollama pull {self.model}`) and the address ({self._base_url})"
             raise from_status("Ollama", response.status_code, response.headers, quote(response.text), fix=fix)
+
+    def _check_tools(self, said: str) -> None:
+        if _NO_TOOLS.search(said):
+            self.protocols = (ToolProtocol.TEXT,)
+            raise ToolsRefused(f"Ollama has no tool calls for {self.model}, so they are made as text: {said}")
 
     @property
     def window(self) -> int | None:
@@ -140,7 +153,8 @@ class OllamaBackend(BaseModelHandler):
             options = self._options(request, await self._context(client))
             stream = await client.chat(
                 model=self.model,
-                messages=[{"role": message.role, "content": message.text} for message in request.messages],
+                messages=_turns(request.messages),
+                tools=functions(request.tools) or None,
                 stream=True,
                 format="json" if request.json_reply else None,
                 options=options,
@@ -162,7 +176,7 @@ class OllamaBackend(BaseModelHandler):
         return self._pinned[self.model]
 
     def _options(self, request: ModelRequest, num_ctx: int) -> dict[str, Any]:
-        space = num_ctx - estimate_request(request.messages)
+        space = num_ctx - estimate_request(request)
         if space < 1:
             raise too_long(self.model, num_ctx)
         # Ollama itself sets no end to a reply; a model that repeats itself would go on for ever.
@@ -175,12 +189,12 @@ class OllamaBackend(BaseModelHandler):
             async for part in stream:
                 text = part.message.content or ""
                 received.texts.append(text)
-                for call in part.message.tool_calls or ():
-                    received.tools.append(ToolCall(name=call.function.name, arguments=dict(call.function.arguments)))
+                calls = [_call(call.function, received) for call in part.message.tool_calls or ()]
                 if part.done:
                     received.last = part
-                if on_text:
-                    on_text(text)
+                for piece in (text, *calls):
+                    if on_text:
+                        on_text(piece)
         finally:
             await stream.aclose()
         return received
@@ -203,24 +217,46 @@ class OllamaBackend(BaseModelHandler):
             raise ModelUnavailable(f"Ollama at {self._base_url} does not speak its own format") from error
 
     def _stream_error(self, error: Any) -> Exception:
+        self._check_tools(quote(error.error))
         detail = f"Ollama broke off: {quote(error.error)}"
         return BackendMisconfigured(detail) if "not found" in detail else ModelUnavailable(detail)
 
     def _completion(self, request: ModelRequest, received: _Received, latency_s: float) -> Completion:
-        text, last = "".join(received.texts), received.last
+        text, last, calls = "".join(received.texts), received.last, tuple(received.tools)
         counted = last.prompt_eval_count is not None and last.eval_count is not None
         finish = Finish.LENGTH if last.done_reason == "length" else Finish.TOOL if received.tools else Finish.STOP
         return Completion(
             text=text,
             backend=self.name,
             model=self.model,
-            tokens_in=last.prompt_eval_count if counted else estimate_request(request.messages),
-            tokens_out=last.eval_count if counted else estimate_tokens([text]),
+            tokens_in=last.prompt_eval_count if counted else estimate_request(request),
+            tokens_out=last.eval_count if counted else estimate_reply(text, calls),
             latency_s=latency_s,
             finish=finish,
-            tool_calls=tuple(received.tools),
+            tool_calls=calls,
             extra={} if counted else {"estimated": True},
         )
+
+
+def _turns(messages: Sequence[Message]) -> list[dict[str, Any]]:
+    """The messages as the API takes them; it knows results by the names of their tools."""
+    turns, names = list[dict[str, Any]](), dict[str, str]()
+    for message in paired(messages, _IDS):
+        turn: dict[str, Any] = {"role": message.role, "content": message.text}
+        if message.tool_calls:
+            names |= {call.id: call.name for call in message.tool_calls}
+            functions = [{"name": call.name, "arguments": dict(call.arguments)} for call in message.tool_calls]
+            turn["tool_calls"] = [{"function": function} for function in functions]
+        turns.append({**turn, "tool_name": names[message.call_id]} if message.role == "tool" else turn)
+    return turns
+
+
+def _call(function: Any, received: _Received) -> CallText:
+    """Add a call, which comes as a whole and without an id."""
+    number = len(received.tools)
+    call = ToolCall(name=function.name, arguments=dict(function.arguments), id=f"call_{number}")
+    received.tools.append(call)
+    return CallText(call.name + written_arguments(call))
 
 
 def _size(row: Mapping[str, Any]) -> int:

@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import re
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, Self
 
-from core.dialogue import Completion, Finish, ModelRequest
-from models.base import BackendSettings, OnText
+from core.dialogue import Completion, Finish, Message, ModelRequest
+from core.tools import ToolProtocol
+from models.base import BackendSettings, CallText, OnText
 from models.http_access import CODERS, choose, fetch_json
-from models.remote import RemoteBackend, tool_calls
-from models.token_estimates import estimate_request, estimate_tokens
+from models.remote import RemoteBackend
+from models.token_estimates import estimate_reply, estimate_request
+from models.tool_wire import CallParts, functions, paired, tool_calls, written_arguments
+from models.windows import listed_window, started_window, trained_window, window_by_name
 
 OFFICIAL = "https://api.openai.com/v1"
 PREFERRED = (*CODERS, r"^gpt-[\d.]+-mini(-|$)", r"^gpt-[\d.]+(-|$)", r"^gpt-4o")
@@ -26,6 +30,7 @@ FINISHES = {
     "function_call": Finish.TOOL,
     "content_filter": Finish.FILTER,
 }
+_IDS = re.compile(r".{1,40}")
 
 
 @dataclass(slots=True)
@@ -33,7 +38,8 @@ class _Received:
     """What a stream has brought so far."""
 
     texts: list[str] = field(default_factory=list)
-    tools: dict[int, tuple[str, str]] = field(default_factory=dict)
+    calls: list[CallParts] = field(default_factory=list)
+    open_calls: dict[int | None, CallParts] = field(default_factory=dict)
     finish: str | None = None
     usage: Any = None
     model: str = ""
@@ -48,6 +54,11 @@ class OpenAIBackend(RemoteBackend):
     optional: ClassVar[frozenset[str]] = frozenset(
         {"temperature", "max_tokens", "max_completion_tokens", "stream_options", "response_format"}
     )
+
+    def __init__(self, *, model: str | None, api_key: str | None, base_url: str, connect_s: float = 5.0) -> None:
+        super().__init__(model=model, api_key=api_key, base_url=base_url, connect_s=connect_s)
+        self._windows = dict[str, int]()
+        self._is_ollama = False
 
     @classmethod
     def configured(cls, settings: BackendSettings, model: str | None) -> Self | None:
@@ -65,7 +76,37 @@ class OpenAIBackend(RemoteBackend):
         names = [str(row["id"]) for row in rows if row.get("id")]
         if not self._named and self._model not in names:
             self._model = choose(names, PREFERRED, UNFIT) or self._model
+        self._look_at_listing(rows)
         return self._check_listing(probe, names, "OPENAI_API_KEY")
+
+    @property
+    def window(self) -> int | None:
+        """What the server lists of the model, or what is known of its name."""
+        return self._windows.get(self.model) or window_by_name(self.model)
+
+    @property
+    def advice(self) -> str:
+        """What to do where Ollama is behind the address, which cuts longer prompts there and says nothing."""
+        if not self._is_ollama:
+            return ""
+        use = f"set MODEL_TYPE=ollama and OLLAMA_BASE_URL={self._root}"
+        return f"this is Ollama, which cuts long prompts without a word when it is asked by OpenAI's API: {use}"
+
+    @property
+    def _root(self) -> str:
+        return self._base_url.removesuffix("/v1")
+
+    def _look_at_listing(self, rows: Sequence[Mapping[str, Any]]) -> None:
+        """Learn the model's window, and whether Ollama is behind this; what is known already is not asked again."""
+        row = next((row for row in rows if row.get("id") == self._model), {})
+        if window := listed_window(row):
+            self._windows[self.model] = window
+        elif self.model not in self._windows and (trained := trained_window(row)):
+            self._windows[self.model] = started_window(fetch_json(f"{self._root}/props", {}).data) or trained
+        if not self._is_ollama and any(row.get("owned_by") == "library" for row in rows):
+            self._is_ollama = fetch_json(f"{self._root}/api/version", {}).status == 200
+            if self._is_ollama:  # whose own parser of calls fails with many models
+                self.protocols = tuple(sorted(self.protocols, key=lambda one: one is not ToolProtocol.TEXT))
 
     def _new_client(self, http_options: dict[str, Any]) -> Any:
         import openai  # noqa: PLC0415 - heavy; only needed once this model is asked
@@ -95,8 +136,8 @@ class OpenAIBackend(RemoteBackend):
             params = self._params(request)
             try:
                 return await client.chat.completions.create(**params)
-            except (openai.BadRequestError, openai.UnprocessableEntityError) as error:
-                if not self._drop_unsupported(error.message, params):
+            except openai.APIStatusError as error:
+                if not self._drop_unsupported(error.status_code, error.message, params):
                     raise
 
     def _params(self, request: ModelRequest) -> dict[str, Any]:
@@ -105,9 +146,10 @@ class OpenAIBackend(RemoteBackend):
             self._limit_name(): request.max_tokens,
             "stream_options": {"include_usage": True},
             "response_format": {"type": "json_object"} if request.json_reply else None,
+            "tools": functions(request.tools) or None,
         }
         extra = {k: v for k, v in wanted.items() if v is not None and k not in self._unsupported}
-        turns = [{"role": message.role, "content": message.text} for message in request.messages]
+        turns = [_turn(message) for message in paired(request.messages, _IDS)]
         return {"model": self.model, "messages": turns, "stream": True, **extra}
 
     def _limit_name(self) -> str:
@@ -120,30 +162,27 @@ class OpenAIBackend(RemoteBackend):
         received = _Received()
         async with stream:
             async for chunk in stream:
-                text = self._take(chunk, received)
-                if on_text:
-                    on_text(text)
+                for text in self._take(chunk, received):
+                    if on_text:
+                        on_text(text)
         return received
 
-    def _take(self, chunk: Any, received: _Received) -> str:
-        """Add one chunk; its text, or "" for thinking, tool calls and the like."""
+    def _take(self, chunk: Any, received: _Received) -> list[str]:
+        """Add one chunk; its texts, of which "" stands for thinking and the like."""
         received.usage = chunk.usage or received.usage
         received.model = chunk.model or received.model
         if not chunk.choices:
-            return ""
+            return [""]
         choice = chunk.choices[0]
         received.finish = choice.finish_reason or received.finish
-        for call in choice.delta.tool_calls or ():
-            name, arguments = received.tools.get(call.index, ("", ""))
-            given = call.function
-            received.tools[call.index] = (name + (given.name or ""), arguments + (given.arguments or ""))
         text = choice.delta.content or ""
         received.texts.append(text)
-        return text
+        return [text, *(_take_call(call, received) for call in choice.delta.tool_calls or ())]
 
     def _completion(self, request: ModelRequest, received: _Received, latency_s: float) -> Completion:
         text = "".join(received.texts)
-        tokens_in, tokens_out, extra = _usage(request, text, received.usage)
+        calls = tool_calls(received.calls)
+        tokens_in, tokens_out, extra = _usage(request, estimate_reply(text, calls), received.usage)
         return Completion(
             text=text,
             backend=self.name,
@@ -152,14 +191,37 @@ class OpenAIBackend(RemoteBackend):
             tokens_out=tokens_out,
             latency_s=latency_s,
             finish=FINISHES.get(received.finish or "", Finish.STOP),
-            tool_calls=tool_calls(received.tools),
+            tool_calls=calls,
             extra=extra,
         )
 
 
-def _usage(request: ModelRequest, text: str, usage: Any) -> tuple[int, int, Mapping[str, Any]]:
+def _turn(message: Message) -> dict[str, Any]:
+    turn: dict[str, Any] = {"role": message.role, "content": message.text}
+    if message.tool_calls:
+        turn["tool_calls"] = [
+            {"id": call.id, "type": "function", "function": {"name": call.name, "arguments": written_arguments(call)}}
+            for call in message.tool_calls
+        ]
+    return {**turn, "tool_call_id": message.call_id} if message.role == "tool" else turn
+
+
+def _take_call(piece: Any, received: _Received) -> CallText:
+    """Add a piece of a call. Some servers leave out the index or give the same to all: then a new id begins a call."""
+    parts, given = received.open_calls.get(piece.index), piece.function
+    if parts is None or (piece.id and parts.id and piece.id != parts.id):
+        parts = received.open_calls[piece.index] = CallParts()
+        received.calls.append(parts)
+    name, arguments = (given.name or "", given.arguments or "") if given else ("", "")
+    parts.id = parts.id or piece.id or ""
+    parts.name = parts.name if parts.name == name else parts.name + name
+    parts.arguments += arguments
+    return CallText(name + arguments)
+
+
+def _usage(request: ModelRequest, written: int, usage: Any) -> tuple[int, int, Mapping[str, Any]]:
     if usage is None:
-        return estimate_request(request.messages), estimate_tokens([text]), {"estimated": True}
+        return estimate_request(request), written, {"estimated": True}
     details = getattr(usage, "prompt_tokens_details", None)
     cached = getattr(details, "cached_tokens", None)
     return usage.prompt_tokens or 0, usage.completion_tokens or 0, {"cached_tokens": cached} if cached else {}

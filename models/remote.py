@@ -8,20 +8,23 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
-import json
+import re
 from abc import abstractmethod
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from typing import Any, ClassVar
 
 from core.errors import ModelError, ModelRefused, ModelUnavailable
-from core.tools import ToolCall
+from core.tools import ToolProtocol
 from models.base import BaseModelHandler
-from models.errors import from_status, quote
+from models.errors import ToolsRefused, from_status, quote
 from models.http_access import UNCOMPRESSED, Probe, beginning, bounded, is_loopback
 
 # Said in the middle of a stream, where the status is 200 already.
 _PASSING = frozenset({"overloaded_error", "api_error", "rate_limit_error", "timeout_error", "server_error"})
+_ABOUT_TOOLS = re.compile(r"\btools?\b|\btool[-_ ]", re.IGNORECASE)
+_NOT_THERE = re.compile(r"support|require", re.IGNORECASE)
+_TOO_LONG = re.compile(r"context (length|window|size)|too long", re.IGNORECASE)
 
 
 class RemoteBackend(BaseModelHandler):
@@ -32,6 +35,7 @@ class RemoteBackend(BaseModelHandler):
         optional: request parameters that are left out from then on when a server complains about them.
     """
 
+    protocols: tuple[ToolProtocol, ...] = (ToolProtocol.NATIVE, ToolProtocol.TEXT)
     vendor: ClassVar[str]
     optional: ClassVar[frozenset[str]]
 
@@ -91,10 +95,19 @@ class RemoteBackend(BaseModelHandler):
             await self._client.close()
             self._client = None
 
-    def _drop_unsupported(self, message: str, sent: Iterable[str]) -> bool:
-        """Remember the optional parameter that a refusal complains about; whether there was one to leave out."""
-        blamed = {name for name in self.optional.intersection(sent) if name in message}
+    def _drop_unsupported(self, status: int, message: str, sent: Iterable[str]) -> bool:
+        """Remember the optional parameter that a refusal complains about; whether there was one to leave out.
+
+        Raises:
+            ToolsRefused: the complaint is about the tools.
+        """
+        refused = status in {400, 422}
+        blamed = {name for name in self.optional.intersection(sent) if refused and name in message}
         self._unsupported |= blamed
+        if not blamed and "tools" in sent and _tools_blamed(status, message):
+            self.protocols = (ToolProtocol.TEXT,)
+            said = quote(message, self._key)
+            raise ToolsRefused(f"{self.vendor} takes no tool calls for {self.model}, so they are made as text: {said}")
         return bool(blamed)
 
     @contextmanager
@@ -165,15 +178,8 @@ class RemoteBackend(BaseModelHandler):
         return not self._detail
 
 
-def read_arguments(text: str) -> Mapping[str, Any]:
-    """A tool call's arguments; what is no JSON object is handed on under `text`, and the caller decides."""
-    try:
-        read = json.loads(text or "{}")
-    except ValueError:
-        read = None
-    return read if isinstance(read, dict) else {"text": text}
-
-
-def tool_calls(parts: Mapping[int, tuple[str, str]]) -> tuple[ToolCall, ...]:
-    """Tool calls from their streamed parts: index to (name, arguments as text)."""
-    return tuple(ToolCall(name=name, arguments=read_arguments(text)) for _, (name, text) in sorted(parts.items()))
+def _tools_blamed(status: int, message: str) -> bool:
+    """Whether a refusal is about the tools as such; OpenRouter says so with 404, older llama.cpp with 500."""
+    if not _ABOUT_TOOLS.search(message) or _TOO_LONG.search(message):
+        return False
+    return status in {400, 422} or (status in {404, 500, 501} and bool(_NOT_THERE.search(message)))

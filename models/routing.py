@@ -19,23 +19,24 @@ with `routing: fixed` get the owner's order.
 from __future__ import annotations
 
 import asyncio
+import json
 import math
 from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
 from concurrent.futures import Future
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
 from random import Random
-from typing import Any, Protocol
+from typing import Any, Protocol, cast
 
 from core.clock import Clock
-from core.dialogue import ModelRequest
+from core.dialogue import Message, ModelRequest
 from core.gauge import Gauge
 from core.masking import Masker
 from core.ports import Sink
 from core.routing import ModelResult, Results, Route
 from core.states import CircuitState, Phase
 from core.status import ModelStatus
-from models.backend_client import BackendClient, InMemoryPauseStore, PauseStore
+from models.backend_client import BackendClient, Forms, InMemoryPauseStore, PauseStore
 from models.base import BaseModelHandler
 from models.budgets import Price
 from models.call import CallPolicy
@@ -56,7 +57,7 @@ class RoutingConfig:
 
     policy: CallPolicy = field(default_factory=CallPolicy)
     prices: Mapping[str, Price] = field(default_factory=dict)
-    masker: Callable[[str], str] = field(default_factory=Masker)
+    masker: Masker = field(default_factory=Masker)
     phase_models: Mapping[Phase, str] = field(default_factory=dict)
     measured: bool = False
 
@@ -73,6 +74,7 @@ class BackendPool:
         clock: the time.
         emit: takes the events.
         pauses: where it is kept that a provider asked to be left alone.
+        forms: how well models called tools.
 
     Attributes:
         clients: of all backends, in the order of the chain.
@@ -88,6 +90,7 @@ class BackendPool:
         clock: Clock,
         emit: Sink,
         pauses: PauseStore | None = None,
+        forms: Forms | None = None,
     ) -> None:
         self.config, kept = config, pauses or InMemoryPauseStore()
         self.clients = tuple(
@@ -99,6 +102,7 @@ class BackendPool:
                 masker=config.masker,
                 prices=config.prices,
                 pauses=kept,
+                forms=forms,
             )
             for backend in backends
         )
@@ -143,7 +147,7 @@ class BackendPool:
         heat = heats[min(request.escalation, len(heats) - 1)]
         known = [t for t in (request.temperature, heat) if t is not None]
         wanted = max(known, default=None) if request.escalation or request.temperature is None else request.temperature
-        messages = tuple(replace(message, text=masker(message.text)) for message in request.messages)
+        messages = tuple(_masked(message, masker) for message in request.messages)
         return replace(request, messages=messages, temperature=wanted)
 
     def route(self, request: ModelRequest) -> list[BackendClient]:
@@ -169,9 +173,13 @@ class BackendPool:
         asked = clients if self.config.measured and not wanted else clients[:1]
         return most_cautious([client.token_estimator.gauge(client.backend.window) for client in asked])
 
+    def engine_for(self, request: ModelRequest) -> BackendClient | None:
+        """The engine, if it may answer: it knows nothing of tools, so it cannot go on where a model has called some."""
+        return None if request.tools and request.call_no else self.engine
+
     def precheck(self, request: ModelRequest) -> tuple[BackendClient, float | None] | None:
         """The engine where it may look before a model is asked, and for how long; None is as long as usual."""
-        engine, wanted = self.engine, self._wanted(request)
+        engine, wanted = self.engine_for(request), self._wanted(request)
         preferred = bool(engine and wanted and engine.matches(wanted))
         # A task with a model of its own asks that one.
         unasked = wanted == request.wanted or not self.config.policy.precheck_s
@@ -193,6 +201,23 @@ class BackendPool:
     def recoveries(self) -> int:
         """How often backends came up."""
         return sum(client.recoveries for client in self.clients)
+
+
+def _masked(message: Message, masker: Masker) -> Message:
+    """A message as it may leave: without secrets, and with a mark where half a character has no form to be sent in."""
+    text = masker(message.text)
+    calls = tuple(replace(call, arguments=_masked_arguments(call.arguments, masker)) for call in message.tool_calls)
+    return replace(message, text=text if text.isascii() else _whole(text), tool_calls=calls)
+
+
+def _masked_arguments(arguments: Mapping[str, Any], masker: Masker) -> Mapping[str, Any]:
+    masked = json.dumps(masker.masked_data(dict(arguments)), ensure_ascii=False)
+    return cast("Mapping[str, Any]", json.loads(masked if masked.isascii() else _whole(masked)))
+
+
+def _whole(text: str) -> str:
+    """The text without halves of characters, which a model can write in JSON and nobody can send."""
+    return text.encode("utf-8", "replace").decode()
 
 
 async def first_ready(clients: Sequence[BackendClient]) -> BackendClient | None:
@@ -584,7 +609,7 @@ def _client_order(pool: BackendPool, request: ModelRequest, route: Route) -> Cli
         request.phase,
         iteration=request.iteration,
         escalation=request.escalation,
-        prompt_tokens=estimate_request(request.messages),
+        prompt_tokens=estimate_request(request),
     )
     clients = {client.label: client for client in pool.models}
     known = [clients[label] for label in taken.order if label in clients]

@@ -9,11 +9,14 @@ tokenizer could give are passed over, and so are prompts so short that the chat 
 
 from __future__ import annotations
 
+import json
 from collections import deque
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
-from core.dialogue import Completion, Message, ModelRequest
+from core.dialogue import Completion, ModelRequest
 from core.gauge import BYTES_PER_TOKEN, Gauge, utf8_size
+from core.tools import ToolCall
+from models.tool_wire import functions, written_arguments
 
 TOKENS_PER_MESSAGE = 4
 KEPT_REPORTS = 32
@@ -30,9 +33,26 @@ def estimate_tokens(texts: Iterable[str]) -> int:
     return sum(gauge.tokens(text) + TOKENS_PER_MESSAGE for text in texts)
 
 
-def estimate_request(messages: Iterable[Message]) -> int:
-    """About how many tokens a prompt is."""
-    return estimate_tokens(message.text for message in messages)
+def estimate_request(request: ModelRequest) -> int:
+    """About how many tokens a prompt is, its tools and their calls included."""
+    return estimate_tokens(_sent(request))
+
+
+def estimate_reply(text: str, calls: Iterable[ToolCall]) -> int:
+    """About how many tokens a reply is."""
+    return estimate_tokens([text + "".join(_written(calls))])
+
+
+def _sent(request: ModelRequest) -> Iterator[str]:
+    """The texts that a model is sent: one for each message, and one for the tools."""
+    for message in request.messages:
+        yield message.text + "".join(_written(message.tool_calls))
+    if request.tools:
+        yield json.dumps(functions(request.tools))
+
+
+def _written(calls: Iterable[ToolCall]) -> Iterator[str]:
+    return (call.name + written_arguments(call) for call in calls)
 
 
 class TokenEstimator:
@@ -51,8 +71,9 @@ class TokenEstimator:
 
     def learn(self, request: ModelRequest, completion: Completion) -> None:
         """Learn from what a backend counted; estimates of our own teach nothing."""
-        size = sum(utf8_size(message.text) for message in request.messages)
-        tokens = completion.tokens_in - TOKENS_PER_MESSAGE * len(request.messages)
+        texts = [*_sent(request)]
+        size = sum(map(utf8_size, texts))
+        tokens = completion.tokens_in - TOKENS_PER_MESSAGE * len(texts)
         if completion.extra.get("estimated") or size < LEAST_BYTES or tokens <= 0:
             return
         if PLAUSIBLE[0] <= size / tokens <= PLAUSIBLE[1]:
@@ -62,10 +83,10 @@ class TokenEstimator:
         """The figure as others use it, with the model's context in tokens where that is known."""
         return Gauge(bytes_per_token=self.bytes_per_token, window=window)
 
-    def tokens(self, messages: Iterable[Message]) -> int:
+    def tokens(self, request: ModelRequest) -> int:
         """About how many tokens a prompt is for this model."""
         gauge = self.gauge(None)
-        return sum(gauge.tokens(message.text) + TOKENS_PER_MESSAGE for message in messages)
+        return sum(gauge.tokens(text) + TOKENS_PER_MESSAGE for text in _sent(request))
 
 
 def most_cautious(gauges: Sequence[Gauge]) -> Gauge:

@@ -14,6 +14,7 @@ from core.errors import ModelRefused, Parked, SandboxError
 from core.events import Kind, Level
 from core.states import Phase
 from core.tasks import Spent
+from core.tools import ToolSpec
 from models.base import BackendSettings, BaseModelHandler
 from models.budgets import SpendingLimits
 from models.chain import build_chain
@@ -52,6 +53,21 @@ async def watched(gateway: Gateway, ups: list[bool]) -> asyncio.Task[None]:
 
 
 # First.
+
+
+async def test_where_a_model_works_with_tools_the_engine_looks_before_its_first_call_only(
+    setting: GatewaySetup,
+) -> None:
+    tools = (ToolSpec(name="done", description="Ends the work."),)
+    with WireServer() as server:
+        async with setting.gateway(backend(server), RepairBackend(TinySolver())) as gateway:
+            within = await gateway.task().complete(replace(asked(), tools=tools, call_no=1))
+            server.fail_always("503")
+            with pytest.raises(Parked):
+                await gateway.task().complete(replace(asked(), tools=tools, call_no=2))
+            server.heal()
+            first = await gateway.task().complete(replace(asked(), tools=tools))
+            assert [within.backend, first.backend] == ["openai", "repair"]
 
 
 async def test_a_bug_that_search_can_mend_costs_no_call_and_the_log_says_which_was_saved(setting: GatewaySetup) -> None:

@@ -47,6 +47,8 @@ def check_models(context: CheckContext) -> Iterator[Finding]:
             yield _asked(backend, name, masked)
         else:
             yield ok(name, "answers" + (f" ({masked(backend.detail)})" if backend.detail else ""))
+        if found and backend.advice:
+            yield warning(name, masked(backend.advice), "change the settings of models so, or see docs/models.md")
     if not there:
         yield warning("models", "none answers; tasks that the built-in engine cannot do wait for one", how_to_get_one())
     elif not context.deep:

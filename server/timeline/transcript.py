@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import json
-
+from core.tool_text import with_calls
 from db.step_store import Call
 from server.context import AppContext
 from server.formatting import whole
@@ -14,9 +13,8 @@ Part = tuple[str, str]
 
 def transcript(context: AppContext, call: Call) -> list[Part]:
     """The messages of a call and its reply, as they are stored: secrets are still in the reply."""
-    prompt = json.loads(context.steps.artifact(call.prompt) or "[]")
-    reply = context.steps.artifact(call.reply) or ""
-    return [*((str(role), str(text)) for role, text in prompt), ("reply", reply)]
+    reply = with_calls(context.steps.artifact(call.reply) or "", call.tool_calls)
+    return [*context.steps.prompt(call.prompt), ("reply", reply)]
 
 
 def as_text(context: AppContext, call: Call) -> str:

@@ -14,10 +14,12 @@ from core.errors import StaleFence
 from core.events import Kind
 from core.states import Outcome, Phase
 from core.tasks import Task, TaskSpec
-from core.tools import ToolCall
+from core.tool_forms import FormCounts
+from core.tools import ToolCall, ToolParameter, ToolProtocol, ToolSpec
 from core.verdicts import CaseResult, Evidence, Label, Result, Verdict
 from db import artifacts
 from db.step_store import PhaseTime
+from db.tool_forms import ToolForms
 from tests.support.store import Store, open_store
 
 
@@ -209,3 +211,104 @@ def test_a_case_file_that_cannot_be_read_any_more_starts_the_attempt_anew(
     store.db.write(lambda conn: conn.execute("UPDATE steps SET work = ?", (odd,))).result()
     assert store.steps.last_work(task.id, 1) is None
     assert "starts anew" in caplog.text
+
+
+# Work with tools.
+
+READ = ToolSpec(name="read_file", description="Shows a file.", parameters=(ToolParameter(name="path", description=""),))
+
+
+def worked(task: Task, call_no: int, *turns: Message, step_no: int = 0) -> ModelRequest:
+    asked = request(task, step_no=step_no, call_no=call_no, text="hunter2hunter2")
+    return replace(asked, messages=(*asked.messages, *turns), tools=(READ,))
+
+
+def called(number: int) -> tuple[Message, Message]:
+    call = ToolCall(name="read_file", arguments={"path": f"{number}.py", "content": "two\nlines"}, id=f"c{number}")
+    return (
+        Message(role="assistant", text="Let me look.", tool_calls=(call,)),
+        Message(role="tool", text=f"result {number} hunter2hunter2", call_id=f"c{number}"),
+    )
+
+
+def test_calls_and_results_stand_in_the_prompts_of_a_loop_and_each_of_them_is_stored_once(tmp_path: Path) -> None:
+    with open_store(tmp_path / "a.sqlite", secrets=("hunter2hunter2",)) as store:
+        task = claimed(store)
+        turns: list[Message] = []
+        for number in range(12):
+            asked = worked(task, number, *turns)
+            store.steps.save_reply(asked, replace(answer(), protocol=ToolProtocol.NATIVE)).result()
+            turns += called(number)
+        calls = store.steps.calls(task.id)
+        assert [len(store.steps.prompt(call.prompt)) for call in calls] == [2 + 2 * number for number in range(12)]
+        first = [("system", "Phase: CODING"), ("user", "***")]
+        assert store.steps.prompt(calls[2].prompt) == [
+            *first,
+            *(
+                turn
+                for number in range(2)
+                for turn in (
+                    ("assistant", f"Let me look.\n\n```read_file path={number}.py\ntwo\nlines\n```"),
+                    ("tool", f"result {number} ***"),
+                )
+            ),
+        ]
+        stored = [store.steps.artifact(call.prompt) or "" for call in calls]
+        assert max(map(len, stored)) < 2 * max(map(len, stored[:2]))
+        assert sum(text.count("result 3 ") for text in stored) == 1
+
+
+def test_a_prompt_whose_beginning_changed_keeps_what_stands_and_one_in_the_text_form_is_as_it_was_sent(
+    store: Store,
+) -> None:
+    task = claimed(store)
+    native, text = (replace(answer(), protocol=one) for one in (ToolProtocol.NATIVE, ToolProtocol.TEXT))
+    store.steps.save_reply(worked(task, 0, *called(0), *called(1)), native).result()
+    masked = replace(called(0)[1], text="(left out)")
+    store.steps.save_reply(worked(task, 1, called(0)[0], masked, *called(1)), native).result()
+    store.steps.save_reply(worked(task, 3, *called(0)), text).result()
+    store.steps.save_reply(worked(task, 0, *called(0), step_no=1), native).result()
+    _, second, third, other = (store.steps.prompt(call.prompt) for call in store.steps.calls(task.id))
+    assert [content for _, content in second][3:] == ["(left out)", second[4][1], "result 1 hunter2hunter2"]
+    assert [role for role, _ in third] == ["system", "user", "assistant", "user"]
+    assert "## read_file" in third[0][1]
+    assert [role for role, _ in other] == ["system", "user", "assistant", "tool"]
+
+
+def test_a_call_tells_which_tools_its_reply_called(store: Store) -> None:
+    task = claimed(store)
+    calls = (ToolCall(name="read_file", arguments={"path": "a.py"}, id="c"), ToolCall(name="done", arguments={}))
+    store.steps.save_reply(worked(task, 0), replace(answer(), tool_calls=calls)).result()
+    assert store.steps.calls(task.id)[0].tool_calls == calls
+
+
+def test_a_prompt_that_is_not_kept_any_more_has_no_turns(store: Store) -> None:
+    assert store.steps.prompt("0" * 64) == []
+
+
+def reporting(number: int, *forms: list[object]) -> Step:
+    done = step(number, Phase.CODING)
+    return replace(done, data={**done.data, "forms": [*forms]})
+
+
+def test_how_tools_were_called_is_added_up_and_a_step_counts_once(store: Store) -> None:
+    task, forms = claimed(store), ToolForms(store.db)
+    assert forms.known("openai", "gpt-5") == {}
+    done = reporting(0, ["openai", "gpt-5", "native", 3, 1], ["openai", "gpt-5-2026-08-07", "native", 2, 0])
+    for _ in range(2):
+        save(store, task, done).result()
+    more = reporting(1, ["openai", "gpt-5", "text", 0, 4], ["openai", "gpt-5-mini", "native", 0, 9])
+    save(store, task, more).result()
+    assert forms.known("openai", "gpt-5") == {
+        ToolProtocol.NATIVE: FormCounts(well=5, malformed=1),
+        ToolProtocol.TEXT: FormCounts(well=0, malformed=4),
+    }
+    assert forms.known("openai", "gpt-5-mini") == {ToolProtocol.NATIVE: FormCounts(malformed=9)}
+    assert forms.known("ollama", "gpt-5") == {}
+
+
+def test_a_stale_fence_teaches_nothing_of_tools(store: Store) -> None:
+    task = claimed(store)
+    with pytest.raises(StaleFence):
+        save(store, task, reporting(0, ["openai", "gpt-5", "native", 3, 1]), fence=task.fence + 1).result()
+    assert ToolForms(store.db).known("openai", "gpt-5") == {}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 from core.attempt_state import AttemptState, Step
@@ -10,6 +11,7 @@ from core.dialogue import BUILT_IN, Completion, Message, ModelRequest
 from core.masking import Masker
 from core.states import Ending, Outcome, Phase
 from core.tasks import TaskSpec
+from core.tools import ToolCall, ToolProtocol, ToolSpec
 from db.state_store import Commit
 from maintenance.training_export import export
 from tests.support.store import Store, open_store
@@ -21,8 +23,10 @@ def reply(code: str) -> str:
     return f"```python path=add.py\n{code}```\n"
 
 
-def solve(store: Store, *codes: str, backend: str = "openai", commit: bool = True) -> int:
-    """A task with a try for each text, the last of which passes."""
+def solve(
+    store: Store, *codes: str, backend: str = "openai", commit: bool = True, tools: tuple[ToolSpec, ...] = ()
+) -> int:
+    """A task with a try for each text, the last of which passes; with `tools` each ends with a call of the first."""
     store.queue.submit(TaskSpec(description="Write add")).result()
     task = store.queue.claim("w").result()
     assert task is not None
@@ -34,8 +38,16 @@ def solve(store: Store, *codes: str, backend: str = "openai", commit: bool = Tru
             attempt=1,
             step_no=number,
             iteration=number + 1,
+            tools=tools,
         )
-        store.steps.save_reply(request, Completion(text=reply(code), backend=backend, model="m-1")).result()
+        completion = Completion(text=reply(code), backend=backend, model="m-1")
+        if tools:
+            store.steps.save_reply(request, replace(completion, protocol=ToolProtocol.NATIVE)).result()
+            done = ToolCall(name=tools[0].name, arguments={"summary": code})
+            turns = (Message(role="assistant", text=reply(code)), Message(role="tool", text="written"))
+            request = replace(request, call_no=1, messages=(*request.messages, *turns))
+            completion = replace(completion, text="", tool_calls=(done,), protocol=ToolProtocol.NATIVE)
+        store.steps.save_reply(request, completion).result()
         work = AttemptState(
             phase=Phase.TESTING, base="b", step_no=number + 1, iteration=number + 1, change={"add.py": code}
         )
@@ -100,3 +112,18 @@ def test_secrets_are_masked(tmp_path: Path) -> None:
         done = export(store.db, tmp_path / "training.jsonl", Masker(["hunter22"]))
     assert "hunter22" not in done.accepted_file.read_text()
     assert done.accepted == 1
+
+
+def test_work_with_tools_is_accepted_whole_and_makes_no_pairs(tmp_path: Path) -> None:
+    with open_store(tmp_path / "a.sqlite") as store:
+        solve(store, WRONG, RIGHT, tools=(ToolSpec(name="done", description="Ends the work."),))
+        done = export(store.db, tmp_path / "training.jsonl", Masker())
+    (accepted,) = read(done.accepted_file)
+    assert read(done.preferences_file) == []
+    assert accepted["messages"] == [
+        {"role": "system", "content": "Phase: CODING"},
+        {"role": "user", "content": "try 1"},
+        {"role": "assistant", "content": reply(RIGHT)},
+        {"role": "user", "content": "written"},
+        {"role": "assistant", "content": f"```done\n{RIGHT}```"},
+    ]

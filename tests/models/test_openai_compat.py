@@ -74,7 +74,7 @@ async def test_missing_counts_are_estimated_and_say_so(backend: OpenAIBackend, s
 
 
 async def test_broken_arguments_of_a_tool_call_are_handed_on_as_text(backend: OpenAIBackend) -> None:
-    from models.remote import read_arguments
+    from models.tool_wire import read_arguments
 
     assert read_arguments('{"a": 1}') == {"a": 1}
     assert read_arguments('{"a": ') == {"text": '{"a": '}

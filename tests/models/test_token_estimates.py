@@ -27,7 +27,7 @@ def learned(*counts: int) -> TokenEstimator:
 def test_enough_reports_set_the_figure_right() -> None:
     assert learned(*[2004] * (LEAST_REPORTS - 1)).bytes_per_token == BYTES_PER_TOKEN
     assert learned(*[2004] * LEAST_REPORTS).bytes_per_token == 2.0
-    assert learned(*[2004] * LEAST_REPORTS).tokens(LONG.messages) == 2004
+    assert learned(*[2004] * LEAST_REPORTS).tokens(LONG) == 2004
 
 
 def test_reports_that_leave_the_cache_out_or_are_odd_do_not_make_prompts_longer() -> None:

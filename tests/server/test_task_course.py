@@ -8,6 +8,7 @@ from core.attempt_state import AttemptState
 from core.dialogue import Completion, Message, ModelRequest
 from core.states import Outcome, Phase
 from core.tasks import Task
+from core.tools import ToolCall, ToolProtocol, ToolSpec
 from core.verdicts import CaseResult, Evidence, Label, Result, Verdict
 from server.context import AppContext
 from tests.support.app_context import Client
@@ -24,6 +25,34 @@ def say(context: AppContext, task: Task, step_no: int, prompt: str, reply: str, 
     )  # fmt: skip
     completion = Completion(text=reply, backend="openai", model="m", tokens_in=10, tokens_out=5, cost_usd=0.25)
     context.steps.save_reply(request, completion).result()
+
+
+def test_a_call_of_a_loop_is_shown_with_all_that_was_said_and_what_it_called(
+    client: Client, context: AppContext
+) -> None:
+    submit(context, "Write calc.py")
+    task, tools = claimed(context), (ToolSpec(name="read_file", description="Shows a file."),)
+    turns = [Message(role="user", text="Mend it.")]
+    for number in range(3):
+        call = ToolCall(name="read_file", arguments={"path": f"{number}.py"}, id=f"c{number}")
+        request = ModelRequest(
+            phase=Phase.CODING, messages=tuple(turns), task_id=task.id, step_no=0, call_no=number, tools=tools
+        )
+        native = ToolProtocol.NATIVE
+        completion = Completion(text="", backend="openai", model="m", tool_calls=(call,), protocol=native)
+        context.steps.save_reply(request, completion).result()
+        turns.append(Message(role="assistant", text="", tool_calls=(call,)))
+        turns.append(Message(role="tool", text=f"{EVIL} {number}", call_id=call.id))
+    calls = client.get(f"/api/task/{task.id}/step/1/0").json["calls"]
+    assert [[part["role"] for part in call["parts"]] for call in calls] == [
+        ["user", "reply"],
+        ["user", "assistant", "tool", "reply"],
+        ["user", "assistant", "tool", "assistant", "tool", "reply"],
+    ]
+    assert calls[2]["parts"][1]["said"]["text"] == "```read_file path=0.py\n```"
+    page = client.get(f"/task/{task.id}/call/1/0/2").text
+    assert page.count("```read_file") == 3
+    assert "\u202e" not in page
 
 
 @pytest.fixture

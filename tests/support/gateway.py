@@ -24,6 +24,7 @@ from db.event_log import EventLog
 from db.model_results import ModelResults
 from db.state_store import StateStore
 from db.step_store import StepStore
+from db.tool_forms import ToolForms
 from model_handler import BoundModel, ModelHandler
 from models.base import BackendSettings, BaseModelHandler
 from models.budgets import Price
@@ -104,6 +105,7 @@ class GatewaySetup:
                 "spent_since": state.spent_since,
                 "pauses": DatabasePauseStore(state, clock),
                 "routes": routes,
+                "forms": ToolForms(db),
                 **more,
             }
             handler = ModelHandler(

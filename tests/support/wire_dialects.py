@@ -15,13 +15,20 @@ CREATED = 1_700_000_000
 class Reply:
     """What a scripted model answers; a plain `str` stands for `Reply(text=…)`.
 
-    `finish` is stop, length, tool or filter; `usage=False` leaves the token counts out; `tools` are (name, arguments).
+    `finish` is stop, length, tool or filter; `usage=False` leaves the token counts out. `tools` are calls, (name,
+    arguments): a mapping, or the text of arguments as a model wrote it, broken JSON too. Ollama's server reads the
+    arguments itself and answers a text that it cannot read with an error. In a stream the arguments come in pieces.
     """
 
     text: str
     finish: str = "stop"
     usage: bool = True
-    tools: Sequence[tuple[str, Mapping[str, Any]]] = ()
+    tools: Sequence[tuple[str, Mapping[str, Any] | str]] = ()
+
+    @property
+    def calls(self) -> list[tuple[str, str]]:
+        """The calls with their arguments as text."""
+        return [(name, given if isinstance(given, str) else json.dumps(given)) for name, given in self.tools]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -34,7 +41,7 @@ class Answer:
 
     @property
     def tokens_out(self) -> int:
-        return len(self.reply.text.split())
+        return len(" ".join([self.reply.text, *(f"{name} {given}" for name, given in self.reply.calls)]).split())
 
 
 class Dialect(Protocol):
@@ -43,7 +50,8 @@ class Dialect(Protocol):
     content_type: str
     closing: int
 
-    def turns(self, body: Mapping[str, Any]) -> list[dict[str, str]]: ...
+    def turns(self, body: Mapping[str, Any]) -> list[dict[str, Any]]: ...
+    def tools(self, body: Mapping[str, Any]) -> list[dict[str, Any]]: ...
     def whole(self, answer: Answer) -> dict[str, Any]: ...
     def events(self, answer: Answer, body: Mapping[str, Any], chunk_words: int) -> list[bytes]: ...
     def error(self, status: int, message: str, code: str) -> dict[str, Any]: ...
@@ -55,6 +63,21 @@ def pieces(text: str, words: int) -> list[str]:
     return re.findall(rf"(?:\s*\S+){{1,{words}}}\s*|\s+", text)
 
 
+def _letters(text: str, size: int = 7) -> list[str]:
+    """Cut the text of arguments into pieces, as vendors do, within words."""
+    return [text[i : i + size] for i in range(0, len(text), size)]
+
+
+def _neutral(name: object, given: object, call_id: object = "") -> dict[str, Any]:
+    """A call in an assistant's turn, as tests read it."""
+    return {"id": call_id, "name": name, "arguments": json.loads(given) if isinstance(given, str) else given}
+
+
+def _functions(body: Mapping[str, Any]) -> list[dict[str, Any]]:
+    names = ("name", "description", "parameters")
+    return [{name: tool["function"].get(name) for name in names} for tool in body.get("tools") or []]
+
+
 def _plain(content: object) -> str:
     if isinstance(content, str):
         return content
@@ -62,8 +85,18 @@ def _plain(content: object) -> str:
     return "\n".join(str(part.get("text", "")) for part in parts if isinstance(part, dict))
 
 
-def _turns(messages: Sequence[Mapping[str, Any]]) -> list[dict[str, str]]:
-    return [{"role": str(m.get("role")), "content": _plain(m.get("content"))} for m in messages]
+def _turns(messages: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    """Turns of OpenAI and Ollama."""
+    turns = []
+    for message in messages:
+        turn: dict[str, Any] = {"role": str(message.get("role")), "content": _plain(message.get("content"))}
+        if calls := message.get("tool_calls"):
+            named = [(call["function"], call.get("id", "")) for call in calls]
+            turn["calls"] = [_neutral(function["name"], function["arguments"], call_id) for function, call_id in named]
+        if turn["role"] == "tool":
+            turn["call_id"] = message.get("tool_call_id") or message.get("tool_name", "")
+        turns.append(turn)
+    return turns
 
 
 def _sse(data: object, event: str = "") -> bytes:
@@ -78,8 +111,11 @@ class OpenAI:
     closing = 3
     finishes: Mapping[str, str] = {"tool": "tool_calls", "filter": "content_filter"}
 
-    def turns(self, body: Mapping[str, Any]) -> list[dict[str, str]]:
+    def turns(self, body: Mapping[str, Any]) -> list[dict[str, Any]]:
         return _turns(body.get("messages") or [])
+
+    def tools(self, body: Mapping[str, Any]) -> list[dict[str, Any]]:
+        return _functions(body)
 
     def _head(self, answer: Answer, kind: str) -> dict[str, Any]:
         return {"id": "chatcmpl-1", "object": kind, "created": CREATED, "model": answer.model}
@@ -90,9 +126,16 @@ class OpenAI:
 
     def _tools(self, answer: Answer) -> list[dict[str, Any]]:
         return [
-            {"index": i, "id": f"call_{i}", "type": "function", "function": {"name": n, "arguments": json.dumps(a)}}
-            for i, (n, a) in enumerate(answer.reply.tools)
+            {"index": i, "id": f"call_{i}", "type": "function", "function": {"name": n, "arguments": a}}
+            for i, (n, a) in enumerate(answer.reply.calls)
         ]
+
+    def _tool_pieces(self, answer: Answer) -> Iterator[dict[str, Any]]:
+        """Each call with its name first and its arguments then, in pieces without id and name."""
+        for call in self._tools(answer):
+            name, given = call["function"]["name"], call["function"]["arguments"]
+            yield {**call, "function": {"name": name, "arguments": ""}}
+            yield from ({"index": call["index"], "function": {"arguments": piece}} for piece in _letters(given))
 
     def _finish(self, answer: Answer) -> str:
         return self.finishes.get(answer.reply.finish, answer.reply.finish)
@@ -112,7 +155,7 @@ class OpenAI:
             return _sse({**head, "choices": [{"index": 0, "delta": delta, "finish_reason": finish}]})
 
         texts = [chunk({"content": piece}) for piece in pieces(answer.reply.text, chunk_words)]
-        tools = [chunk({"tool_calls": [call]}) for call in self._tools(answer)]
+        tools = [chunk({"tool_calls": [piece]}) for piece in self._tool_pieces(answer)]
         wanted = (body.get("stream_options") or {}).get("include_usage") and answer.reply.usage
         usage = _sse({**head, "choices": [], "usage": self._usage(answer)}) if wanted else b": no usage\n\n"
         start, end = chunk({"role": "assistant", "content": ""}), chunk({}, self._finish(answer))
@@ -132,9 +175,28 @@ class Anthropic:
     closing = 3
     finishes: Mapping[str, str] = {"stop": "end_turn", "length": "max_tokens", "tool": "tool_use", "filter": "refusal"}
 
-    def turns(self, body: Mapping[str, Any]) -> list[dict[str, str]]:
+    def turns(self, body: Mapping[str, Any]) -> list[dict[str, Any]]:
         system = [{"role": "system", "content": _plain(body["system"])}] if body.get("system") else []
-        return system + _turns(body.get("messages") or [])
+        turns = [turn for message in body.get("messages") or [] for turn in self._turns_of(message)]
+        return [*system, *turns]
+
+    def _turns_of(self, message: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
+        """A message as the neutral turns that it holds: each result is one of its own, before what the user says."""
+        content = message["content"]
+        blocks = content if isinstance(content, list) else [{"type": "text", "text": content}]
+        for block in blocks:
+            if block["type"] == "tool_result":
+                yield {"role": "tool", "content": _plain(block["content"]), "call_id": block["tool_use_id"]}
+        texts = [block for block in blocks if block["type"] == "text"]
+        calls = [_neutral(b["name"], b["input"], b["id"]) for b in blocks if b["type"] == "tool_use"]
+        if texts or calls:
+            yield {"role": message["role"], "content": _plain(texts), **({"calls": calls} if calls else {})}
+
+    def tools(self, body: Mapping[str, Any]) -> list[dict[str, Any]]:
+        return [
+            {"name": tool["name"], "description": tool["description"], "parameters": tool["input_schema"]}
+            for tool in body.get("tools") or []
+        ]
 
     def _message(self, answer: Answer, content: list[dict[str, Any]], stop: str | None, out: int) -> dict[str, Any]:
         usage = {"input_tokens": answer.tokens_in, "output_tokens": out}
@@ -145,14 +207,15 @@ class Anthropic:
 
     def _blocks(self, answer: Answer) -> list[dict[str, Any]]:
         tools = [
-            {"type": "tool_use", "id": f"toolu_{i}", "name": n, "input": dict(a)}
-            for i, (n, a) in enumerate(answer.reply.tools)
+            {"type": "tool_use", "id": f"toolu_{i}", "name": n, "input": a}
+            for i, (n, a) in enumerate(answer.reply.calls)
         ]
         return [{"type": "text", "text": answer.reply.text}, *tools]
 
     def whole(self, answer: Answer) -> dict[str, Any]:
         stop = self.finishes[answer.reply.finish]
-        return self._message(answer, self._blocks(answer), stop, answer.tokens_out)
+        blocks = [{**b, "input": json.loads(b["input"])} if "input" in b else b for b in self._blocks(answer)]
+        return self._message(answer, blocks, stop, answer.tokens_out)
 
     def events(self, answer: Answer, body: Mapping[str, Any], chunk_words: int) -> list[bytes]:
         return list(self._events(answer, chunk_words))
@@ -163,7 +226,7 @@ class Anthropic:
             text = block["type"] == "text"
             start: dict[str, Any] = {**block, "text": ""} if text else {**block, "input": {}}
             yield self._event("content_block_start", index=index, content_block=start)
-            parts = pieces(block["text"], chunk_words) if text else [json.dumps(block["input"])]
+            parts = pieces(block["text"], chunk_words) if text else ["", *_letters(block["input"])]
             for part in parts:
                 delta = {"type": "text_delta", "text": part} if text else _json_delta(part)
                 yield self._event("content_block_delta", index=index, delta=delta)
@@ -192,8 +255,11 @@ class Ollama:
     content_type = "application/x-ndjson"
     closing = 1
 
-    def turns(self, body: Mapping[str, Any]) -> list[dict[str, str]]:
+    def turns(self, body: Mapping[str, Any]) -> list[dict[str, Any]]:
         return _turns(body.get("messages") or [])
+
+    def tools(self, body: Mapping[str, Any]) -> list[dict[str, Any]]:
+        return _functions(body)
 
     def _part(self, answer: Answer, text: str, **more: Any) -> dict[str, Any]:
         message: dict[str, Any] = {"role": "assistant", "content": text, **more}
@@ -205,7 +271,7 @@ class Ollama:
         return {"done": True, "done_reason": reason, "total_duration": 10**6, **(counts if answer.reply.usage else {})}
 
     def _tools(self, answer: Answer) -> dict[str, Any]:
-        calls = [{"function": {"name": name, "arguments": dict(given)}} for name, given in answer.reply.tools]
+        calls = [{"function": {"name": name, "arguments": json.loads(given)}} for name, given in answer.reply.calls]
         return {"tool_calls": calls} if calls else {}
 
     def whole(self, answer: Answer) -> dict[str, Any]:
@@ -213,7 +279,11 @@ class Ollama:
 
     def events(self, answer: Answer, body: Mapping[str, Any], chunk_words: int) -> list[bytes]:
         parts = [self._part(answer, piece) for piece in pieces(answer.reply.text, chunk_words)]
-        tools = [self._part(answer, "", **self._tools(answer))] if answer.reply.tools else []
+        try:
+            tools = [self._part(answer, "", **self._tools(answer))] if answer.reply.tools else []
+        except (ValueError, RecursionError) as error:
+            raw = answer.reply.calls[0][1]
+            return [self.error_event(f"error parsing tool call: raw='{raw}', err={error}")]
         last = self._part(answer, "") | self._end(answer)
         return [json.dumps(part).encode() + b"\n" for part in (*parts, *tools, last)]
 

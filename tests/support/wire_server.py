@@ -2,7 +2,7 @@
 
 It stands in for a language model wherever the program is tested end to end over real HTTP:
 
-    def reply(phase: str, messages: list[dict[str, str]]) -> str | Reply:
+    def reply(phase: str, messages: list[dict[str, Any]]) -> str | Reply:
         return "```python path=add.py\ndef add(a, b):\n    return a + b\n```" if phase == "CODING" else "1. Write it."
 
     with WireServer(reply) as server:
@@ -17,6 +17,18 @@ whatever the wire format: `messages` always are `{"role", "content"}` with the s
 after `Phase:` in the system prompt's first line (or ""). A `str` ends normally; return a `Reply` to set the finish
 reason, leave out the token counts, or send tool calls. An exception in it is answered with 500 and raised again when
 the `with` block ends. Tokens are counted as words. Streams are cut into chunks of `chunk_words`.
+
+**Tools.** `Reply(text=…, finish="tool", tools=[("read_file", {"path": "a.py"})])` calls tools, several in one reply
+too; arguments may be a text, broken JSON as well (see `Reply`). Whatever the wire format, `messages` have the turns of
+tools in one form, in the order in which the model reads them:
+
+    {"role": "assistant", "content": "Let me look.", "calls": [{"id": "call_0", "name": …, "arguments": {…}}]}
+    {"role": "tool", "content": "the result", "call_id": "call_0"}        # over Ollama the name of the tool
+
+Only turns with calls have `calls`, only results have `call_id`. Ollama's calls have the id "". What is offered stands
+in `recorded.tools`: `{"name", "description", "parameters"}`, the last being a JSON schema. In the text form there are
+no tools and none of these turns. While `no_tools` is set, a request that offers tools is refused with that text, by
+`no_tools_status`.
 
 **Faults** are used up by chat requests only, in the order they were announced (the first that fits phase and API):
 
@@ -43,7 +55,8 @@ models and so on); `recorded.gone` turns true when the client hung up early; `se
 `stop()` and `start()` take the server away and bring it back on the same port; while `portal` is set every page is
 that text, as behind a login page. `fail_next(…, about="job_7")` fails requests that mention it. With `keys={…}` a
 request without one of these keys gets 401; a model that is not in `models` gets 404. `/v1/embeddings` and `/api/embed`
-give hashed words, or what `embed` makes of the texts.
+give hashed words, or what `embed` makes of the texts. `listed` is added to each row of the list of models, `props` is
+what llama.cpp's server tells of itself.
 """
 
 from __future__ import annotations
@@ -65,7 +78,7 @@ from tests.support.wire_dialects import DIALECTS, Answer, Dialect, Reply
 __all__ = ["Recorded", "Reply", "WireServer"]
 
 Embed = Callable[[Sequence[str]], Sequence[Sequence[float]]]
-Script = Callable[[str, list[dict[str, str]]], "str | Reply"]
+Script = Callable[[str, list[dict[str, Any]]], "str | Reply"]
 NONSENSE = "lorem banana vector, therefore; cheese? ### :: && maybe the quantum of not hence"
 
 
@@ -75,7 +88,8 @@ class Recorded:
 
     api: str
     phase: str
-    messages: list[dict[str, str]]
+    messages: list[dict[str, Any]]
+    tools: list[dict[str, Any]]
     body: dict[str, Any]
     headers: dict[str, str]
     at_s: float = field(default_factory=time.monotonic)
@@ -99,7 +113,7 @@ class Fault:
         return self.left > 0 and of_that and self.about in "".join(turn["content"] for turn in request.messages)
 
 
-def _default_reply(phase: str, messages: list[dict[str, str]]) -> str:
+def _default_reply(phase: str, messages: list[dict[str, Any]]) -> str:
     return f"{phase or 'plain'} reply to: {messages[-1]['content'] if messages else ''}"
 
 
@@ -128,6 +142,9 @@ class WireServer:
         self.errors: list[Exception] = []
         self.port = 0
         self.portal = ""
+        self.no_tools, self.no_tools_status = "", 400
+        self.listed: dict[str, Any] = {}
+        self.props: dict[str, Any] = {}
         self._faults: list[Fault] = []
         self._thread: threading.Thread | None = None
         self._halt: Callable[[], object] = lambda: None
@@ -245,10 +262,12 @@ class WireServer:
         if request.path == "/v1/models":
             offered: list[dict[str, Any]] = [
                 {"id": m, "object": "model", "type": "model", "display_name": m, "created": 1, "owned_by": "test",
-                 "created_at": "2026-01-01T00:00:00Z"} for m in self.models
+                 "created_at": "2026-01-01T00:00:00Z", **self.listed} for m in self.models
             ]  # fmt: skip
             more = {"has_more": False, "first_id": None, "last_id": None}
             return web.json_response({"object": "list", "data": offered, **more})
+        if request.path == "/props" and self.props:
+            return web.json_response(self.props)
         if request.path == "/api/version":
             return web.json_response({"version": "0.99.0"})
         if request.path == "/api/tags":
@@ -270,7 +289,8 @@ class WireServer:
     async def _chat(self, request: web.Request, api: str, body: dict[str, Any]) -> web.StreamResponse:
         dialect = DIALECTS[api]
         turns = dialect.turns(body)
-        record = Recorded(api=api, phase=_phase(turns), messages=turns, body=body, headers=dict(request.headers))
+        tools, head = dialect.tools(body), dict(request.headers)
+        record = Recorded(api=api, phase=_phase(turns), messages=turns, tools=tools, body=body, headers=head)
         fault = next((f for f in self._faults if f.fits(record)), None)
         if fault:
             fault.left -= 1
@@ -301,6 +321,8 @@ class WireServer:
             return await _flood(request, dialect)
         if record.body.get("model") not in self.models:
             return _status(dialect, 404, {"message": f"model '{record.body.get('model')}' not found"})
+        if record.tools and self.no_tools:
+            return _status(dialect, self.no_tools_status, {"message": self.no_tools})
         try:
             answer = self._answer(record, kind)
         except Exception as error:  # noqa: BLE001 - the test's own script; raised again at the end of the test

@@ -1,0 +1,60 @@
+"""Whatever a conversation went through, what is sent of it keeps the vendors' rules."""
+
+from __future__ import annotations
+
+import re
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from core.dialogue import Message
+from core.tools import ToolCall
+from models.tool_wire import NO_RESULT, paired
+
+STRICT = re.compile(r"[A-Za-z0-9_-]{1,64}")
+IDS = st.sampled_from(["", "a", "b", "call00000", "call00001", "functions.read:0", "x" * 80])
+CALLS = st.builds(ToolCall, name=st.just("read_file"), arguments=st.just({}), id=IDS)
+TURNS = st.one_of(
+    st.builds(Message, role=st.just("user"), text=st.text(max_size=3)),
+    st.builds(
+        Message, role=st.just("assistant"), text=st.text(max_size=3), tool_calls=st.lists(CALLS, max_size=3).map(tuple)
+    ),
+    st.builds(Message, role=st.just("tool"), text=st.text(max_size=3), call_id=IDS),
+)
+
+
+@given(st.lists(TURNS, max_size=12))
+def test_ids_are_unique_and_each_call_is_answered_right_behind_its_turn(turns: list[Message]) -> None:
+    sent = paired(turns, STRICT)
+    made = [call.id for message in sent for call in message.tool_calls]
+    assert len(set(made)) == len(made)
+    assert all(STRICT.fullmatch(one) for one in made)
+    waiting = set[str]()
+    for message in sent:
+        if message.role == "tool":
+            waiting.remove(message.call_id)
+            continue
+        assert not waiting
+        waiting = {call.id for call in message.tool_calls}
+    assert not waiting
+
+
+@given(st.lists(TURNS, max_size=12))
+def test_nothing_that_was_said_is_lost_and_nothing_is_added_but_missing_results(turns: list[Message]) -> None:
+    sent = paired(turns, STRICT)
+    assert [message.text for message in sent if message.text != NO_RESULT] == [message.text for message in turns]
+
+
+@given(st.lists(TURNS, max_size=12), st.lists(TURNS, max_size=4))
+def test_what_was_sent_once_stays_the_beginning_of_what_is_sent_later(
+    turns: list[Message], more: list[Message]
+) -> None:
+    answered = [*turns, Message(role="user", text="go on")]
+    assert paired([*answered, *more], STRICT)[: len(paired(answered, STRICT))] == paired(answered, STRICT)
+
+
+def test_a_sound_conversation_is_sent_as_it_is() -> None:
+    calls = tuple(ToolCall(name="read_file", arguments={"path": one}, id=one) for one in "ab")
+    results = [Message(role="tool", text=one, call_id=one) for one in "ba"]
+    turns = (Message(role="user", text="look"), Message(role="assistant", text="", tool_calls=calls), *results)
+    assert paired(turns, STRICT) == turns

@@ -1,0 +1,540 @@
+"""Tool calls over every backend: offered, read, answered, refused; natively and in the text form."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from core.dialogue import BUILT_IN, Completion, Finish, Message, ModelRequest
+from core.errors import BudgetSpent, ModelError
+from core.events import Kind
+from core.masking import Masker
+from core.states import Phase
+from core.tool_forms import FormCounts, FormReport, KnownForms
+from core.tools import ToolCall, ToolParameter, ToolProtocol, ToolSpec
+from db import tool_forms
+from models import BACKENDS, backend_class
+from models.base import BackendSettings, BaseModelHandler, CallText
+from models.errors import ToolsRefused
+from models.openai_compat import OpenAIBackend
+from models.token_estimates import estimate_request
+from tests.support.gateway import KEY, QUICK, GatewaySetup, backend
+from tests.support.tiny_gguf import write_tiny_gguf
+from tests.support.wire_server import Reply, WireServer
+
+NATIVE, TEXT = ToolProtocol.NATIVE, ToolProtocol.TEXT
+HTTP = ("openai", "anthropic", "ollama")
+READ = ToolSpec(
+    name="read_file",
+    description="Shows a file.",
+    parameters=(
+        ToolParameter(name="path", description="the file", required=True),
+        ToolParameter(name="start", description="the first line", type="integer"),
+    ),
+)
+WRITE = ToolSpec(
+    name="write_file",
+    description="Writes a file.",
+    parameters=(
+        ToolParameter(name="path", description="the file", required=True),
+        ToolParameter(name="content", description="its text", required=True),
+    ),
+    body=("content",),
+)
+SYSTEM = Message(role="system", text="Phase: CODING\nBe brief.")
+USER = Message(role="user", text="Mend add.")
+LONG = 'é → "quoted"\nline two\tand a backslash \\ ' * 20
+
+
+def ask(*turns: Message, **more: Any) -> ModelRequest:
+    given = {"phase": Phase.CODING, "tools": (READ, WRITE), "max_tokens": 500, "task_id": 7, **more}
+    return ModelRequest(messages=(SYSTEM, USER, *turns), **given)
+
+
+def calls(*made: tuple[str, Any], text: str = "Let me look.", finish: str = "tool") -> Reply:
+    return Reply(text=text, finish=finish, tools=made)
+
+
+def say(server: WireServer, reply: Reply) -> None:
+    server.reply = lambda _phase, _messages: reply
+
+
+def named(completion: Completion) -> list[tuple[str, dict[str, Any]]]:
+    return [(call.name, dict(call.arguments)) for call in completion.tool_calls]
+
+
+@dataclass
+class Rig:
+    name: str
+    server: WireServer
+    backend: BaseModelHandler
+
+
+@pytest.fixture(params=HTTP)
+async def rig(request: pytest.FixtureRequest) -> AsyncIterator[Rig]:
+    with WireServer() as server:
+        made = backend(server, request.param)
+        yield Rig(request.param, server, made)
+        await made.aclose()
+
+
+def conversation(*, ids: tuple[str, str] = ("call_0", "call_1")) -> tuple[Message, ...]:
+    """Two calls at once with their results, and a word of the user's behind them."""
+    made = (
+        ToolCall(name="read_file", arguments={"path": "a.py"}, id=ids[0]),
+        ToolCall(name="read_file", arguments={"path": "b.py", "start": 3}, id=ids[1]),
+    )
+    return (
+        Message(role="assistant", text="Both.", tool_calls=made),
+        Message(role="tool", text="first", call_id=ids[0]),
+        Message(role="tool", text="second", call_id=ids[1]),
+        Message(role="user", text="Go on."),
+    )
+
+
+# What every vendor's API is sent, and what is read of its replies.
+
+
+async def test_tools_are_offered_with_their_schemas(rig: Rig) -> None:
+    await rig.backend.generate(ask())
+    offered = rig.server.requests[0].tools
+    assert [(tool["name"], tool["description"]) for tool in offered] == [
+        ("read_file", "Shows a file."),
+        ("write_file", "Writes a file."),
+    ]
+    schema = offered[0]["parameters"]
+    assert schema["properties"]["start"] == {"type": "integer", "description": "the first line"}
+    assert schema["required"] == ["path"]
+
+
+async def test_a_call_whose_arguments_come_in_pieces_is_read_whole(rig: Rig) -> None:
+    say(rig.server, calls(("write_file", {"path": "a.py", "content": LONG})))
+    heard: list[str] = []
+    completion = await rig.backend.generate(ask(), on_text=heard.append)
+    assert named(completion) == [("write_file", {"path": "a.py", "content": LONG})]
+    assert (completion.text, completion.finish) == ("Let me look.", Finish.TOOL)
+    assert "".join(piece for piece in heard if not isinstance(piece, CallText)) == completion.text
+    assert len("".join(piece for piece in heard if isinstance(piece, CallText))) > len(LONG)
+
+
+async def test_parallel_calls_keep_their_order_and_have_ids_of_their_own(rig: Rig) -> None:
+    say(rig.server, calls(("read_file", {"path": "a.py"}), ("read_file", {"path": "b.py", "start": 3}), ("done", {})))
+    completion = await rig.backend.generate(ask())
+    assert named(completion) == [
+        ("read_file", {"path": "a.py"}),
+        ("read_file", {"path": "b.py", "start": 3}),
+        ("done", {}),
+    ]
+    ids = [call.id for call in completion.tool_calls]
+    assert all(ids)
+    assert len(set(ids)) == 3
+
+
+async def test_a_name_that_nobody_offered_comes_through(rig: Rig) -> None:
+    say(rig.server, calls(("launch_rocket", {"to": "the moon"}), text=""))
+    assert named(await rig.backend.generate(ask())) == [("launch_rocket", {"to": "the moon"})]
+
+
+@pytest.mark.parametrize("broken", ['{"path": "a.py", "content": "x', "[1, 2]", "not json", "[" * 100_000])
+async def test_arguments_that_are_no_json_object_are_handed_on_as_text(rig: Rig, broken: str) -> None:
+    say(rig.server, calls(("write_file", broken)))
+    if rig.name == "ollama" and broken != "[1, 2]":  # its server reads them itself
+        with pytest.raises(ToolsRefused, match="tool call"):
+            await rig.backend.generate(ask())
+        assert rig.backend.protocols == (TEXT,)
+    elif rig.name != "ollama":
+        assert named(await rig.backend.generate(ask())) == [("write_file", {"text": broken})]
+
+
+async def test_line_ends_within_a_string_of_arguments_are_taken_as_they_are(rig: Rig) -> None:
+    if rig.name != "ollama":
+        say(rig.server, calls(("write_file", '{"path": "a.py", "content": "x = 1\ny = 2\n"}')))
+        assert named(await rig.backend.generate(ask())) == [
+            ("write_file", {"path": "a.py", "content": "x = 1\ny = 2\n"})
+        ]
+
+
+async def test_a_call_that_is_cut_by_length_says_so(rig: Rig) -> None:
+    if rig.name != "ollama":
+        say(rig.server, calls(("write_file", '{"path": "a.py", "cont'), finish="length"))
+        completion = await rig.backend.generate(ask())
+        assert completion.finish is Finish.LENGTH
+        assert named(completion) == [("write_file", {"text": '{"path": "a.py", "cont'})]
+
+
+async def test_calls_and_results_come_back_as_they_were(rig: Rig) -> None:
+    await rig.backend.generate(ask(*conversation()))
+    system, user, made, first, second, on = rig.server.requests[0].messages
+    assert (system["role"], user["content"], on) == ("system", "Mend add.", {"role": "user", "content": "Go on."})
+    assert (made["role"], made["content"]) == ("assistant", "Both.")
+    assert [(call["name"], call["arguments"]) for call in made["calls"]] == [
+        ("read_file", {"path": "a.py"}),
+        ("read_file", {"path": "b.py", "start": 3}),
+    ]
+    assert [(turn["role"], turn["content"]) for turn in (first, second)] == [("tool", "first"), ("tool", "second")]
+    ids = ["read_file", "read_file"] if rig.name == "ollama" else [call["id"] for call in made["calls"]]
+    assert [first["call_id"], second["call_id"]] == ids
+
+
+async def test_ids_that_come_again_or_are_missing_are_made_anew_the_same_way_each_time(rig: Rig) -> None:
+    turns = (*conversation(), *conversation(), *conversation(ids=("", "")))
+    for _ in range(2):
+        await rig.backend.generate(ask(*turns))
+    for request in rig.server.requests:
+        made = [call["id"] for turn in request.messages for call in turn.get("calls", [])]
+        answered = [turn["call_id"] for turn in request.messages if turn["role"] == "tool"]
+        assert len(made) == len(answered) == 6
+        if rig.name != "ollama":
+            assert answered == made
+            assert len(set(made)) == 6
+    assert rig.server.requests[0].body["messages"] == rig.server.requests[1].body["messages"]
+
+
+async def test_a_call_without_a_result_gets_one_and_a_result_without_a_call_is_said_by_the_user(rig: Rig) -> None:
+    made, first, _, on = conversation()
+    await rig.backend.generate(ask(Message(role="tool", text="stray", call_id="x"), made, first, on))
+    turns = [(turn["role"], turn["content"]) for turn in rig.server.requests[0].messages[1:]]
+    assert turns[-4:] == [
+        ("assistant", "Both."),
+        ("tool", "first"),
+        ("tool", "This call has no result."),
+        ("user", "Go on."),
+    ]
+    assert ("user", "stray") in turns or ("user", "Mend add.\nstray") in turns
+
+
+async def test_tools_and_their_turns_count_in_estimates(rig: Rig) -> None:
+    say(rig.server, Reply(text="", finish="tool", usage=False, tools=[("write_file", {"content": "x" * 700})]))
+    plain, full = ask(tools=()), ask(*conversation())
+    assert estimate_request(full) > estimate_request(ask()) + 20 > estimate_request(plain) + 100
+    completion = await rig.backend.generate(full)
+    if rig.name != "anthropic":  # which always counts
+        assert completion.tokens_in == estimate_request(full)
+        assert completion.tokens_out > 200
+
+
+async def test_a_server_that_takes_no_tools_is_offered_none_from_then_on(rig: Rig) -> None:
+    rig.server.no_tools = "tiny-coder does not support tools"
+    assert rig.backend.protocols[0] is (TEXT if rig.name == "ollama" else NATIVE)
+    with pytest.raises(ToolsRefused, match="as text"):
+        await rig.backend.generate(ask())
+    assert rig.backend.protocols == (TEXT,)
+
+
+@pytest.mark.parametrize(
+    ("status", "said", "refused"),
+    [
+        (422, "tools: Extra inputs are not permitted", True),
+        (400, '"auto" tool choice requires --enable-auto-tool-choice and --tool-call-parser to be set', True),
+        (404, "No endpoints found that support tool use", True),
+        (500, "tools param requires --jinja flag", True),
+        (500, "the tool shed burns", False),
+        (400, "this model's maximum context length is 10 tokens, tools included", False),
+        (429, "too many requests with tools; this needs another plan to be supported", False),
+    ],
+)
+async def test_a_refusal_is_about_tools_only_where_it_says_so(status: int, said: str, *, refused: bool) -> None:
+    with WireServer() as server:
+        server.no_tools, server.no_tools_status = said, status
+        made = backend(server)
+        with pytest.raises(ModelError) as caught:
+            await made.generate(ask())
+        assert isinstance(caught.value, ToolsRefused) == refused
+        assert (made.protocols == (TEXT,)) == refused
+        await made.aclose()
+
+
+def test_every_backend_says_how_it_can_be_offered_tools(tmp_path: Path) -> None:
+    found = {name: backend_class(name).protocols for name in BACKENDS if name != BUILT_IN}
+    assert found == {
+        "openai": (NATIVE, TEXT),
+        "anthropic": (NATIVE, TEXT),
+        "ollama": (TEXT, NATIVE),
+        "gpt4all": (TEXT,),
+        "llama_cpp": (TEXT,),
+    }
+
+
+# What is particular to one API.
+
+
+async def test_anthropic_gets_alternating_turns_and_at_most_four_marks_for_the_cache() -> None:
+    with WireServer() as server:
+        made = backend(server, "anthropic")
+        await made.generate(ask(*conversation(), *conversation(), Message(role="assistant", text=""), USER))
+        body = server.requests[0].body
+        await made.aclose()
+    roles = [turn["role"] for turn in body["messages"]]
+    assert roles == ["user", "assistant", "user", "assistant", "user"]
+    last = body["messages"][-1]["content"]
+    assert [block["type"] for block in last] == ["tool_result", "tool_result", "text", "text"]
+    marked = [block for turn in body["messages"] for block in turn["content"] if "cache_control" in block]
+    assert marked == [body["messages"][2]["content"][-1], last[-1]]
+    assert [("cache_control" in tool) for tool in body["tools"]] == [False, True]
+    assert "cache_control" in body["system"][-1]
+
+
+async def test_ids_that_anthropic_would_refuse_are_made_anew() -> None:
+    with WireServer() as server:
+        made = backend(server, "anthropic")
+        await made.generate(ask(*conversation(ids=("functions.read:0", "functions.read:1"))))
+        turns = server.requests[0].messages
+        await made.aclose()
+    assert [call["id"] for call in turns[2]["calls"]] == ["call00000", "call00001"]
+    assert [turn["call_id"] for turn in turns if turn["role"] == "tool"] == ["call00000", "call00001"]
+
+
+def sse(*deltas: dict[str, Any]) -> bytes:
+    head = {"id": "1", "object": "chat.completion.chunk", "created": 1, "model": "tiny-coder"}
+    chunks = [{**head, "choices": [{"index": 0, "delta": delta, "finish_reason": None}]} for delta in deltas]
+    chunks.append({**head, "choices": [{"index": 0, "delta": {}, "finish_reason": "tool_calls"}]})
+    return "".join(f"data: {json.dumps(chunk)}\n\n" for chunk in chunks).encode() + b"data: [DONE]\n\n"
+
+
+def piece(index: int | None, call_id: str | None, name: str | None, arguments: str) -> dict[str, Any]:
+    return {"tool_calls": [{"index": index, "id": call_id, "function": {"name": name, "arguments": arguments}}]}
+
+
+@pytest.mark.parametrize("index", [None, 0])
+async def test_calls_that_share_an_index_are_told_apart_by_their_ids(index: int | None) -> None:
+    stream = sse(
+        piece(index, "a", "read_file", '{"path": '),
+        piece(index, None, None, '"a.py"}'),
+        piece(index, "b", "read_file", '{"path": "b.py"}'),
+    )
+    with WireServer() as server:
+        server.fail_next("raw", body=stream, content_type="text/event-stream")
+        made = backend(server)
+        completion = await made.generate(ask())
+        await made.aclose()
+    assert named(completion) == [("read_file", {"path": "a.py"}), ("read_file", {"path": "b.py"})]
+    assert [call.id for call in completion.tool_calls] == ["a", "b"]
+
+
+# What the gateway makes of it.
+
+
+class Taught:
+    """What is known of every model."""
+
+    def __init__(self, known: KnownForms) -> None:
+        self.counts = known
+
+    def known(self, _backend: str, _model: str) -> KnownForms:
+        return self.counts
+
+
+@asynccontextmanager
+async def asked(tmp_path: Path, kind: str, **more: Any) -> AsyncIterator[tuple[WireServer, Any]]:
+    with WireServer() as server:
+        async with GatewaySetup(tmp_path).gateway(backend(server, kind), **more) as gateway:
+            await gateway.handler.probe()
+            yield server, gateway
+
+
+@pytest.mark.parametrize("kind", HTTP)
+async def test_without_a_wish_the_usual_form_is_used_and_told(tmp_path: Path, kind: str) -> None:
+    async with asked(tmp_path, kind) as (server, gateway):
+        completion = await gateway.task().complete(ask(*conversation()))
+        assert completion.protocol is (TEXT if kind == "ollama" else NATIVE)
+        assert bool(server.requests[0].tools) == (kind != "ollama")
+        plain = await gateway.task().complete(ask(tools=(), call_no=1))
+        assert plain.protocol is None
+        assert gateway.handler.status()[0].protocol is completion.protocol
+
+
+@pytest.mark.parametrize("kind", HTTP)
+@pytest.mark.parametrize("wish", ToolProtocol)
+async def test_the_form_that_is_wished_for_is_used(tmp_path: Path, kind: str, wish: ToolProtocol) -> None:
+    async with asked(tmp_path, kind) as (server, gateway):
+        completion = await gateway.task().complete(ask(*conversation(), protocol=wish))
+        request = server.requests[0]
+        assert completion.protocol is wish
+        assert bool(request.tools) == (wish is NATIVE)
+        if wish is TEXT:
+            assert [turn["role"] for turn in request.messages] == ["system", "user", "assistant", "user"]
+            assert "## read_file" in request.messages[0]["content"]
+            assert "```read_file path=b.py start=3" in request.messages[2]["content"]
+            assert request.messages[3]["content"].split() == ["first", "second", "Go", "on."]
+
+
+@pytest.mark.parametrize("kind", HTTP)
+async def test_a_refusal_of_tools_is_answered_with_the_text_form_at_once_and_for_good(
+    tmp_path: Path, kind: str
+) -> None:
+    async with asked(tmp_path, kind) as (server, gateway):
+        server.no_tools = "registry.ollama.ai/library/tiny-coder does not support tools"
+        for number in range(2):
+            completion = await gateway.task().complete(ask(protocol=NATIVE, call_no=number))
+            assert completion.protocol is TEXT
+        assert [bool(request.tools) for request in server.requests] == [True, False, False]
+        assert "as text" in gateway.of(Kind.MODEL_FAILED)[0].message
+        assert gateway.handler.status()[0].circuit == "closed"
+
+
+async def test_what_was_learned_of_a_model_decides_and_is_shown(tmp_path: Path) -> None:
+    forms = Taught({NATIVE: FormCounts(well=5, malformed=5)})
+    async with asked(tmp_path, "openai", forms=forms) as (server, gateway):
+        assert (await gateway.task().complete(ask())).protocol is TEXT
+        forms.counts = {NATIVE: FormCounts(well=5, malformed=5), TEXT: FormCounts(well=0, malformed=10)}
+        assert (await gateway.task().complete(ask(call_no=1))).protocol is NATIVE
+        status = gateway.handler.status()[0]
+        assert (status.protocol, status.malformed_share) == (NATIVE, 0.5)
+        assert [bool(request.tools) for request in server.requests] == [False, True]
+
+
+async def test_a_conversation_with_calls_can_go_on_without_tools(tmp_path: Path) -> None:
+    async with asked(tmp_path, "anthropic") as (server, gateway):
+        completion = await gateway.task().complete(ask(*conversation(), tools=()))
+        assert completion.protocol is None
+        assert not any("calls" in turn or turn["role"] == "tool" for turn in server.requests[0].messages)
+
+
+@pytest.mark.parametrize("kind", HTTP)
+async def test_secrets_in_arguments_and_results_leave_no_machine(tmp_path: Path, kind: str) -> None:
+    secret = "hunter2-is-secret"
+    call = ToolCall(name="write_file", arguments={"path": "a.py", "content": f"KEY = '{secret}'", secret: [secret]})
+    turns = (
+        Message(role="assistant", text="", tool_calls=(call,)),
+        Message(role="tool", text=f"wrote {secret}"),
+    )
+    async with asked(tmp_path, kind, masker=Masker([secret])) as (server, gateway):
+        for number, wish in enumerate(ToolProtocol):
+            await gateway.task().complete(ask(*turns, protocol=wish, call_no=number))
+            assert secret not in str(server.requests[-1].body)
+            assert "KEY = '***'" in json.dumps(server.requests[-1].messages[2])
+
+
+@pytest.mark.parametrize("kind", HTTP)
+async def test_half_a_character_in_a_call_does_not_end_the_conversation(tmp_path: Path, kind: str) -> None:
+    call = ToolCall(name="write_file", arguments={"path": "a.py", "content": "x\ud800"})
+    turns = (Message(role="assistant", text="\ud800", tool_calls=(call,)), Message(role="tool", text="wrote \udfff"))
+    async with asked(tmp_path, kind) as (server, gateway):
+        for number, wish in enumerate(ToolProtocol):
+            await gateway.task().complete(ask(*turns, protocol=wish, call_no=number))
+        assert server.requests[0].messages[2]["calls"][0]["arguments"]["content"] == "x?"
+        told = gateway.of(Kind.MODEL_CALLED)
+        assert [event.data["protocol"] for event in told] == ["native", "text"]
+
+
+@pytest.mark.parametrize("kind", HTTP)
+async def test_tools_take_their_room_in_budgets(tmp_path: Path, kind: str) -> None:
+    async with asked(tmp_path, kind) as (server, gateway):
+        bare = estimate_request(ask(tools=()))
+        with pytest.raises(BudgetSpent):
+            await gateway.task(tokens=bare + 80).complete(ask())
+        assert (await gateway.task(tokens=bare + 80).complete(ask(tools=()))).text
+        assert len(server.requests) == 1
+
+
+@pytest.mark.parametrize("kind", ["openai", "anthropic"])
+async def test_a_call_that_breaks_off_is_paid_for(tmp_path: Path, kind: str) -> None:
+    async with asked(tmp_path, kind) as (server, gateway):
+        say(server, calls(("write_file", {"path": "a.py", "content": LONG}), text=""))
+        server.fail_next("cut")
+        task = gateway.task()
+        completion = await task.complete(ask())
+        assert named(completion)[0][0] == "write_file"
+        assert task.spent.tokens_out > completion.tokens_out
+        assert task.spent.model_calls == 2
+
+
+async def test_the_reply_that_is_replayed_has_its_calls_with_their_ids(tmp_path: Path) -> None:
+    async with asked(tmp_path, "openai") as (server, gateway):
+        say(server, calls(("read_file", {"path": "a.py"}), ("write_file", '{"broken')))
+        first = await gateway.task().complete(ask())
+        again = await gateway.task().complete(ask())
+        assert again.replayed
+        assert (again.tool_calls, again.protocol) == (first.tool_calls, NATIVE)
+        assert len(server.requests) == 1
+
+
+@pytest.mark.parametrize("name", ["gpt4all", "llama_cpp"])
+async def test_a_model_file_gets_tools_and_their_turns_as_text(tmp_path: Path, name: str) -> None:
+    file = write_tiny_gguf(tmp_path / "tiny.gguf", context_length=8192)
+    made = backend_class(name).configured(BackendSettings(gpt4all_model_path=file), None)
+    assert made
+    async with GatewaySetup(tmp_path).gateway(made, policy=replace(QUICK, total_s=60.0)) as gateway:
+        request = ask(*conversation(), protocol=NATIVE, max_tokens=5)
+        completion = await gateway.task().complete(request)
+        assert (completion.backend, completion.protocol) == (name, TEXT)
+        (call,) = gateway.steps.calls(7)
+        turns = gateway.steps.prompt(call.prompt)
+        assert [role for role, _ in turns] == ["system", "user", "assistant", "user"]
+        assert "## write_file" in turns[0][1]
+        assert completion.tokens_in > 100
+
+
+async def test_what_steps_report_changes_the_form_of_the_next_request(tmp_path: Path) -> None:
+    async with asked(tmp_path, "openai") as (server, gateway):
+        assert (await gateway.task().complete(ask())).protocol is NATIVE
+        counts = FormCounts(well=7, malformed=3)
+        report = FormReport(backend="openai", model=server.model, protocol=NATIVE, counts=counts)
+        gateway.db.write(lambda conn: tool_forms.add(conn, [report])).result()
+        assert (await gateway.task().complete(ask(call_no=1))).protocol is TEXT
+
+
+# Windows.
+
+
+@pytest.mark.parametrize(
+    ("row", "window"),
+    [
+        ({"max_model_len": 32768}, 32768),
+        ({"context_length": 262144}, 262144),
+        ({"meta": {"n_ctx_train": 40960}}, 40960),
+        ({"meta": "odd", "context_length": "many"}, None),
+        ({}, None),
+    ],
+)
+async def test_the_window_is_what_the_server_lists(row: dict[str, Any], window: int | None) -> None:
+    with WireServer() as server:
+        server.listed = row
+        made = backend(server)
+        assert await asyncio.to_thread(made.is_available)
+        assert made.window == window
+
+
+async def test_what_llama_cpp_was_started_with_counts_and_not_what_the_model_was_made_for() -> None:
+    with WireServer() as server:
+        server.listed = {"meta": {"n_ctx_train": 40960}}
+        server.props = {"default_generation_settings": {"n_ctx": 8192}}
+        made = backend(server)
+        assert await asyncio.to_thread(made.is_available)
+        assert made.window == 8192
+        assert await asyncio.to_thread(made.is_available)
+        assert server.probes.count("/props") == 1
+
+
+@pytest.mark.parametrize(
+    ("kind", "model", "window"),
+    [
+        ("anthropic", "claude-sonnet-5", 200_000),
+        ("openai", "gpt-5-mini", 272_000),
+        ("openai", "gpt-4.1", 1_000_000),
+        ("openai", "gpt-oss:20b", None),
+    ],
+)
+async def test_the_windows_of_vendors_models_are_known_by_name(kind: str, model: str, window: int | None) -> None:
+    with WireServer() as server:
+        assert backend(server, kind, model).window == window
+
+
+async def test_ollama_behind_openais_api_is_found_out_and_its_owner_told() -> None:
+    with WireServer() as server:
+        server.listed = {"owned_by": "library"}
+        made = backend(server)
+        assert isinstance(made, OpenAIBackend)
+        assert made.advice == ""
+        assert await asyncio.to_thread(made.is_available)
+        assert "MODEL_TYPE=ollama" in made.advice
+        assert f"OLLAMA_BASE_URL={server.base_url}" in made.advice
+        assert made.protocols == (TEXT, NATIVE)
+        assert KEY not in made.advice
