@@ -59,6 +59,11 @@ def _pages(db: Tables) -> None:
         db.execute(statement)
 
 
+def _tools(db: Tables) -> None:
+    for statement in schema.TOOLS:
+        db.execute(statement)
+
+
 STEPS: tuple[tuple[str, Callable[[Tables], None]], ...] = (
     ("0001_tables", _tables),
     ("0002_vectors", _vectors),
@@ -67,6 +72,7 @@ STEPS: tuple[tuple[str, Callable[[Tables], None]], ...] = (
     ("0005_holds", _holds),
     ("0006_learning", _learning),
     ("0007_pages", _pages),
+    ("0008_tools", _tools),
 )
 
 

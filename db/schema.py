@@ -1,4 +1,4 @@
-"""The tables as the first, the sixth and the seventh migration make them. Released: changes are new migrations.
+"""The tables as the first and the sixth to eighth migration make them. Released: changes are new migrations.
 
 Times are texts of `core.clock.to_text`, which sort as the times do; JSON is text; long texts are rows of `artifacts`,
 named by their digest. What may not be claimed is another status with a partial index of its own, never a filter in
@@ -395,4 +395,26 @@ PAGES = (
     "CREATE INDEX task_forks_work ON task_forks (work)",
     *_LISTS,
     *LESSONS,
+)
+
+TOOLS = (
+    # What came of each tool call: its place is that of the reply that made it, and its number in that reply.
+    """CREATE TABLE tool_calls (
+        task_id INTEGER NOT NULL REFERENCES tasks (id),
+        attempt INTEGER NOT NULL,
+        step_no INTEGER NOT NULL,
+        call_no INTEGER NOT NULL,
+        seq INTEGER NOT NULL,
+        name TEXT NOT NULL,
+        brief TEXT NOT NULL,
+        arguments TEXT NOT NULL REFERENCES artifacts (digest), -- JSON
+        result TEXT NOT NULL REFERENCES artifacts (digest), -- the text
+        change TEXT REFERENCES artifacts (digest), -- the whole change after the call; NULL: as it was before
+        ok INTEGER NOT NULL,
+        took_s REAL NOT NULL,
+        at TEXT NOT NULL,
+        PRIMARY KEY (task_id, attempt, step_no, call_no, seq))""",
+    "CREATE INDEX tool_calls_arguments ON tool_calls (arguments)",
+    "CREATE INDEX tool_calls_result ON tool_calls (result)",
+    "CREATE INDEX tool_calls_change ON tool_calls (change) WHERE change IS NOT NULL",
 )

@@ -204,7 +204,7 @@ class StepStore:
         """
 
         def job(conn: Connection) -> None:
-            if not _owned(conn, task_id, fence):
+            if not owned(conn, task_id, fence):
                 raise StaleFence
             _insert_step(conn, task_id, attempt, step, started_at, duration_s, self._mask)
             _sum_up(conn, task_id, attempt, step.state)
@@ -294,7 +294,8 @@ class StepStore:
         return artifacts.get(self._db.reader(), digest)
 
 
-def _owned(conn: Connection, task_id: int, fence: int) -> bool:
+def owned(conn: Connection, task_id: int, fence: int) -> bool:
+    """Whether the task is still the worker's who has this fence."""
     query = "SELECT 1 FROM tasks WHERE id = ? AND fence = ? AND status = ?"
     return conn.execute(query, (task_id, fence, Status.RUNNING)).fetchone() is not None
 
