@@ -119,13 +119,13 @@ class ToolStore:
         return self._db.write_retrying(job)
 
     def _arguments(self, text: str) -> str:
-        """The arguments without secrets, as JSON still; what is none becomes a JSON text."""
+        """The arguments without secrets, as JSON still; what is none, or nested without end, becomes a JSON text."""
         try:
             given = json.loads(text)
+            masked = self._mask.masked_data(given)
+            return text if masked == given else encode(masked)
         except (ValueError, RecursionError):
             return encode(self._mask(text))
-        masked = self._mask.masked_data(given)
-        return text if masked == given else encode(masked)
 
 
 def _event(conn: Connection, place: ToolPlace, values: ToolCalledData, worker: str | None) -> Event:
