@@ -36,8 +36,8 @@ def _words(name: str, given: Mapping[str, Any]) -> Iterator[str]:
         yield _word(given.get("path"))
         yield _span(given.get("start"), given.get("lines"))
         return
-    names = [name for name in _FIRST if name in given] + [name for name in given if name not in {*_FIRST, *_UNSAID}]
-    yield from (_word(given[name]) for name in names)
+    first = [each for each in _FIRST if each in given]
+    yield from (_word(given[each]) for each in (*first, *sorted(given.keys() - {*_FIRST, *_UNSAID})))
     if name == "write_file" and "content" in given and given["content"] is None:
         yield "(removed)"
 

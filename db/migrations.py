@@ -72,7 +72,7 @@ STEPS: tuple[tuple[str, Callable[[Tables], None]], ...] = (
     ("0005_holds", _holds),
     ("0006_learning", _learning),
     ("0007_pages", _pages),
-    ("0008_tools", _tools),
+    ("0009_tool_calls", _tools),
 )
 
 

@@ -1,4 +1,4 @@
-"""The tables as the first and the sixth to eighth migration make them. Released: changes are new migrations.
+"""The tables as the first, the sixth and the seventh migration make them. Released: changes are new migrations.
 
 Times are texts of `core.clock.to_text`, which sort as the times do; JSON is text; long texts are rows of `artifacts`,
 named by their digest. What may not be claimed is another status with a partial index of its own, never a filter in
@@ -397,8 +397,8 @@ PAGES = (
     *LESSONS,
 )
 
+# The ninth migration: what came of each tool call, placed by the reply that made it and its number in that reply.
 TOOLS = (
-    # What came of each tool call: its place is that of the reply that made it, and its number in that reply.
     """CREATE TABLE tool_calls (
         task_id INTEGER NOT NULL REFERENCES tasks (id),
         attempt INTEGER NOT NULL,

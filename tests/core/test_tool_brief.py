@@ -16,7 +16,7 @@ from core.tool_brief import MAX_CHARS, brief
         ("read_file", {"path": "src/a.py", "lines": 200}, "read_file src/a.py 1-200"),
         ("read_file", {"path": "src/a.py", "start": 7}, "read_file src/a.py 7-"),
         ("read_file", {"path": "src/a.py"}, "read_file src/a.py"),
-        ("search", {"pattern": "SQL_REGEX", "glob": "*.py", "page": 2}, "search SQL_REGEX *.py 2"),
+        ("search", {"glob": "*.py", "page": 2, "path": "src", "pattern": "SQL"}, "search SQL src *.py 2"),
         ("list_files", {}, "list_files"),
         ("edit", {"path": "a.py", "old": "x = 1", "new": "x = 2", "all": True}, "edit a.py"),
         ("write_file", {"path": "a.py", "content": "x = 1\n"}, "write_file a.py"),

@@ -20,7 +20,7 @@ from core.events import Event, Kind
 from core.states import Phase
 from core.tasks import Task, TaskSpec
 from core.tools import ToolPlace, ToolRecord
-from db import tool_store
+from db import row_validation, tool_store
 from db.event_log import EventLog
 from db.sqlite import Connection
 from db.tool_store import ToolStore
@@ -169,6 +169,15 @@ def test_the_calls_of_a_step_are_listed_in_order_and_counted(store: Store) -> No
     assert store.steps.artifact(listed[0].result) == EDIT.text
     assert tool_store.counts(conn, task.id, 1) == {1: (3, 1), 4: (1, 0)}
     assert tool_store.counts(conn, task.id, 2) == {}
+
+
+@pytest.mark.parametrize("flipped", ["ok = 7", "seq = -1", "at = 'noon'", "took_s = 'long'"])
+def test_a_call_with_a_flipped_value_is_damage(store: Store, flipped: str) -> None:
+    task = claimed(store)
+    save(store, task, place(task)).result()
+    assert row_validation.faults(store.db.reader()) == []
+    store.db.write(lambda conn: conn.execute(f"UPDATE tool_calls SET {flipped}")).result()
+    assert row_validation.faults(store.db.reader()) == ["1 rows of tool_calls are not as they were written"]
 
 
 # --- dying
