@@ -23,10 +23,11 @@ from agent.prompt.text import quoted
 from agent.services import AgentServices
 from agent.tools import specs
 from agent.tools.calls import Calls, read_calls
-from agent.tools.toolbox import Ending, Toolbox, as_json, brief
+from agent.tools.toolbox import Ending, Toolbox, as_json
 from core.dialogue import Completion, Finish, Message
 from core.events import Kind
 from core.tasks import digest
+from core.tool_brief import brief
 from core.tool_text import RESULT
 from core.tools import ToolCall, ToolProtocol, ToolRecord
 
@@ -178,14 +179,14 @@ class Explorer:
                 await log.save(place, record)
         elif record.change is not None:
             draft.restore(record.change)
-        self._briefs.append(brief(call) + ("" if record.ok else " (refused or failed)"))
+        self._briefs.append(brief(call.name, record.arguments) + ("" if record.ok else " (refused or failed)"))
         key = (call.name, record.arguments, record.text, before)
         self._seen[key] += 1
         return record, ending, self._seen[key]
 
     async def _made(self, call: ToolCall) -> tuple[ToolRecord, Ending | None]:
         if call.name in {specs.RUN.name, specs.RUN_TESTS.name}:
-            self._services.events.emit(Kind.TOOL_STARTED, brief(call))
+            self._services.events.emit(Kind.TOOL_STARTED, brief(call.name, as_json(call.arguments)))
         draft, began_s = self._toolbox.draft, time.monotonic()
         before = draft.change
         result = await self._toolbox.call(call)
@@ -201,7 +202,7 @@ class Explorer:
 
     def _answer(self, turn: _Turn, reply: Completion, call: ToolCall, text: str) -> None:
         """Put a call's result below the reply, in the form in which the call came."""
-        line = brief(call)
+        line = brief(call.name, as_json(call.arguments))
         shown = quoted("result", text)
         if reply.tool_calls:
             turn.results.append((line, Message(role="tool", text=shown, call_id=call.id)))

@@ -19,6 +19,7 @@ from attempt.integration import Integration, Landed
 from attempt.limits import PausableTimeLimit, TaskBudget, TimedModel
 from attempt.regression import WithRegression
 from attempt.services import AttemptServices
+from attempt.tool_log import AttemptToolLog
 from core.attempt_state import AttemptContext, AttemptState, Step
 from core.errors import BudgetSpent, CommandBlocked, GitError, NeedsApproval, NightshiftError, TimeUp
 from core.events import BlockedCommandData, Emitter, Event, Kind, Level
@@ -88,8 +89,11 @@ class Attempt:
         return self._state.iteration if self._state else 0
 
     def _emit(self, event: Event) -> None:
-        self.last_line = event.message or self.last_line
+        self._say(event.message)
         self.services.events.emit(event)
+
+    def _say(self, line: str) -> None:
+        self.last_line = line or self.last_line
 
     async def run(self) -> AttemptResult:
         """Work until the task is committed or given up.
@@ -256,6 +260,9 @@ class Attempt:
             clock=self.services.clock,
             settings=self.services.defaults.agent,
             change_checks=self.services.change_checks,
+            tool_log=AttemptToolLog(
+                store=self.services.tools, fence=self.task.fence, worker=self.events.worker, say=self._say
+            ),
             symbol_cache=self.services.symbol_cache,
             corpora=self.services.corpora,
             gauge=partial(self.services.models.gauge, wanted=self._origin.model),

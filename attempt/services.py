@@ -22,6 +22,7 @@ from db.database import Database
 from db.event_log import EventLog
 from db.state_store import StateStore
 from db.step_store import StepStore
+from db.tool_store import ToolStore
 from git_manager import GitManager
 from model_handler import ModelHandler
 from queue_manager import QueueManager
@@ -54,6 +55,7 @@ class AttemptServices:
     shell: Shell
     memory: Memory
     steps: StepStore
+    tools: ToolStore
     events: EventLog
     mask: Masker
     state: StateStore

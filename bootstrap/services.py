@@ -246,6 +246,7 @@ class Services:
             shell=ShellRunner(sandbox, runtime, settings.state_dir / STAGING, mask=store.mask, layers=layers),
             memory=self.memory,
             steps=store.steps,
+            tools=store.tools,
             events=store.events,
             mask=store.mask,
             state=store.state,

@@ -22,6 +22,7 @@ from db.opening import ensure_sound
 from db.restore import KEY
 from db.state_store import StateStore
 from db.step_store import StepStore
+from db.tool_store import ToolStore
 from db.write_failures import WriteFailure
 from queue_manager import QueueManager, RetryPolicy
 
@@ -34,6 +35,7 @@ class StoreServices:
         db: connections, and the one writer.
         events: the event log.
         steps: finished steps of attempts with the replies of models.
+        tools: what came of the tool calls in those replies.
         state: small values that outlive a restart.
         queue: tasks, and all that may become of them.
         file_log: copies events into a rotating file.
@@ -43,6 +45,7 @@ class StoreServices:
     events: EventLog
     mask: Masker
     steps: StepStore
+    tools: ToolStore
     state: StateStore
     queue: QueueManager
     file_log: FileLog
@@ -82,6 +85,7 @@ def open_store(settings: Settings, stack: ExitStack, clock: Clock = utc_now) -> 
         events=events,
         mask=mask,
         steps=StepStore(db, events, clock=clock, mask=mask),
+        tools=ToolStore(db, events, clock=clock, mask=mask),
         state=StateStore(db, clock=clock, events=events),
         queue=QueueManager(
             db,

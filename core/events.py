@@ -235,6 +235,20 @@ FallbackData = TypedDict("FallbackData", {"from": str, "to": str})
 """MODEL_FALLBACK: the label of the backend that was to answer, and of the one that did."""
 
 
+class ToolCalledData(TypedDict):
+    """TOOL_CALLED: how a call went; `brief` is the call in a few words, as the message of TOOL_STARTED has it.
+
+    `chars` is the length of its result; `changed`: files are not as before.
+    """
+
+    name: str
+    brief: str
+    ok: bool
+    took_s: float
+    chars: int
+    changed: bool
+
+
 class BudgetData(TypedDict):
     """BUDGET_REACHED: whose budget, as in `models.budgets`."""
 

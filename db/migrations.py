@@ -64,6 +64,11 @@ def _forms(db: Tables) -> None:
         db.execute(statement)
 
 
+def _tools(db: Tables) -> None:
+    for statement in schema.TOOLS:
+        db.execute(statement)
+
+
 STEPS: tuple[tuple[str, Callable[[Tables], None]], ...] = (
     ("0001_tables", _tables),
     ("0002_vectors", _vectors),
@@ -73,6 +78,7 @@ STEPS: tuple[tuple[str, Callable[[Tables], None]], ...] = (
     ("0006_learning", _learning),
     ("0007_pages", _pages),
     ("0008_tool_forms", _forms),
+    ("0009_tool_calls", _tools),
 )
 
 

@@ -1,8 +1,8 @@
 """Old rows go, a few at a time, inside write jobs; what an open task needs and what may be counted later stays.
 
-Events go by their age. Steps and replies of a task, and which models its attempts were given, go by the age of its
-end: a resumed attempt reads them, and only an open task is ever resumed; a task that is asked for again begins a new
-attempt, which reads none of an earlier one.
+Events go by their age. Steps, replies and tool calls of a task, and which models its attempts were given, go by the
+age of its end: a resumed attempt reads them, and only an open task is ever resumed; a task that is asked for again
+begins a new attempt, which reads none of an earlier one.
 Tasks, iterations, approvals, the ledgers of commits and of model calls, and lessons are never touched, and neither is
 the case file at which a fork begins.
 
@@ -41,7 +41,7 @@ _ENDED = f"ended_at < ? AND status NOT IN ({_OPEN})"
 _HAS_ENDED = f"SELECT 1 FROM tasks WHERE id = ? AND {_ENDED}"  # noqa: S608  # made of our own enum
 _LONG_ENDED = (
     "SELECT id FROM (SELECT task_id FROM steps UNION SELECT task_id FROM replies "  # noqa: S608  # as above
-    "UNION SELECT task_id FROM model_routes) AS kept "
+    "UNION SELECT task_id FROM tool_calls UNION SELECT task_id FROM model_routes) AS kept "
     f"JOIN tasks ON id = kept.task_id WHERE {_ENDED} ORDER BY ended_at, id LIMIT ?"
 )
 _UNNAMED = (
@@ -49,6 +49,9 @@ _UNNAMED = (
     "AND NOT EXISTS (SELECT 1 FROM task_forks WHERE work = artifacts.digest) "
     "AND NOT EXISTS (SELECT 1 FROM replies WHERE prompt = artifacts.digest) "
     "AND NOT EXISTS (SELECT 1 FROM replies WHERE reply = artifacts.digest) "
+    "AND NOT EXISTS (SELECT 1 FROM tool_calls WHERE arguments = artifacts.digest) "
+    "AND NOT EXISTS (SELECT 1 FROM tool_calls WHERE result = artifacts.digest) "
+    "AND NOT EXISTS (SELECT 1 FROM tool_calls WHERE change = artifacts.digest) "
     "AND NOT EXISTS (SELECT 1 FROM execution_logs WHERE substr(data, 1, 6) = '{\"cut\"' "
     "AND json_extract(data, '$.artifact') = +artifacts.digest)"
 )
@@ -76,7 +79,7 @@ class Pruned:
 
 
 def long_ended(conn: Connection, ended_before: datetime, limit: int) -> list[int]:
-    """Tasks that ended before a time and still have steps, replies or routes, those that ended first at the front."""
+    """Tasks that ended before a time and still have any of these rows, those that ended first at the front."""
     return [row[0] for row in conn.execute(_LONG_ENDED, (to_text(ended_before), limit))]
 
 
@@ -87,20 +90,25 @@ def ended_among(conn: Connection, task_ids: Iterable[int], ended_before: datetim
 
 
 def prune_work(conn: Connection, task_id: int, ended_before: datetime, at: datetime, setting: str) -> Gone:
-    """Remove some steps, replies and routes of a task, if it is still one that ended before a time; note that."""
+    """Remove some steps, replies, tool calls and routes of a task, if it is one that ended before a time; note that."""
     if conn.execute(_HAS_ENDED, (task_id, to_text(ended_before))).fetchone() is None:
         return Gone()
-    replies = conn.execute(_SOME_OF.format(table="replies", names="prompt, reply"), (task_id, ROWS)).fetchall()
-    steps = conn.execute(_SOME_OF.format(table="steps", names="work"), (task_id, ROWS)).fetchall()
+    naming = [
+        row
+        for table, names in _NAMING.items()
+        for row in conn.execute(_SOME_OF.format(table=table, names=names), (task_id, ROWS)).fetchall()
+    ]
     routes = conn.execute(_SOME_ROUTES, (task_id, ROWS)).fetchall()
-    if not steps and not replies and not routes:
+    if not naming and not routes:
         return Gone()
     note = "INSERT OR REPLACE INTO pruned_work (task_id, at, setting) VALUES (?, ?, ?)"
     conn.execute(note, (task_id, to_text(at), setting))
-    texts = drop_unnamed(conn, [digest for row in (*steps, *replies) for digest in row])
-    return Gone(rows=len(steps) + len(replies) + len(routes), texts=texts, reached=task_id)
+    texts = drop_unnamed(conn, [digest for row in naming for digest in row if digest])
+    return Gone(rows=len(naming) + len(routes), texts=texts, reached=task_id)
 
 
+_NAMING = {"replies": "prompt, reply", "steps": "work", "tool_calls": "arguments, result, change"}
+"""The tables of a task's work whose rows name texts, with the columns that do."""
 _SOME_OF = "DELETE FROM {table} WHERE rowid IN (SELECT rowid FROM {table} WHERE task_id = ? LIMIT ?) RETURNING {names}"
 _SOME_ROUTES = (
     "DELETE FROM model_routes WHERE task_id = ?1 AND attempt IN "

@@ -407,3 +407,25 @@ FORMS = (
         malformed INTEGER NOT NULL,
         PRIMARY KEY (backend, model, protocol)) WITHOUT ROWID""",
 )
+
+# The ninth migration: what came of each tool call, placed by the reply that made it and its number in that reply.
+TOOLS = (
+    """CREATE TABLE tool_calls (
+        task_id INTEGER NOT NULL REFERENCES tasks (id),
+        attempt INTEGER NOT NULL,
+        step_no INTEGER NOT NULL,
+        call_no INTEGER NOT NULL,
+        seq INTEGER NOT NULL,
+        name TEXT NOT NULL,
+        brief TEXT NOT NULL,
+        arguments TEXT NOT NULL REFERENCES artifacts (digest), -- JSON
+        result TEXT NOT NULL REFERENCES artifacts (digest), -- the text
+        change TEXT REFERENCES artifacts (digest), -- the whole change after the call; NULL: as it was before
+        ok INTEGER NOT NULL,
+        took_s REAL NOT NULL,
+        at TEXT NOT NULL,
+        PRIMARY KEY (task_id, attempt, step_no, call_no, seq))""",
+    "CREATE INDEX tool_calls_arguments ON tool_calls (arguments)",
+    "CREATE INDEX tool_calls_result ON tool_calls (result)",
+    "CREATE INDEX tool_calls_change ON tool_calls (change) WHERE change IS NOT NULL",
+)

@@ -209,7 +209,7 @@ class StepStore:
         reports = [*form_reports(step.data.get("forms"))]
 
         def job(conn: Connection) -> None:
-            if not _owned(conn, task_id, fence):
+            if not owned(conn, task_id, fence):
                 raise StaleFence
             if not _is_stored(conn, task_id, attempt, step):
                 tool_forms.add(conn, reports)
@@ -307,7 +307,8 @@ class StepStore:
         return artifacts.get(self._db.reader(), digest)
 
 
-def _owned(conn: Connection, task_id: int, fence: int) -> bool:
+def owned(conn: Connection, task_id: int, fence: int) -> bool:
+    """Whether the task is still the worker's who has this fence."""
     query = "SELECT 1 FROM tasks WHERE id = ? AND fence = ? AND status = ?"
     return conn.execute(query, (task_id, fence, Status.RUNNING)).fetchone() is not None
 

@@ -15,7 +15,7 @@ from typing import Any, assert_never
 from agent import syntax
 from agent.draft import Draft
 from agent.services import AgentServices
-from agent.tools import arguments, reading, running, specs, writing
+from agent.tools import arguments, reading, running, writing
 from core.attempt_state import AttemptContext, AttemptState
 from core.brief import Question
 from core.errors import BadReply
@@ -141,18 +141,6 @@ def as_question(asked: arguments.Ask | arguments.Cannot) -> Question:
 
 def _line(text: str) -> str:
     return " ".join(printable(text).split())[:QUESTION_CHARS]
-
-
-def brief(call: ToolCall) -> str:
-    """A call in a line, for the log: the tool and what it is about."""
-    given = call.arguments
-    about = {
-        specs.SEARCH.name: ("pattern", "path", "glob", "page"),
-        specs.READ_FILE.name: ("path", "start", "lines"),
-        specs.RUN.name: ("command",),
-    }.get(call.name, ("path", "glob", "files", "summary", "reason", "question"))
-    words = (" ".join(str(given[name]).split()) for name in about if given.get(name) not in (None, ""))
-    return " ".join([call.name, *words])[:160]
 
 
 def as_json(arguments: Mapping[str, Any]) -> str:

@@ -13,7 +13,7 @@ from typing import Any
 from core.events import Event, Kind, Level
 from core.states import ENDED, Status
 from core.tasks import Task
-from db import pruning
+from db import pruning, tool_store
 from db.step_store import Call, IterationRow, StepRow
 from memory.recall_log import of_task
 from server.approvals import approval_row
@@ -55,6 +55,7 @@ def timeline_of(context: AppContext, task: Task, attempt: int | None) -> Timelin
     shown = attempt or max([task.attempt, *(each.attempt for each in attempts)], default=0)
     mine = [row for row in rows if row.attempt == shown]
     steps, calls = context.steps.course(task.id, shown), context.steps.calls(task.id, shown)
+    made = tool_store.counts(conn, task.id, shown)
     found = store.fork_origin(conn, task.id)
     wait_s = context.clarify_wait_s()
     return Timeline(
@@ -64,9 +65,9 @@ def timeline_of(context: AppContext, task: Task, attempt: int | None) -> Timelin
         forks=[ForkRow.from_values(fork, task_id=task_id) for task_id, fork in store.forks_of(conn, task.id)],
         attempts=attempts,
         attempt=shown,
-        tries=_tries(mine, timeline_steps(context, steps[-MOST_STEPS:], calls)),
+        tries=_tries(mine, timeline_steps(context, steps[-MOST_STEPS:], calls, made)),
         left_out=max(0, len(steps) - MOST_STEPS),
-        running=_running(context, task, steps, calls),
+        running=_running(context, task, steps, calls, made if shown == task.attempt else {}),
         marks=[
             _mark(event, context) for event in context.events.last(5 * MOST_MARKS, task_id=task.id) if _is_marked(event)
         ][-MOST_MARKS:],
@@ -118,15 +119,20 @@ def _tries(rows: Sequence[IterationRow], steps: Sequence[TimelineStep]) -> list[
     return [TimelineTry.from_values(row, steps=by_try[row.iteration]) for row in rows]
 
 
-def timeline_steps(context: AppContext, rows: Sequence[StepRow], calls: Iterable[Call]) -> list[TimelineStep]:
-    """The steps as the timeline has them, each with what its model calls used."""
-    made: defaultdict[tuple[int, int], list[Call]] = defaultdict(list)
+def timeline_steps(
+    context: AppContext, rows: Sequence[StepRow], calls: Iterable[Call], tools: Mapping[int, tuple[int, int]]
+) -> list[TimelineStep]:
+    """The steps of an attempt as the timeline has them, each with what its model calls used.
+
+    `tools` has, by the step's number, how many tool calls there were and how many failed.
+    """
+    asked: defaultdict[int, list[Call]] = defaultdict(list)
     for call in calls:
-        made[call.attempt, call.step_no].append(call)
-    return [_step(context, row, made[row.attempt, row.step_no]) for row in rows]
+        asked[call.step_no].append(call)
+    return [_step(context, row, asked[row.step_no], tools.get(row.step_no, (0, 0))) for row in rows]
 
 
-def _step(context: AppContext, row: StepRow, calls: Sequence[Call]) -> TimelineStep:
+def _step(context: AppContext, row: StepRow, calls: Sequence[Call], tools: tuple[int, int]) -> TimelineStep:
     mask, data, findings = context.mask, row.data, list(mappings(row.data, "findings"))
     prompts = list(mappings(data, "prompts"))
     return TimelineStep.from_values(
@@ -140,6 +146,8 @@ def _step(context: AppContext, row: StepRow, calls: Sequence[Call]) -> TimelineS
         cost_usd=sum(call.cost_usd or 0.0 for call in calls),
         unpriced=sum(call.cost_usd is None for call in calls),
         models=list(dict.fromkeys(f"{call.backend}={call.model}" for call in calls)),
+        tools=tools[0],
+        tools_failed=tools[1],
         prompt=_prompt(prompts[0]) if prompts else None,
         findings=len(findings),
         repeats=[short(str(one.get("message", "")), mask) for one in findings if one.get("rule") == REPEATED],
@@ -163,7 +171,13 @@ def _list(value: object) -> list[Any]:
     return value if isinstance(value, list) else []
 
 
-def _running(context: AppContext, task: Task, steps: Sequence[StepRow], calls: Sequence[Call]) -> NowRunning | None:
+def _running(
+    context: AppContext,
+    task: Task,
+    steps: Sequence[StepRow],
+    calls: Sequence[Call],
+    tools: Mapping[int, tuple[int, int]],
+) -> NowRunning | None:
     if task.status is not Status.RUNNING:
         return None
     worker = next((each for each in context.status().workers if each.task_id == task.id), None)
@@ -178,6 +192,7 @@ def _running(context: AppContext, task: Task, steps: Sequence[StepRow], calls: S
         since=worker.since if worker else None,
         last_line=short(worker.last_line, context.mask) if worker else "",
         calls=sum(call.attempt == task.attempt and call.step_no == step_no for call in calls),
+        tools=tools.get(step_no, (0, 0))[0],
     )
 
 

@@ -8,6 +8,7 @@ from core.attempt_state import Reflection
 from core.brief import Brief
 from core.clock import Moment
 from core.verdicts import CaseResult, Label, Result
+from server.diffs.hunks import Hunk
 from server.formatting import Passage
 from server.schemas import Answer, LogLine
 from server.timeline.task_reading import ShownFinding
@@ -57,6 +58,28 @@ class StepCall(Answer):
     prompt: PromptHeld | None
     parts: list[Said]
     text: str
+
+
+class StepToolCall(Answer):
+    """A tool call, made by the reply of the model call `call_no`; `seq` is its number in that reply.
+
+    `said` is what the model said before it, where it is the first of its reply. `hunks` show an edit, whose texts are
+    not among the arguments then; their lines count from the edit's beginning. Texts that are cut come in full with
+    their model call alone. `changed` tells that files are not as before.
+    """
+
+    call_no: int
+    seq: int
+    name: str
+    brief: str
+    said: str
+    arguments: dict[str, Passage]
+    hunks: tuple[Hunk, ...]
+    result: Passage
+    changed: bool
+    ok: bool
+    took_s: float
+    at: Moment
 
 
 class StepFile(Answer):
@@ -129,7 +152,7 @@ class LessonText(Answer):
 
 
 class StepDetail(Answer):
-    """All of one step. `step` is null while it has not finished; then only its calls are known.
+    """All of one step. `step` is null while it has not finished; then only its calls are known, of models and of tools.
 
     `plan`, `summary` and `feedback` are as they were after it, `brief` is there where words were read anew. `verdict`
     is null where the step ran no test. `lines` are the events of its time, the first two hundred.
@@ -145,6 +168,7 @@ class StepDetail(Answer):
     brief: Brief | None
     thought: Reflection | None
     calls: list[StepCall]
+    tools: list[StepToolCall]
     files: list[StepFile]
     packages: dict[str, str]
     verdict: VerdictRow | None

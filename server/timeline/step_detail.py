@@ -13,6 +13,7 @@ from core.attempt_state import AttemptState, Reflection
 from core.events import Event
 from core.states import Outcome, Phase
 from core.tasks import Task
+from db import tool_store
 from db.step_store import Call, StepRow
 from server.context import AppContext
 from server.diffs.case_files import CaseFiles
@@ -28,6 +29,7 @@ from server.timeline.step_answers import (
     StepFile,
 )
 from server.timeline.task_reading import mappings, number, shown_findings
+from server.timeline.tool_reading import TEXT_CHARS, tool_calls
 from server.timeline.transcript import transcript
 from server.timeline.verdict_answers import verdict_row
 
@@ -61,13 +63,16 @@ class Steps:
         """
         steps, task_id = self._context.steps, self._task.id
         row, calls = steps.step(task_id, attempt, step_no), steps.calls(task_id, attempt, step_no)
+        tools = tool_store.calls(self._context.database.reader(), task_id, attempt, step_no)
         if row is None and not calls:
             raise self._files.missing(f"no step {step_no} in attempt {attempt}")
         if alone is not None and alone not in {call.call_no for call in calls}:
             raise self._files.missing(f"no call {alone} in step {step_no} of attempt {attempt}")
         shown = [call for call in calls if alone in (None, call.call_no)][:MOST_CALLS]
         found = self._unfinished(attempt, step_no) if row is None else self._finished(row, calls)
-        return found.model_copy(update={"calls": self._calls(row, shown, whole=alone is not None)})
+        most = TEXT_CHARS if alone is None else ALONE_CHARS
+        told = tool_calls(self._context, [one for one in tools if alone in (None, one.call_no)], calls, most=most)
+        return found.model_copy(update={"calls": self._calls(row, shown, whole=alone is not None), "tools": told})
 
     def _unfinished(self, attempt: int, step_no: int) -> StepDetail:
         nothing = Passage(text="", chars=0, cut=False)
@@ -82,6 +87,7 @@ class Steps:
             brief=None,
             thought=None,
             calls=[],
+            tools=[],
             files=[],
             packages={},
             verdict=None,
@@ -98,13 +104,14 @@ class Steps:
             task_id=self._task.id,
             attempt=row.attempt,
             step_no=row.step_no,
-            step=timeline_steps(self._context, [row], calls)[0],
+            step=timeline_steps(self._context, [row], calls, self._made(row.attempt))[0],
             plan=passage(work.plan, mask, PART_CHARS),
             summary=short(work.summary, mask),
             feedback=passage(work.feedback, mask, PART_CHARS),
             brief=shortened(work.brief, mask, 4000) if earlier is None or earlier.brief != work.brief else None,
             thought=_thought(row, work, mask),
             calls=[],
+            tools=[],
             files=_files(work, earlier, mask),
             packages={short(name, mask): short(version, mask) for name, version in work.packages.items()},
             verdict=verdict_row(work.verdict, mask) if work.verdict and _judged(row, work, earlier) else None,
@@ -112,6 +119,9 @@ class Steps:
             lessons=_lessons(work, mask),
             lines=[_line(event, mask) for event in self._events(row)],
         )
+
+    def _made(self, attempt: int) -> Mapping[int, tuple[int, int]]:
+        return tool_store.counts(self._context.database.reader(), self._task.id, attempt)
 
     def _events(self, row: StepRow) -> Iterator[Event]:
         """What was logged while the step ran, and its own line."""

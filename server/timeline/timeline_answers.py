@@ -59,7 +59,7 @@ class TimelineStep(Answer):
     `next` is the phase that followed. `models` are those that answered, `unpriced` the calls whose cost is not known.
     `findings` counts what readers and gates found; `repeats` are warnings that code is written like code that failed
     before. `stuck` says why the attempt went in circles, `fresh` that a fresh context began. `lessons` counts those
-    that its prompts held.
+    that its prompts held. `tools` counts tool calls, `tools_failed` those that were refused or went wrong.
     """
 
     attempt: int
@@ -81,6 +81,8 @@ class TimelineStep(Answer):
     cost_usd: float
     unpriced: int
     models: list[str]
+    tools: int
+    tools_failed: int
     prompt: PromptBrief | None
     findings: int
     repeats: list[str]
@@ -134,6 +136,7 @@ class NowRunning(Answer):
     since: Moment | None
     last_line: str
     calls: int
+    tools: int
 
 
 class Mark(Answer):

@@ -13,7 +13,17 @@ from db.database import Database
 from db.sqlite import IntegrityError, connect
 
 TABLES = {
-    *("tasks", "task_dependencies", "steps", "replies", "artifacts", "iterations", "execution_logs", "failures"),
+    *(
+        "tasks",
+        "task_dependencies",
+        "steps",
+        "replies",
+        "tool_calls",
+        "artifacts",
+        "iterations",
+        "execution_logs",
+        "failures",
+    ),
     *("patterns", "approvals", "git_commits", "model_stats", "metrics", "system_state", "holds"),
 }
 

@@ -18,6 +18,7 @@ from core.events import Event, Kind
 from core.routing import Route
 from core.states import ENDED, Ending, Outcome, Phase
 from core.tasks import Task, TaskSpec
+from core.tools import ToolPlace, ToolRecord
 from db import pruning
 from db.database import Database
 from db.event_log import MAX_DATA_BYTES
@@ -40,6 +41,7 @@ def work_on(store: Store, task: Task, steps: list[list[tuple[str, str]]]) -> Non
     for number, calls in enumerate(steps):
         for call_no, (prompt, reply) in enumerate(calls):
             ask(store, task, number, call_no, prompt, reply)
+            call(store, task, number, call_no, prompt, reply)
         done = Step(
             phase=Phase.CODING,
             outcome=Outcome.OK,
@@ -61,6 +63,14 @@ def ask(store: Store, task: Task, step_no: int, call_no: int, prompt: str, reply
     )
     answer = Completion(text=reply, backend="x", model="m", tokens_in=1, tokens_out=1, cost_usd=0.5, latency_s=1)
     store.steps.save_reply(request, answer).result()
+
+
+def call(store: Store, task: Task, step_no: int, call_no: int, result: str, changed: str) -> None:
+    """Store a tool call; its texts may be those of others."""
+    place = ToolPlace(task_id=task.id, attempt=task.attempt, step_no=step_no, call_no=call_no, seq=0)
+    change = {"a.py": changed} if changed == "a" else None
+    record = ToolRecord(name="edit", arguments=f'{{"path": "{changed}"}}', text=result, change=change)
+    store.tools.save(place, task.fence, record).result()
 
 
 def begun(store: Store, spec: TaskSpec | None = None) -> Task:
@@ -120,6 +130,8 @@ def named(store: Store) -> set[str]:
     conn = store.db.reader()
     found = {row[0] for row in conn.execute("SELECT work FROM steps")}
     found |= {digest for row in conn.execute("SELECT prompt, reply FROM replies") for digest in row}
+    told = conn.execute("SELECT arguments, result, change FROM tool_calls")
+    found |= {digest for row in told for digest in row if digest}
     texts = (row[0] for row in conn.execute("SELECT data FROM execution_logs"))
     return found | {data["artifact"] for data in map(json.loads, texts) if "artifact" in data}
 
@@ -296,7 +308,7 @@ def test_one_job_removes_no_more_than_its_share(store: Store) -> None:
     assert [gone.texts for gone in found] == [0, 0, 1, 0]
 
 
-@pytest.mark.parametrize("table", ["steps", "replies", "execution_logs"])
+@pytest.mark.parametrize("table", ["steps", "replies", "tool_calls", "execution_logs"])
 def test_asking_who_names_a_text_reads_an_index(store: Store, table: str) -> None:
     plan = store.db.reader().execute("EXPLAIN QUERY PLAN " + pruning._DROP, ("x",)).fetchall()
     said = [row["detail"] for row in plan if f" {table} " in f"{row['detail']} "]

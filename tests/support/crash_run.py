@@ -79,12 +79,17 @@ class CrashRun:
 def differences(scenario: Scenario, model: Trace, outcome: Trace, point: Point, moment: str) -> list[str]:
     """What a run with a death may not have otherwise than one without.
 
-    A reply that came and was not durable yet is the one thing that may be asked for, and paid, once more.
+    A reply that came and was not durable yet is the one thing that may be asked for, and paid, once more; and a command
+    whose result was not durable yet may run once more.
     """
     ours, theirs = (trace.facts if scenario.exact else trace.ends for trace in (outcome, model))
     wrong = [f"{name}: {ours[name]} instead of {wanted}" for name, wanted in theirs.items() if ours[name] != wanted]
     if not scenario.exact:
         return wrong
+    again = {"tool_called": 0, "tool_started": _tool_under_way(point, moment)}
+    for kind, most in again.items():
+        if not model.told[kind] <= outcome.told[kind] <= model.told[kind] + most:
+            wrong.append(f"{kind}: {outcome.told[kind]} instead of {model.told[kind]}")
     for what, mine, wanted in (("asked", outcome.asked, model.asked), ("paid", outcome.paid, model.paid)):
         more = mine - wanted
         if more.total() > _under_way(point, moment) or wanted - mine:
@@ -96,6 +101,12 @@ def _under_way(point: Point, moment: str) -> int:
     """How many requests may be without a stored reply there; what its owner does may fall into the midst of one."""
     replied = moment == "before" and ("replies[" in point.name or "model_called" in point.name)
     return int(replied or point.name.startswith("db: insert tasks["))
+
+
+def _tool_under_way(point: Point, moment: str) -> int:
+    """How many commands may have begun there without a stored result: while one runs, files and lines are written."""
+    while_it_runs = point.tells_only or not point.name.startswith("db: ")
+    return int(while_it_runs or (moment == "before" and "insert tool_calls" in point.name))
 
 
 def crash_run(folder: Path, scenario: Scenario, work: Callable[[CrashRun], None]) -> None:

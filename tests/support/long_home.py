@@ -20,6 +20,7 @@ TABLES: dict[str, dict[str, str]] = {
     "steps": {"task_id": "tasks"},
     "iterations": {"task_id": "tasks"},
     "replies": {"task_id": "tasks"},
+    "tool_calls": {"task_id": "tasks"},
     "model_stats": {"id": "model_stats", "task_id": "tasks"},
     "git_commits": {"id": "git_commits", "task_id": "tasks"},
     "failures": {"id": "failures", "task_id": "tasks"},

@@ -11,6 +11,9 @@ import re
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from agent.tools import specs
+from core.tool_text import block
+from core.tools import ToolCall
 from tests.support.answers import PLAN, RIGHT, TESTS, WRONG
 from tests.support.git_repo import git, make_repo
 from tests.support.supervised import SupervisedDaemon
@@ -49,9 +52,15 @@ class Scenario:
     def reply(self, phase: str, messages: list[dict[str, str]]) -> str:
         """What the model says."""
         text = "\n".join(message["content"] for message in messages)
-        found = re.search(r"job_(\d+)", messages[-1]["content"]) or re.search(r"job_(\d+)", text)
+        return self.say(phase, self.number(messages), text)
+
+    @staticmethod
+    def number(messages: list[dict[str, str]]) -> int:
+        """Which task is asked about."""
+        texts = (messages[-1]["content"], *(message["content"] for message in messages))
+        found = next(filter(None, (re.search(r"job_(\d+)", text) for text in texts)), None)
         assert found, messages
-        return self.say(phase, int(found[1]), text)
+        return int(found[1])
 
     def say(self, phase: str, n: int, text: str) -> str:
         if phase == "CODING":
@@ -321,6 +330,63 @@ class Read(Scenario):
         return [id_]
 
 
+@dataclass(kw_only=True)
+class Explores(Scenario):
+    """Works with tools: writes, asks its owner, then looks, mends, tries and ends; where it is, its turns tell."""
+
+    name: str = "explores"
+    recorded: int = 3
+    settings: dict[str, str] = field(default_factory=lambda: {"EXPLORE": "on"})
+
+    def reply(self, phase: str, messages: list[dict[str, str]]) -> str:
+        if phase != "CODING":
+            return super().reply(phase, messages)
+        n, turn = self.number(messages), sum(message["role"] == "assistant" for message in messages)
+        return f"Turn {turn}.\n\n" + "\n\n".join(block(call, specs.named(call.name)) for call in self.calls(n)[turn])
+
+    def calls(self, n: int) -> list[list[ToolCall]]:
+        """The calls of each turn."""
+        path, wrong, right = f"job_{n}.py", WRONG.format(n=n), RIGHT.format(n=n)
+        return [
+            [call("write_file", path=path, content=wrong)],
+            [call("ask", question=f"Is what equals {n} above it in {path}?", default="no")],
+            [call("search", pattern="def total", path=path), call("read_file", path=path)],
+            [call("edit", path=path, old=wrong, new=right)],
+            [call("run", command=f"python -m pytest -q test_{path}")],
+            [call("done", summary=f"Sum what is above in {path}")],
+        ]
+
+    def run(self, supervised: SupervisedDaemon, n: int) -> list[int]:
+        id_ = supervised.submit(**self.task(n))
+        while supervised.until(id_, "waiting", "done", "failed")["status"] == "waiting":
+            for (approval,) in supervised.rows("SELECT id FROM approvals WHERE task_id = ? AND granted IS NULL", id_):
+                self.decide(supervised, approval)
+        supervised.ended(id_)
+        return [id_]
+
+    def decide(self, supervised: SupervisedDaemon, approval: int) -> None:
+        """What its owner says."""
+        supervised.ask("POST", f"/api/approvals/{approval}/answer", {"answer": "no"})
+
+
+def call(name: str, **arguments: object) -> ToolCall:
+    return ToolCall(name=name, arguments=arguments)
+
+
+@dataclass(kw_only=True)
+class Refuses(Explores):
+    """Says after a look that it cannot be done, and its owner lets it be."""
+
+    name: str = "refuses"
+
+    def calls(self, n: int) -> list[list[ToolCall]]:
+        path = f"job_{n}.py"
+        return [[call("search", pattern="total", path=path)], [call("cannot", reason=f"{path} has no numbers")]]
+
+    def decide(self, supervised: SupervisedDaemon, approval: int) -> None:
+        supervised.ask("POST", f"/api/approvals/{approval}", {"granted": False})
+
+
 FORGED = """import os
 
 EVENT = b'{{"e": "start", "id": "tests/test_of_nobody.py::test_it"}}\\n'
@@ -351,4 +417,4 @@ class Tampers(Scenario):
         return self.code(n, FORGED + RIGHT) if phase == "CODING" else super().say(phase, n, text)
 
 
-SCENARIOS = (Scenario, GivesUp, Asks, Owners, Parks, Late, Hand, Splits, Read, Tampers)
+SCENARIOS = (Scenario, GivesUp, Asks, Owners, Parks, Late, Hand, Splits, Read, Explores, Refuses, Tampers)

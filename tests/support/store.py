@@ -14,6 +14,7 @@ from db.database import Database
 from db.event_log import EventLog
 from db.state_store import StateStore
 from db.step_store import StepStore
+from db.tool_store import ToolStore
 from queue_manager import QueueManager
 
 
@@ -40,6 +41,7 @@ class Store:
     mask: Masker
     queue: QueueManager
     steps: StepStore
+    tools: ToolStore
     state: StateStore
 
     def __enter__(self) -> Self:
@@ -58,4 +60,5 @@ def open_store(path: Path, clock: HandClock | None = None, *, secrets: tuple[str
     retry = RetryPolicy(attempts=3, base_s=10, cap_s=40, rng=random.Random(1))
     queue = QueueManager(db, events, clock=clock, mask=mask, retry=retry, lease_s=60, max_crashes=3)
     steps = StepStore(db, events, clock=clock, mask=mask)
-    return Store(db, clock, events, mask, queue, steps, StateStore(db, clock=clock, events=events))
+    tools = ToolStore(db, events, clock=clock, mask=mask)
+    return Store(db, clock, events, mask, queue, steps, tools, StateStore(db, clock=clock, events=events))

@@ -46,6 +46,8 @@ FACTS = {
     "ORDER BY attempt, step_no",
     "replies": "SELECT attempt, step_no, call_no, iteration, phase, backend FROM replies WHERE task_id = ? "
     "ORDER BY attempt, step_no, call_no",
+    "tools": "SELECT step_no, call_no, seq, name, brief, ok, change IS NULL FROM tool_calls WHERE task_id = ? "
+    "ORDER BY attempt, step_no, call_no, seq",
     "tries": "SELECT attempt, iteration, passed, failed, total FROM iterations WHERE task_id = ? ORDER BY 1, 2",
     "failures": "SELECT attempt, signature, solved, COUNT(*) FROM failures WHERE task_id = ? GROUP BY 1, 2, 3",
     "patterns": "SELECT COUNT(*) FROM patterns WHERE task_id = ?",

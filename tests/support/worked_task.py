@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import replace
 from typing import Any
 
@@ -11,7 +12,9 @@ from core.dialogue import Completion, Message, ModelRequest
 from core.states import Ending, Outcome, Phase
 from core.submission import parse_spec
 from core.tasks import Spent, Task
+from core.tools import ToolPlace, ToolRecord
 from core.verdicts import CaseResult, Evidence, Failure, Label, Result, Verdict
+from db.tool_store import ToolStore
 from server.context import AppContext
 
 WRONG = "def add(a, b):\n    return a - b\n"
@@ -72,6 +75,8 @@ def work_on(context: AppContext, *, passes: bool = True, reply: str = RIGHT, sai
         work = replace(work, phase=phase, step_no=number, iteration=iteration, change=change, verdict=judged)
         if phase is not Phase.TESTING:
             _ask(context, task, work, reply if code else f"Thinking about {note}")
+        if code and said:
+            _call_tool(context, task, work, said)
         done = replace(work, step_no=number + 1)
         step = Step(phase=phase, outcome=outcome, state=done, note=note + said, data={"prompts": [held(said)]})
         context.steps.save_step(task.id, task.attempt, task.fence, step, started_at=utc_now(), duration_s=1.25).result()
@@ -94,6 +99,14 @@ def _ask(context: AppContext, task: Task, work: AttemptState, text: str) -> None
         text=text, backend="ollama", model="qwen2.5-coder:7b", tokens_in=1200, tokens_out=230, latency_s=1.55
     )
     context.steps.save_reply(request, completion).result()
+
+
+def _call_tool(context: AppContext, task: Task, work: AttemptState, said: str) -> None:
+    """Store an edit whose every text is this one."""
+    place = ToolPlace(task_id=task.id, attempt=task.attempt, step_no=work.step_no, call_no=0, seq=0)
+    arguments = json.dumps({"path": said, "old": said, "new": f"{said} {said}", said: said})
+    record = ToolRecord(name="edit", arguments=arguments, text=said, ok=False, change={said: said})
+    ToolStore(context.database, context.events, mask=context.mask).save(place, task.fence, record).result()
 
 
 def claimed(context: AppContext) -> Task:

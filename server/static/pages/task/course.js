@@ -37,6 +37,7 @@ function Flags({step}) {
     ${step.repeats.length ? html`<span class="flag bad" title=${step.repeats.join('\n')}>failed before</span>` : null}
     ${step.stuck ? html`<span class="flag bad" title=${step.stuck}>stuck</span>` : null}
     ${step.fresh ? html`<span class="flag" title="a fresh context began">fresh</span>` : null}
+    ${step.tools ? html`<span class=${classes('flag', {warn: step.tools_failed})} title=${step.tools_failed ? `${step.tools_failed} of them failed` : undefined}>${counted(step.tools, 'tool call')}</span>` : null}
     ${step.findings ? html`<span class="flag warn">${counted(step.findings, 'finding')}</span>` : null}
     ${step.lessons ? html`<span class="flag">${counted(step.lessons, 'lesson')}</span>` : null}
     ${less ? html`<span class="flag warn" title=${`${prompt.tokens} of ${prompt.limit} tokens; ${prompt.left_out} files left out`}>${counted(less, 'part')} cut</span>`
@@ -94,8 +95,9 @@ function Running({task, running}) {
     <button type="button" class="bare head" aria-expanded=${String(open)} onClick=${() => toggle(step)}>
       <span class="no">${running.step_no}</span>
       <span class="phase now">${(running.phase ?? 'beginning').toLowerCase()}</span>
-      <span class="note">at work</span>
-      <span class="flags">${running.calls ? html`<span class="flag">${counted(running.calls, 'reply', 'replies')}</span>` : null}</span>
+      <span class="note">${running.last_line || 'at work'}</span>
+      <span class="flags">${running.tools ? html`<span class="flag">${counted(running.tools, 'tool call')}</span>` : null}
+        ${running.calls ? html`<span class="flag">${counted(running.calls, 'reply', 'replies')}</span>` : null}</span>
       <span class="took">${running.since ? html`<${Span} since=${running.since} />` : '…'}</span>
     </button>
     <div class="body" hidden=${!open}>${open ? html`<${Step} task=${task} step=${step} />` : null}</div>

@@ -11,6 +11,7 @@ import {Change} from './difference.js';
 import {Files} from './files.js';
 import {go, place} from './place.js';
 import {Tests} from './tests.js';
+import {Tools} from './tools.js';
 
 const FIRST = {CODING: 'change', TESTING: 'tests'};
 
@@ -25,7 +26,7 @@ export function Step({task, step}) {
 
 function Detail({task, step, detail}) {
   const tabs = tabsOf(detail);
-  const wanted = place.value.tab || FIRST[step.phase];
+  const wanted = place.value.tab || (detail.tools.length ? 'tools' : FIRST[step.phase]);
   const chosen = tabs.some(([name]) => name === wanted) ? wanted : tabs[0][0];
   const choose = (name) => go({attempt: step.attempt, iteration: step.iteration, step: step.step_no, tab: name, item: ''});
   return html`<div class="detail">
@@ -38,9 +39,10 @@ function Detail({task, step, detail}) {
 
 /** The tabs that have something to show. */
 function tabsOf(detail) {
-  const {step, calls, files, verdict, lines} = detail;
+  const {step, calls, tools, files, verdict, lines} = detail;
   return [
     step && ['happened', 'What happened'],
+    tools.length && ['tools', `Tool calls (${tools.length})`],
     calls.length && ['calls', `Prompts and replies (${calls.length})`],
     step && files.some((file) => file.here) && ['change', 'Changes'],
     files.length && ['files', `Files (${files.length})`],
@@ -52,6 +54,7 @@ function tabsOf(detail) {
 function Shown({name, task, detail}) {
   const {attempt, step_no: step} = detail;
   if (name === 'happened') return html`<${Happened} detail=${detail} />`;
+  if (name === 'tools') return html`<${Tools} task=${task} detail=${detail} />`;
   if (name === 'calls') return html`<${Calls} task=${task} detail=${detail} />`;
   if (name === 'change') return html`<${Change} path=${address(`/api/task/${task.task_id}/diff`, {of: 'step', attempt, step})} />`;
   if (name === 'files') return html`<${Files} task=${task} detail=${detail} />`;

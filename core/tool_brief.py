@@ -1,0 +1,69 @@
+"""A tool call in a few words, for logs and pages: `read_file src/a.py 201-400`, `run: pytest -q tests/test_a.py`."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+MAX_CHARS = 200
+_FIRST = ("pattern", "path", "glob", "page", "files")
+"""Arguments that tell one call from another, in this order; those of other names follow."""
+_UNSAID = frozenset({"old", "new", "content", "timeout"})
+"""Arguments that are whole texts, or of no account."""
+_SPOKEN = {"run": "command", "ask": "question", "cannot": "reason", "done": "summary"}
+"""Tools of which one argument says all, in words of its own."""
+
+
+def brief(name: str, arguments: str) -> str:
+    """The call's name and what tells it from others of that name, on one line.
+
+    `arguments` is JSON as a model wrote it: whatever does not fit counts as not being there. The line is for people and
+    still has to be escaped where it is shown.
+    """
+    try:
+        given = json.loads(arguments)
+    except (ValueError, RecursionError):
+        given = {}
+    given = given if isinstance(given, dict) else {}
+    if spoken := _word(given.get(_SPOKEN.get(name, ""))):
+        return _cut(f"{name}: {spoken}")
+    return _cut(" ".join(filter(None, (name, *_words(name, given)))))
+
+
+def _words(name: str, given: Mapping[str, Any]) -> Iterator[str]:
+    if name == "read_file":
+        yield _word(given.get("path"))
+        yield _span(given.get("start"), given.get("lines"))
+        return
+    first = [each for each in _FIRST if each in given]
+    yield from (_word(given[each]) for each in (*first, *sorted(given.keys() - {*_FIRST, *_UNSAID})))
+    if name == "write_file" and "content" in given and given["content"] is None:
+        yield "(removed)"
+
+
+def _span(start: object, lines: object) -> str:
+    """The lines that are asked for: first and last, or the first alone."""
+    first, count = _number(start), _number(lines)
+    if count:
+        return f"{first or 1}-{(first or 1) + count - 1}"
+    return f"{first}-" if first else ""
+
+
+def _number(value: object) -> int:
+    """A number of lines, also one that was written as a text; 0 for anything else."""
+    text = str(value) if isinstance(value, int | str) and not isinstance(value, bool) else ""
+    return int(text) if text.isdecimal() and len(text) < 10 else 0
+
+
+def _word(value: object) -> str:
+    """A value as words; lists are those of their items, and what is off is not mentioned."""
+    if isinstance(value, list):
+        return " ".join(_word(one) for one in value[:20])
+    if value is None or isinstance(value, bool | dict):
+        return ""
+    return " ".join(str(value)[: 4 * MAX_CHARS].split())
+
+
+def _cut(text: str) -> str:
+    return text if len(text) <= MAX_CHARS else f"{text[: MAX_CHARS - 1]}…"
