@@ -106,7 +106,7 @@ async def _explore(
     context: AttemptContext, state: AttemptState, services: AgentServices, dialogue: Dialogue, draft: Draft
 ) -> _Left:
     """Let the model work with tools; a change that it leaves behind counts, however the conversation ended."""
-    prompt = await asyncio.to_thread(working_prompt, context, state, services, _now(state))
+    prompt = await asyncio.to_thread(working_prompt, context, state, services, _now(state, _BEGIN, _MEND))
     tools = exploring.tools_for(services)
     toolbox = Toolbox(tools, draft, context, state, services, prompt.gauge)
     loop = Explorer(dialogue, toolbox, services, steps=services.settings.explore_steps)
@@ -212,6 +212,8 @@ def _report_refused(services: AgentServices, refused: Mapping[str, str]) -> None
 # --- what is asked for
 
 
+_WRITE, _SEND = "Write the files.", "Find the cause of the failure in the files above, and send the files that change."
+_BEGIN, _MEND = "Begin.", "Find the cause of the failure, and mend it."
 _START_AFRESH = (
     "Earlier tries went in circles, so their details are left out. Begin again from the words of the task and the "
     "tests, as if you saw them for the first time. Distrust the code as it is; write another solution if in doubt."
@@ -231,7 +233,7 @@ def first_request(context: AttemptContext, state: AttemptState, services: AgentS
         sections.the_plan(state),
         sections.the_files(about),
         *sections.the_history(about),
-        sections.closing(_now(state)),
+        sections.closing(_now(state, _WRITE, _SEND)),
     ]
     return sections.composed(about, head, parts)
 
@@ -247,11 +249,10 @@ def _formats(about: sections.PromptContext) -> tuple[str, ...]:
     return ("formats/whole",)
 
 
-def _now(state: AttemptState) -> str:
+def _now(state: AttemptState, first: str, again: str) -> str:
     if not state.feedback:
-        return "Write the files."
-    text = "Find the cause of the failure in the files above, and send the files that change."
-    return f"{_START_AFRESH}\n\n{text}" if state.escalation else text
+        return first
+    return f"{_START_AFRESH}\n\n{again}" if state.escalation else again
 
 
 def complaint(taken: Taken, done: Sequence[str]) -> str:

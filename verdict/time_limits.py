@@ -12,14 +12,13 @@ from __future__ import annotations
 
 import json
 import logging
+import math
 from collections import OrderedDict
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Annotated
 
-from pydantic import BaseModel, Field, ValidationError
-
+from core.from_plain import from_plain
 from core.isolation import RunLimits
 from core.text import encode
 from files.whole import write_whole
@@ -112,14 +111,12 @@ class SuiteTimes:
             _write(self._path, self._longest)
 
 
-_Seconds = Annotated[float, Field(ge=0, allow_inf_nan=False)]
-
-
-class _Kept(BaseModel):
-    """The file: the digest of a suite to processor time and clock time."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Kept:
+    """The file: the digest of a suite to what it took."""
 
     version: int
-    suites: dict[str, tuple[_Seconds, _Seconds]]
+    suites: Mapping[str, Taken]
 
 
 def _key(planned: Plan) -> str:
@@ -129,18 +126,18 @@ def _key(planned: Plan) -> str:
 
 def _read(path: Path) -> Iterable[tuple[str, Taken]]:
     try:
-        found = _Kept.model_validate_json(path.read_bytes())
+        found = from_plain(_Kept, json.loads(path.read_bytes()))
     except FileNotFoundError:
         return ()
-    except (OSError, ValidationError) as error:
+    except (OSError, ValueError, RecursionError) as error:
         log.info("what suites took is learned anew, %s cannot be read: %s", path, type(error).__name__)
         return ()
     rows = found.suites.items() if found.version == _VERSION else ()
-    return [(key, Taken(cpu_s=cpu_s, wall_s=wall_s)) for key, (cpu_s, wall_s) in rows]
+    return [(key, taken) for key, taken in rows if 0 <= taken.cpu_s < math.inf and 0 <= taken.wall_s < math.inf]
 
 
 def _write(path: Path, longest: OrderedDict[str, Taken]) -> None:
-    rows = {key: (round(one.cpu_s, 2), round(one.wall_s, 2)) for key, one in longest.items()}
+    rows = {key: {"cpu_s": round(one.cpu_s, 2), "wall_s": round(one.wall_s, 2)} for key, one in longest.items()}
     try:
         write_whole(path, json.dumps({"version": _VERSION, "suites": rows}, separators=(",", ":")), mode=0o600)
     except OSError as error:

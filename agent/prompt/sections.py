@@ -32,6 +32,9 @@ _FRAME = 48
 """Tokens of a quotation's two marker lines, with something to spare."""
 
 _BEGINNING_TOKENS = 1500
+_OVERVIEW_TOKENS = 1200
+_LIKELY = 8
+"""What who reads for himself is shown of the files and of their names."""
 
 LAST = "What the last try led to"
 
@@ -164,6 +167,8 @@ def the_repository(about: PromptContext) -> Section:
 
 
 def _repository(about: PromptContext, space: int) -> Shown:
+    if about.explores:
+        return _overview(about, min(space, _OVERVIEW_TOKENS))
     names = listing(
         about.view,
         about.near.matter,
@@ -177,6 +182,17 @@ def _repository(about: PromptContext, space: int) -> Shown:
         return names
     # The part with the files counts all that it does not show, these among them.
     return replace(found, text=f"{names.text}\n\n{_AROUND}\n\n{found.text}", left_out=-len(found.outlined))
+
+
+def _overview(about: PromptContext, space: int) -> Shown:
+    """For who reads for himself: names of files or folders, and the files that the task seems to be about."""
+    names = listing(
+        about.view, about.near.matter, whole_tree=about.context.whole_tree, space=space // 2, gauge=about.gauge
+    )
+    lengths = {path: text.count("\n") for path in about.near.matter[:_LIKELY] if (text := about.view.text(path))}
+    likely = "\n".join(f"{path} ({lines} lines)" for path, lines in lengths.items())
+    more = f"\n\nPerhaps of interest:\n\n{quoted('files', likely)}" if likely else ""
+    return Shown(text=names.text + more, named=(*names.named, *lengths), left_out=names.left_out)
 
 
 def the_conventions(about: PromptContext) -> Section:

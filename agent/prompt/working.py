@@ -6,7 +6,6 @@ import difflib
 
 from agent.prompt import sections
 from agent.prompt.budget import Prompt, Section, Shown, clipped, fixed
-from agent.prompt.context import listing
 from agent.prompt.text import quoted, system
 from agent.services import AgentServices
 from agent.view import base_text
@@ -14,8 +13,6 @@ from core.attempt_state import AttemptContext, AttemptState
 from core.states import Phase
 
 _CHANGE_TOKENS = 3000
-_OVERVIEW_TOKENS = 1200
-_LIKELY = 8
 _FRAME = 48
 
 
@@ -27,7 +24,7 @@ def working_prompt(context: AttemptContext, state: AttemptState, services: Agent
         sections.the_task(about),
         _answers(about),
         sections.the_tests(about),
-        Section(title="The repository", fill=lambda space: _overview(about, space), share=0.2, rank=4),
+        sections.the_repository(about),
         sections.the_conventions(about),
         sections.the_lessons(about),
         sections.the_plan(state),
@@ -47,20 +44,6 @@ def _answers(about: sections.PromptContext) -> Section:
             lines.append(f"- {one.text} {answer}")
     text = quoted("answers", "\n".join(lines)) if lines else ""
     return fixed("What you asked the owner, and his answer", text, share=0.1, rank=2)
-
-
-def _overview(about: sections.PromptContext, space: int) -> Shown:
-    """The names of files or folders, and the files that the task seems to be about, with their lengths."""
-    space = min(space, _OVERVIEW_TOKENS)
-    found = listing(
-        about.view, about.near.matter, whole_tree=about.context.whole_tree, space=space // 2, gauge=about.gauge
-    )
-    likely = []
-    for path in about.near.matter[:_LIKELY]:
-        text = about.view.text(path)
-        likely += [f"{path} ({text.count(chr(10))} lines)"] if text is not None else []
-    text = f"\n\nPerhaps of interest:\n\n{quoted('files', chr(10).join(likely))}" if likely else ""
-    return Shown(text=found.text + text, named=found.named + tuple(likely), left_out=found.left_out)
 
 
 def _change(about: sections.PromptContext, space: int) -> Shown:

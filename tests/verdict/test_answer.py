@@ -26,7 +26,7 @@ def result(stdout: bytes) -> SandboxResult:
 
 
 def signed(events: str, key: bytes = KEY, **more: Any) -> bytes:
-    suite = {"ended": "exited", "exit": 0, "events": events, "output": {}, "duration_s": 0.1}
+    suite = {"ended": "exited", "exit": 0, "events": events, "output": {}, "duration_s": 0.1, "cpu_s": 0.1, "limit": ""}
     text = json.dumps({"python": "3.11.2", "suite": suite, "altered": [], **more}).encode()
     return hashlib.blake2b(text, key=key).hexdigest().encode() + b"\n" + text
 

@@ -119,7 +119,15 @@ FAILED = 'S{"e":"end","id":"a::x","rows":[["call","failed"]],"fail":{}}'
 
 
 def ended(*lines: str, status: int = 0, how: str = "exited", output: str = "") -> dict[str, object]:
-    return {"ended": how, "exit": status, "events": "\n".join(lines), "output": {"": output}, "duration_s": 0.1}
+    return {
+        "ended": how,
+        "exit": status,
+        "events": "\n".join(lines),
+        "output": {"": output},
+        "duration_s": 0.1,
+        "cpu_s": 0.1,
+        "limit": "",
+    }
 
 
 def weighed(found: dict[str, object]) -> tuple[str, int | None, list[str]]:
