@@ -58,10 +58,9 @@ async def run(context: AttemptContext, state: AttemptState, services: AgentServi
             return Step(phase=Phase.CODING, outcome=Outcome.OK, state=state, note="took out what may not be changed")
     dialogue = Dialogue(Phase.CODING, context, state, services)
     draft = Draft(services.tree, state.change, context.task.spec, context.shown_tests or state.own_tests)
-    if await asyncio.to_thread(exploring.is_wanted, context, state, services, Phase.CODING):
-        left = await _explore(context, state, services, dialogue, draft)
-    else:
-        left = await _converse(context, state, services, dialogue, draft)
+    prompt = await asyncio.to_thread(first_request, context, state, services)
+    work = _explore if prompt.explores else _converse
+    left = await work(context, state, services, dialogue, draft, prompt)
     after = replace(dialogue.charge(state), change=draft.change, summary=left.summary or state.summary)
     if draft.refused:
         _report_refused(services, draft.refused)
@@ -103,10 +102,14 @@ class _Left:
 
 
 async def _explore(
-    context: AttemptContext, state: AttemptState, services: AgentServices, dialogue: Dialogue, draft: Draft
+    context: AttemptContext,
+    state: AttemptState,
+    services: AgentServices,
+    dialogue: Dialogue,
+    draft: Draft,
+    prompt: Prompt,
 ) -> _Left:
     """Let the model work with tools; a change that it leaves behind counts, however the conversation ended."""
-    prompt = await asyncio.to_thread(working_prompt, context, state, services, _now(state, _BEGIN, _MEND))
     tools = exploring.tools_for(services)
     toolbox = Toolbox(tools, draft, context, state, services, prompt.gauge)
     loop = Explorer(dialogue, toolbox, services, steps=services.settings.explore_steps)
@@ -139,11 +142,15 @@ def _asked(state: AttemptState, question: Question) -> Step:
 
 
 async def _converse(
-    context: AttemptContext, state: AttemptState, services: AgentServices, dialogue: Dialogue, draft: Draft
+    context: AttemptContext,
+    state: AttemptState,
+    services: AgentServices,
+    dialogue: Dialogue,
+    draft: Draft,
+    prompt: Prompt,
 ) -> _Left:
     """Ask, and ask again for what cannot be used, a few times."""
-    first, summary, taken = await asyncio.to_thread(first_request, context, state, services), "", Taken()
-    prompt = first
+    first, summary, taken = prompt, "", Taken()
     for _ in range(services.settings.reasks + 1):
         reply = await dialogue.ask(prompt)
         summary = summary or _summary(reply)
@@ -221,8 +228,10 @@ _START_AFRESH = (
 
 
 def first_request(context: AttemptContext, state: AttemptState, services: AgentServices) -> Prompt:
-    """System prompt and case, with what is stable first."""
+    """System prompt and case, with what is stable first; with files, or for a model that reads them by tools."""
     about = sections.prompt_context(context, state, services, Phase.CODING)
+    if about.explores:
+        return working_prompt(about, _now(state, _BEGIN, _MEND))
     head = system(Phase.CODING, *_formats(about), sections.language_file(context), *sections.kind_file(context))
     parts = [
         sections.the_task(about),

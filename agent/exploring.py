@@ -7,19 +7,18 @@ for a conversation.
 
 from __future__ import annotations
 
-import asyncio
-
 from agent.dialogue import Dialogue
 from agent.draft import Draft
 from agent.explore import Explorer
 from agent.prompt.budget import Prompt
-from agent.prompt.context import surroundings
+from agent.prompt.context import Surroundings
 from agent.services import AgentServices
 from agent.tools import specs
 from agent.tools.toolbox import Toolbox
 from agent.view import View
 from core.attempt_state import AttemptContext, AttemptState
 from core.dialogue import Completion
+from core.gauge import Gauge
 from core.states import Phase
 from core.tasks import Change, Explore
 from core.tools import ToolSpec
@@ -34,18 +33,27 @@ READ_STEPS = 8
 """How many replies with calls a phase that only reads takes at most."""
 
 
-def is_wanted(context: AttemptContext, state: AttemptState, services: AgentServices, phase: Phase) -> bool:
-    """Tell whether this phase works with tools. Reads the repository the first time: not for the loop."""
+def is_wanted(
+    context: AttemptContext, state: AttemptState, services: AgentServices, gauge: Gauge, near: Surroundings
+) -> bool:
+    """Tell whether a phase of `EXPLORING` works with tools. Reads a small repository: not for the loop.
+
+    Args:
+        context: the task.
+        state: the attempt.
+        services: of the phase.
+        gauge: of the model that will be asked.
+        near: what of the repository is near to the task.
+    """
     mode = context.task.spec.explore or services.settings.explore
     if mode is not Explore.AUTO:
         return mode is Explore.ON
-    window = services.gauge(phase, state.escalation).window
-    if window is not None and window < LEAST_WINDOW:
+    if gauge.window is not None and gauge.window < LEAST_WINDOW:
         return False
-    return not _is_easy(context, state, services)
+    return not _is_easy(context, state, services, near)
 
 
-def _is_easy(context: AttemptContext, state: AttemptState, services: AgentServices) -> bool:
+def _is_easy(context: AttemptContext, state: AttemptState, services: AgentServices, near: Surroundings) -> bool:
     """Tell whether all that could matter fits easily into one prompt, and did not get stuck that way already."""
     if state.escalation:
         return False
@@ -54,8 +62,7 @@ def _is_easy(context: AttemptContext, state: AttemptState, services: AgentServic
     if context.whole_tree:
         return False
     view = View(services.tree, state.change)
-    matter = surroundings(context, state, view, services.symbol_cache).matter
-    return sum(len(view.text(path) or "") for path in matter) <= EASY_BYTES
+    return sum(len(view.text(path) or "") for path in near.matter) <= EASY_BYTES
 
 
 def tools_for(services: AgentServices) -> tuple[ToolSpec, ...]:
@@ -85,7 +92,7 @@ async def answered(
         json_reply: whether the answer is to be one JSON object.
         change: what it may see of the change; None for all of it.
     """
-    if not await asyncio.to_thread(is_wanted, context, state, services, dialogue.phase):
+    if not prompt.explores:
         return await dialogue.ask(prompt, json_reply=json_reply)
     seen, tests = state.change if change is None else change, context.shown_tests or state.own_tests
     draft = Draft(services.tree, seen, context.task.spec, tests)

@@ -98,7 +98,7 @@ def interest_in(text: str, files: Collection[str] = ()) -> Interest:
 
 def speaks_of(path: str, one: Tags, interest: Interest) -> bool:
     """Tell whether a task names a file: all words of its name, or a name that it defines, written as such."""
-    words = words_of(path.rsplit("/", 1)[-1].partition(".")[0])
+    words = _parts_of(path.rsplit("/", 1)[-1].partition(".")[0])
     return (bool(words) and words <= interest.words) or not interest.names.isdisjoint(one.defines)
 
 
@@ -146,7 +146,9 @@ def ranked(
     return sorted(((path, rank) for path, rank in ranks.items() if rank > _LEAST), key=lambda pair: (-pair[1], pair[0]))
 
 
-def by_words(found: Mapping[str, Tags], interest: Interest, text_of: Callable[[str], str | None]) -> dict[str, float]:
+def by_words(
+    found: Mapping[str, Tags], interest: Interest, text_of: Callable[[str], str | None] = lambda _path: None
+) -> dict[str, float]:
     """How near each file is to the task by its words, the nearest one 1; files that share none are left out."""
     count = len(found)
     placed = {path: _parts_of(path) & interest.words for path in found}
@@ -185,6 +187,7 @@ def _look_for_quotes(
             scores[path] += _QUOTED * weight_of(path) * math.log(1 + min(count, _LOOKED_INTO) / len(holders))
 
 
+@lru_cache(maxsize=50_000)
 def weight_of(path: str) -> float:
     """What a file counts beside a source: less where it is a test, an example or a document."""
     is_source = path.endswith(_CODE_ENDINGS) and not is_test_path(path) and not _FOLDERS_ASIDE.search(path)

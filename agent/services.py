@@ -71,7 +71,7 @@ class AgentSettings:
     review_rounds: int = 2
     """How often a review may send a change back within an attempt."""
     explore: Explore = Explore.AUTO
-    """Whether models use tools (`agent.explore.is_wanted`)."""
+    """Whether models use tools (`agent.exploring.is_wanted`)."""
     conversation_tokens: int = 96_000
     """How long a conversation with tools may grow, by estimate."""
     explore_steps: int = 40

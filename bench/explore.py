@@ -27,11 +27,11 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any
 
+from agent.coding import first_request
 from agent.dialogue import Dialogue
 from agent.draft import Draft
 from agent.explore import Explorer
 from agent.library import NoMemory
-from agent.prompt.working import working_prompt
 from agent.services import AgentServices
 from agent.tools import specs
 from agent.tools.toolbox import Toolbox
@@ -137,7 +137,7 @@ async def conversation(services: AgentServices, paths: Sequence[str]) -> None:
         symbol_cache=services.symbol_cache, corpora=services.corpora,
     )  # fmt: skip
     began = time.perf_counter()
-    prompt = working_prompt(context, state, services, "Begin.")
+    prompt = first_request(context, state, services)
     built_s = time.perf_counter() - began
     draft = Draft(services.tree, {}, context.task.spec)
     toolbox = Toolbox(specs.WORKING, draft, context, state, services, Gauge())

@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Collection, Iterable
-from pathlib import PurePosixPath
+from functools import lru_cache
 
 MAX_FILES = 500
 MAX_FILE_CHARS = 1_000_000
@@ -70,9 +70,10 @@ def _as_windows(part: str) -> str:
     return unicodedata.normalize("NFKC", part).casefold().partition(":")[0].rstrip(" .")
 
 
+@lru_cache(maxsize=50_000)
 def is_test_path(path: str) -> bool:
     """Tell whether a path names a test or steers tests, by the usual conventions of pytest and node:test."""
-    name = PurePosixPath(path).name
+    name = path.rpartition("/")[2]
     stem = name.rsplit(".", 1)[0]
     return (
         name == "conftest.py"

@@ -59,6 +59,8 @@ class Prompt:
     gauge: Gauge
     held: tuple[tuple[str, Shown, int], ...] = ()
     omitted: tuple[str, ...] = ()
+    explores: bool = False
+    """Whether whoever is asked works with tools, so that files are shown as a beginning alone."""
 
     @property
     def tokens(self) -> int:

@@ -10,16 +10,17 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import islice
 
 from agent import javascript_outline
-from agent.file_ranking import Interest, interest_in, ranked, read, speaks_of, weight_of
+from agent.file_ranking import Interest, by_words, interest_in, ranked, read, speaks_of, weight_of
 from agent.prompt.budget import Shown
 from agent.prompt.excerpts import excerpt, outline
 from agent.prompt.text import fenced, quoted
 from agent.python_outline import local_files, wanted_files
-from agent.symbols import SymbolCache
+from agent.symbols import SymbolCache, Tags
 from agent.view import View
 from core.attempt_state import AttemptContext, AttemptState
 from core.gauge import Gauge
@@ -114,24 +115,32 @@ def surroundings(context: AttemptContext, state: AttemptState, view: View, symbo
     chosen = _pointed_to(context, state, view)
     interest = interest_in(f"{context.task.spec.description}\n{state.plan}", frozenset(chosen))
     tests, tags = {**context.task.spec.tests, **state.own_tests}, read(view, symbol_cache)
+    if not context.whole_tree:
+        return Surroundings(matter=_spoken_of(chosen, tags, interest, view, tests)[:_MAX_RELEVANT], interest=interest)
     order = [(path, rank) for path, rank in ranked(tags, interest, view.text) if path not in tests]
     most = max((rank for _, rank in order), default=0.0)
     rest = [(path, rank / most) for path, rank in order if path not in chosen]
-    if not context.whole_tree:
-        spoken = [path for path, _ in rest if speaks_of(path, tags[path], interest) and weight_of(path) == 1.0]
-        found = dict.fromkeys([*chosen, *spoken[:_MAX_SHARED]])
-        found.update(
-            dict.fromkeys(
-                near for path in spoken[:_MAX_SHARED] for near in _imported(path, view.text(path) or "", view)
-            )
-        )
-        return Surroundings(matter=tuple(found)[:_MAX_RELEVANT], interest=interest)
     space = max(0, min(_MAX_NEAR, _MAX_RELEVANT - len(chosen)))
     near = [path for path, rank in rest if rank >= _NEAR and weight_of(path) == 1.0][:space]
     around = [
         path for path, rank in rest if rank >= _AROUND * (1 if weight_of(path) == 1.0 else 2) and path not in near
     ][:_MAX_AROUND]
     return Surroundings(matter=(*chosen[:_MAX_RELEVANT], *near), around=tuple(around), interest=interest)
+
+
+def _spoken_of(
+    chosen: Sequence[str], tags: Mapping[str, Tags], interest: Interest, view: View, tests: Files
+) -> tuple[str, ...]:
+    """Files that are chosen already, then those of other tasks that the task speaks of, with what these import."""
+    spoken = {
+        path: one
+        for path, one in tags.items()
+        if path not in chosen and path not in tests and speaks_of(path, one, interest) and weight_of(path) == 1.0
+    }
+    scores = by_words(spoken, interest) if len(spoken) > _MAX_SHARED else dict.fromkeys(spoken, 1.0)
+    nearest = sorted(spoken, key=lambda path: (-scores.get(path, 0.0), path))[:_MAX_SHARED]
+    imported = (near for path in nearest for near in _imported(path, view.text(path) or "", view))
+    return tuple(dict.fromkeys([*chosen, *nearest, *imported]))
 
 
 def _pointed_to(context: AttemptContext, state: AttemptState, view: View) -> list[str]:
@@ -267,8 +276,9 @@ def listing(
 def _shared(view: View, matter: Sequence[str], space: int, gauge: Gauge) -> Shown:
     """The daemon's own workspace: the files that matter, and those of other tasks, sources first and tests counted."""
     listed = _fitting(matter, space, gauge)
-    others = [path for path in view.paths() if path not in set(matter)]
-    sources = [path for path in others if not is_test_path(path)][:_OF_OTHERS]
+    known = set(matter)
+    others = [path for path in view.paths() if path not in known]
+    sources = list(islice((path for path in others if not is_test_path(path)), _OF_OTHERS))
     beside = _fitting(sources, space - sum(gauge.tokens(path + ", ") for path in listed), gauge)
     text = quoted("file names", "\n".join(listed)) if listed else ""
     if others:

@@ -75,13 +75,14 @@ def prompt_context(
         near=near,
         gauge=gauge,
         limit=services.settings.limit(phase, gauge),
-        explores=phase in EXPLORING and is_wanted(context, state, services, phase),
+        explores=phase in EXPLORING and is_wanted(context, state, services, gauge, near),
     )
 
 
 def composed(about: PromptContext, head: Message, parts: Sequence[Section], *, once: bool = False) -> Prompt:
     """The prompt of these parts within its limit; with `once` no room is kept to ask again."""
-    return compose(head, parts, about.limit, about.gauge, spare=0.0 if once else _SPARE)
+    made = compose(head, parts, about.limit, about.gauge, spare=0.0 if once else _SPARE)
+    return replace(made, explores=about.explores)
 
 
 def language_file(context: AttemptContext, *, tests: bool = False) -> str:

@@ -7,19 +7,16 @@ import difflib
 from agent.prompt import sections
 from agent.prompt.budget import Prompt, Section, Shown, clipped, fixed
 from agent.prompt.text import quoted, system
-from agent.services import AgentServices
 from agent.view import base_text
-from core.attempt_state import AttemptContext, AttemptState
 from core.states import Phase
 
 _CHANGE_TOKENS = 3000
 _FRAME = 48
 
 
-def working_prompt(context: AttemptContext, state: AttemptState, services: AgentServices, now: str) -> Prompt:
+def working_prompt(about: sections.PromptContext, now: str) -> Prompt:
     """System prompt and case, with what is stable first; `now` is the closing line."""
-    about = sections.prompt_context(context, state, services, Phase.CODING)
-    head = system(Phase.CODING, sections.language_file(context), main="explorer")
+    head = system(Phase.CODING, sections.language_file(about.context), main="explorer")
     parts = [
         sections.the_task(about),
         _answers(about),
@@ -27,7 +24,7 @@ def working_prompt(context: AttemptContext, state: AttemptState, services: Agent
         sections.the_repository(about),
         sections.the_conventions(about),
         sections.the_lessons(about),
-        sections.the_plan(state),
+        sections.the_plan(about.state),
         Section(title="Your change so far", fill=lambda space: _change(about, space), share=0.3, rank=9),
         *sections.the_history(about),
         sections.closing(now),
