@@ -123,7 +123,8 @@ class SuiteRunner(Suite):
             found = judging.judge_command(run)
         else:
             run, found = await self._excused(job, run)
-        before = tuple(sorted(name for name, result in run.before.items() if name and result is not Result.PASSED))
+        failed = {Result.FAILED, Result.ERROR}  # what is skipped, or fails as expected, is no failure
+        before = tuple(sorted(name for name, result in run.before.items() if name and result in failed))
         return Trial(
             reason=found.reason,
             results=found.results,

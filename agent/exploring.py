@@ -27,8 +27,9 @@ LEAST_WINDOW = 16_000
 """Tokens of context below which a model gets no tools unless the owner says so."""
 EASY_FILES, EASY_BYTES = 60, 24_000
 """A repository that is no larger is shown at once."""
-EXPLORING = frozenset({Phase.PLANNING, Phase.CODING, Phase.TESTING, Phase.REFLECTING})
-"""The phases that may work with tools; all but CODING read only."""
+EXPLORING = frozenset({Phase.CLARIFYING, Phase.PLANNING, Phase.CODING, Phase.TESTING, Phase.REFLECTING})
+"""The phases that are shown little of a large repository: all may look around but CLARIFYING, which reads words; only
+CODING changes anything."""
 READ_STEPS = 8
 """How many replies with calls a phase that only reads takes at most."""
 

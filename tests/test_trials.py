@@ -28,7 +28,11 @@ from verdict.shell import ShellRunner
 BASE = {
     "app.py": "def one():\n    return 1\n",
     "tests/test_app.py": "import app\n\n\ndef test_one():\n    assert app.one() == 1\n",
-    "tests/test_other.py": "def test_other():\n    assert 'other' == 'broken'\n",
+    "tests/test_other.py": (
+        "import pytest\n\n\ndef test_other():\n    assert 'other' == 'broken'\n\n\n"
+        "@pytest.mark.skip\ndef test_skipped():\n    assert False\n\n\n"
+        "@pytest.mark.xfail\ndef test_expected():\n    assert False\n"
+    ),
     "tests/conftest.py": "import pytest\n\n\n@pytest.fixture\ndef three():\n    return 3\n",
 }
 GIVEN = {

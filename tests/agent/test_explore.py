@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from agent.explore import BAD_REPLIES, KEPT_RESULTS
+from agent.prompt import sections
 from agent.services import AgentServices, AgentSettings
 from core.attempt_state import AttemptState
 from core.dialogue import Completion, Finish, ModelRequest
@@ -237,6 +238,17 @@ async def test_a_conversation_that_is_too_long_begins_afresh_with_what_was_done(
     assert fresh
     assert len(asked[fresh[0]].messages) < len(asked[fresh[0] - 1].messages)
     assert "edit add.py" in "".join(message.text for message in asked[fresh[0]].messages)
+
+
+def test_who_reads_vague_words_is_shown_little_of_a_large_repository() -> None:
+    base = {**BASE, **{f"m{n}.py": f"def better_{n}(): ...\n" + f"# {n}\n" * 300 for n in range(70)}}
+    bench = ToolBench(model_for(), base=base, settings=AgentSettings())
+    case = case_for("Make the better things better")
+    state = replace(bench.start(case), phase=P.CLARIFYING)
+    about = sections.prompt_context(case, state, bench.tools, P.CLARIFYING)
+    assert about.explores
+    shown = sections.the_files(about).fill(20_000)
+    assert about.gauge.tokens(shown.text) <= 1500
 
 
 # --- questions
