@@ -173,6 +173,8 @@ class TaskIn(Strict):
             raise ValueError("give either tests or test_command, not both")
         if (self.cases or self.oracle) and self.language is not Language.PYTHON:
             raise ValueError("cases and oracle are for tasks in Python")
+        if self.packages and self.language is not Language.PYTHON:
+            raise ValueError("packages are for tasks in Python; nothing is installed for others, leave it out")
         if why := case_input.fault(self.cases, self.oracle):
             raise ValueError(why)
         if self.base and not self.repo:

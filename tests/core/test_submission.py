@@ -153,3 +153,8 @@ def test_any_json_is_a_task_or_refused_by_name(sent: Any) -> None:
         parse_spec(sent)
     except InvalidTask as refused:
         assert refused.fields  # noqa: PT017 - most input is refused, some is not
+
+
+def test_packages_are_refused_where_nothing_would_install_them() -> None:
+    with pytest.raises(InvalidTask, match="packages are for tasks in Python"):
+        parse_spec({"description": "add", "language": "javascript", "packages": ["lodash"]})
