@@ -23,6 +23,7 @@ from agent.prompt.text import quoted
 from agent.services import AgentServices
 from agent.tools import specs
 from agent.tools.calls import Calls, read_calls
+from agent.tools.running import NO_VERDICT
 from agent.tools.toolbox import Ending, Toolbox, as_json
 from core.dialogue import Completion, Finish, Message
 from core.events import Kind
@@ -49,6 +50,10 @@ BRIEFS = 30
 _FORM = "Your reply held no tool call. Call one of the tools ({names}) in the form that was described{end}."
 _CUT = "Your reply was cut off at its length limit, before a call was complete. Be shorter."
 _NUDGE = "(You made this very call before, with this very result. Do something else.)"
+_RED = (
+    "the last run_tests failed. If your change broke these tests, mend it; if they contradict the task, say so with "
+    "cannot; if neither, call done again."
+)
 _FULL = "The conversation was too long and begins afresh. Your change so far is kept. What was done:"
 
 
@@ -89,7 +94,7 @@ class Explorer:
         self._turns, self._briefs = list[_Turn](), list[str]()
         self._seen = Counter[tuple[str, str, str, str]]()
         self._protocol: ToolProtocol | None = None
-        self._bad, self._switched = 0, False
+        self._bad, self._switched, self._red = 0, False, ""
         self.forms = Counter[tuple[str, str, str, bool]]()
         """How many replies were read and not read (False), by backend, model and protocol."""
 
@@ -124,11 +129,14 @@ class Explorer:
         self._bad = 0
         failed = False
         for seq, call in enumerate(asked.calls):
-            if call.name == specs.DONE.name and failed:
-                self._answer(turn, reply, call, "Not yet: a call before this one failed.")
+            if call.name == specs.DONE.name and (why := "a call before this one failed." if failed else self._red):
+                self._answer(turn, reply, call, f"Not yet: {why}")
+                self._red = ""
                 continue
             record, ending, repeated = await self._called(call, seq)
             failed |= not record.ok
+            if call.name == specs.RUN_TESTS.name:
+                self._red = _RED if not record.ok and NO_VERDICT in record.text else ""
             self._answer(turn, reply, call, f"{record.text}\n\n{_NUDGE}" if repeated == NUDGE else record.text)
             if ending:
                 return self._left(ending)

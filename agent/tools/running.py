@@ -18,6 +18,8 @@ from core.shell import ShellJob, ShellResult
 
 OUTPUT_CHARS = 10_000
 MOST_TEST_FILES = 100
+NO_VERDICT = "this is no verdict"
+"""Stands in each result of tests that ran."""
 _ENDED = {
     Ended.TIMEOUT: "it was stopped at its time limit",
     Ended.OUTPUT_LIMIT: "it was stopped because it wrote too much",
@@ -88,7 +90,7 @@ async def run_tests(
     lines = [feedback.shape(trial) if trial.reason else feedback.passed(trial)]
     lines += [f"(failed without your change already, left out: {_some(list(trial.before))})"] if trial.before else []
     lines += [f"(not seen by the run: {_some(unseen, '; ')})"] if unseen else []
-    return "\n".join([*lines, f"(took {trial.duration_s:.1f} s; this is no verdict)"]), not trial.reason
+    return "\n".join([*lines, f"(took {trial.duration_s:.1f} s; {NO_VERDICT})"]), not trial.reason
 
 
 def _test_files(named: tuple[str, ...], draft: Draft) -> tuple[str, ...]:

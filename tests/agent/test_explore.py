@@ -321,6 +321,15 @@ async def test_tests_are_run_as_they_are_and_their_failure_is_shaped() -> None:
     assert "There is no file or folder nowhere." in told[5]
 
 
+async def test_done_after_tests_that_failed_is_asked_back_once() -> None:
+    wrong = EDIT.replace("a + b", "a * b")
+    bench = bench_for(wrong, "```run_tests\n```", DONE, DONE, EDIT.replace("a - b", "a * b"), DONE, shell=Shell(wrote))
+    work = await bench.run(case_for(tests=TESTS))
+    assert (work.phase, work.iteration) == (P.COMMIT, 2)
+    assert "Not yet: the last run_tests failed." in last_text(codings(bench)[3])
+    assert bench.walk[:3] == [P.PLANNING, P.CODING, P.TESTING]
+
+
 async def test_without_a_sandbox_there_are_no_tools_that_execute() -> None:
     bench = bench_for(EDIT, DONE)
     await bench.run(case_for(tests=TESTS))
