@@ -42,6 +42,8 @@ class _Proof(Protocol):
 
 
 REMEMBERED = 64
+OUTPUT_BYTES = 16 << 20
+"""What the tests of a run may print together; of each test the last three thousand bytes are kept."""
 RECENT = 8
 
 
@@ -72,7 +74,10 @@ class SuiteRuns:
         times: SuiteTimes | None = None,
     ) -> None:
         self.sandbox, self.runtime, self.mask, self._layers = sandbox, runtime, mask, layers
-        self._limits, self._imports = limits or SandboxLimits().with_run(RUN_LIMITS), imports or ImportCache()
+        self._limits, self._imports = (
+            limits or SandboxLimits(output_bytes=OUTPUT_BYTES).with_run(RUN_LIMITS),
+            imports or ImportCache(),
+        )
         self.times = times or SuiteTimes()
         self._cut_offs = CutOffs(self.times)
         staging_dir.mkdir(mode=0o700, parents=True, exist_ok=True)

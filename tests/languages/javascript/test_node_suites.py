@@ -119,7 +119,7 @@ REFUSED = {
     "a flood": (
         (f"{USES}test('x', async () => {{\n  for (;;) {{\n    console.log('x'.repeat(10000));\n"
         "    await new Promise((next) => setImmediate(next));\n  }\n});\n"),
-        "printed more than 1024 KB",
+        "printed more than 16384 KB",
     ),
     "too much memory": (
         f"{USES}test('x', () => {{ const all = []; for (;;) all.push(new Array(1e5).fill(all.length)); }});\n",
