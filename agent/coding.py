@@ -57,7 +57,7 @@ async def run(context: AttemptContext, state: AttemptState, services: AgentServi
         if state.verdict and state.verdict.passed:
             return Step(phase=Phase.CODING, outcome=Outcome.OK, state=state, note="took out what may not be changed")
     dialogue = Dialogue(Phase.CODING, context, state, services)
-    draft = Draft(services.tree, state.change, context.task.spec, context.shown_tests or state.own_tests)
+    draft = Draft(services.tree, state.change, context.task.spec, context.tests_beside(state))
     prompt = await asyncio.to_thread(first_request, context, state, services)
     work = _explore if prompt.explores else _converse
     left = await work(context, state, services, dialogue, draft, prompt)

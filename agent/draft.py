@@ -52,8 +52,10 @@ class Draft:
         return View(self._tree, {**self._change, **self._tests})
 
     def restore(self, change: Change) -> None:
-        """Go on with a change as it was stored."""
-        self._change = dict(change)
+        """Go on with a change as it was stored; what it has otherwise than the one before was taken."""
+        before, self._change = self.change, dict(change)
+        paths = sorted({path for path, _ in before.items() ^ change.items()})
+        self.taken += [path for path in paths if path not in self.taken]
 
     def put(self, path: str, text: str | None) -> None:
         """Write a file, or remove it.

@@ -27,7 +27,7 @@ from agent.tools.running import NO_VERDICT
 from agent.tools.toolbox import Ending, Toolbox, as_json
 from core.dialogue import Completion, Finish, Message
 from core.events import Kind
-from core.tasks import digest
+from core.tasks import Change, digest
 from core.tool_brief import brief
 from core.tool_text import RESULT
 from core.tools import ToolCall, ToolProtocol, ToolRecord
@@ -50,7 +50,7 @@ BRIEFS = 30
 _FORM = "Your reply held no tool call. Call one of the tools ({names}) in the form that was described{end}."
 _CUT = "Your reply was cut off at its length limit, before a call was complete. Be shorter."
 _NUDGE = "(You made this very call before, with this very result. Do something else.)"
-_RED = (
+_TESTS_FAILED = (
     "the last run_tests failed. If your change broke these tests, mend it; if they contradict the task, say so with "
     "cannot; if neither, call done again."
 )
@@ -94,7 +94,7 @@ class Explorer:
         self._turns, self._briefs = list[_Turn](), list[str]()
         self._seen = Counter[tuple[str, str, str, str]]()
         self._protocol: ToolProtocol | None = None
-        self._bad, self._switched, self._red = 0, False, ""
+        self._bad, self._switched, self._failed_tests = 0, False, ""
         self.forms = Counter[tuple[str, str, str, bool]]()
         """How many replies were read and not read (False), by backend, model and protocol."""
 
@@ -111,17 +111,17 @@ class Explorer:
             asked = read_calls(reply, self._toolbox.tools)
             if not asked.calls and self._answers and reply.text.strip() and not asked.fault:
                 self._note_form(reply, good=True)
-                return self._left(final=reply)
-            if end := await self._took(reply, asked):
+                return self._ended(final=reply)
+            if end := await self._run_calls(reply, asked):
                 return end
-        return self._left(why=f"{self._steps} steps were used up")
+        return self._ended(why=f"{self._steps} steps were used up")
 
-    def _left(self, ending: Ending | None = None, final: Completion | None = None, why: str = "") -> Explored:
+    def _ended(self, ending: Ending | None = None, final: Completion | None = None, why: str = "") -> Explored:
         return Explored(ending=ending, final=final, why=why, calls=len(self._briefs))
 
-    async def _took(self, reply: Completion, asked: Calls) -> Explored | None:
+    async def _run_calls(self, reply: Completion, asked: Calls) -> Explored | None:
         """Run what a reply asks for; how the conversation ends, if it does."""
-        turn = _Turn(_said(reply, asked))
+        turn = _Turn(_as_message(reply, asked))
         self._turns.append(turn)
         if not asked.calls:
             return self._without_call(reply, asked, turn)
@@ -129,35 +129,37 @@ class Explorer:
         self._bad = 0
         failed = False
         for seq, call in enumerate(asked.calls):
-            if call.name == specs.DONE.name and (why := "a call before this one failed." if failed else self._red):
+            if call.name == specs.DONE.name and (
+                why := "a call before this one failed." if failed else self._failed_tests
+            ):
                 self._answer(turn, reply, call, f"Not yet: {why}")
-                self._red = ""
+                self._failed_tests = ""
                 continue
             record, ending, repeated = await self._called(call, seq)
             failed |= not record.ok
             if call.name == specs.RUN_TESTS.name:
-                self._red = _RED if not record.ok and NO_VERDICT in record.text else ""
+                self._failed_tests = _TESTS_FAILED if not record.ok and NO_VERDICT in record.text else ""
             self._answer(turn, reply, call, f"{record.text}\n\n{_NUDGE}" if repeated == NUDGE else record.text)
             if ending:
-                return self._left(ending)
+                return self._ended(ending)
             if repeated >= ENOUGH:
-                return self._left(why=f"the same call came {repeated} times with the same result")
+                return self._ended(why=f"the same call came {repeated} times with the same result")
         if asked.fault:
             turn.results.append(("", Message(role="user", text=asked.fault)))
         if asked.whole and not (failed or asked.fault):
-            return self._left(final=reply)  # the whole answer at once, as from a model that ignores the tools
+            return self._ended(final=reply)  # the whole answer at once, as from a model that ignores the tools
         return None
 
     def _without_call(self, reply: Completion, asked: Calls, turn: _Turn) -> Explored | None:
         """A reply in words: the end where it follows a change and the vendor's own form, else a fault of form."""
         if reply.protocol is ToolProtocol.NATIVE and reply.finish is Finish.STOP and self._toolbox.draft.taken:
             self._note_form(reply, good=True)
-            return self._left(final=reply)
+            return self._ended(final=reply)
         self._note_form(reply, good=False)
         self._bad += 1
         if self._bad >= BAD_REPLIES:
             if self._switched:
-                return self._left(why=f"{BAD_REPLIES} replies in a row held no tool call")
+                return self._ended(why=f"{BAD_REPLIES} replies in a row held no tool call")
             native = reply.protocol is ToolProtocol.NATIVE
             self._protocol, self._switched, self._bad = ToolProtocol.TEXT if native else ToolProtocol.NATIVE, True, 0
         turn.results.append(("", Message(role="user", text=self._complaint(reply, asked))))
@@ -179,31 +181,30 @@ class Explorer:
         """The record of a call, made now or replayed; how it ends the conversation; how often it came with this."""
         log, place, draft = self._services.tool_log, self._dialogue.place(seq), self._toolbox.draft
         ending: Ending | None = None
-        record = log.stored(place) if log else None
-        before = digest(draft.change)
+        record, before = log.stored(place) if log else None, draft.change
         if record is None or call.name in specs.ENDING:
-            record, ending = await self._made(call)
+            record, ending = await self._made(call, before)
             if log:
                 await log.save(place, record)
         elif record.change is not None:
             draft.restore(record.change)
         self._briefs.append(brief(call.name, record.arguments) + ("" if record.ok else " (refused or failed)"))
-        key = (call.name, record.arguments, record.text, before)
+        key = (call.name, record.arguments, record.text, digest(before))
         self._seen[key] += 1
         return record, ending, self._seen[key]
 
-    async def _made(self, call: ToolCall) -> tuple[ToolRecord, Ending | None]:
+    async def _made(self, call: ToolCall, before: Change) -> tuple[ToolRecord, Ending | None]:
         if call.name in {specs.RUN.name, specs.RUN_TESTS.name}:
             self._services.events.emit(Kind.TOOL_STARTED, brief(call.name, as_json(call.arguments)))
-        draft, began_s = self._toolbox.draft, time.monotonic()
-        before = draft.change
+        began_s = time.monotonic()
         result = await self._toolbox.call(call)
+        after = self._toolbox.draft.change
         record = ToolRecord(
             name=call.name,
             arguments=as_json(call.arguments),
             text=result.text,
             ok=result.ok,
-            change=draft.change if draft.change != before else None,
+            change=after if after != before else None,
             took_s=round(time.monotonic() - began_s, 3),
         )
         return record, result.ending
@@ -268,7 +269,7 @@ def _append(found: list[Message], message: Message) -> None:
         found.append(message)
 
 
-def _said(reply: Completion, asked: Calls) -> Message:
+def _as_message(reply: Completion, asked: Calls) -> Message:
     """A reply as the model sees it again."""
     if reply.tool_calls:
         return Message(role="assistant", text=reply.text, tool_calls=asked.calls)

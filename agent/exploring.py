@@ -95,8 +95,8 @@ async def answered(
     """
     if not prompt.explores:
         return await dialogue.ask(prompt, json_reply=json_reply)
-    seen, tests = state.change if change is None else change, context.shown_tests or state.own_tests
-    draft = Draft(services.tree, seen, context.task.spec, tests)
+    seen = state.change if change is None else change
+    draft = Draft(services.tree, seen, context.task.spec, context.tests_beside(state))
     toolbox = Toolbox(specs.READING, draft, context, state, services, prompt.gauge)
     end = await Explorer(dialogue, toolbox, services, steps=READ_STEPS, answers=True).explore(prompt)
     return end.final or await dialogue.ask(prompt, json_reply=json_reply)

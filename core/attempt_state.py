@@ -201,3 +201,7 @@ class AttemptContext:
     def shown_tests(self) -> Files:
         """The given tests as a model may see them."""
         return {**self.task.spec.tests, **self.held.shown}
+
+    def tests_beside(self, state: AttemptState) -> Files:
+        """The tests that a model sees beside its change: the given ones, else those that the agent wrote."""
+        return self.shown_tests or state.own_tests

@@ -116,7 +116,9 @@ def surroundings(context: AttemptContext, state: AttemptState, view: View, symbo
     interest = interest_in(f"{context.task.spec.description}\n{state.plan}", frozenset(chosen))
     tests, tags = {**context.task.spec.tests, **state.own_tests}, read(view, symbol_cache)
     if not context.whole_tree:
-        return Surroundings(matter=_spoken_of(chosen, tags, interest, view, tests)[:_MAX_RELEVANT], interest=interest)
+        return Surroundings(
+            matter=_mentioned_files(chosen, tags, interest, view, tests)[:_MAX_RELEVANT], interest=interest
+        )
     order = [(path, rank) for path, rank in ranked(tags, interest, view.text) if path not in tests]
     most = max((rank for _, rank in order), default=0.0)
     rest = [(path, rank / most) for path, rank in order if path not in chosen]
@@ -128,7 +130,7 @@ def surroundings(context: AttemptContext, state: AttemptState, view: View, symbo
     return Surroundings(matter=(*chosen[:_MAX_RELEVANT], *near), around=tuple(around), interest=interest)
 
 
-def _spoken_of(
+def _mentioned_files(
     chosen: Sequence[str], tags: Mapping[str, Tags], interest: Interest, view: View, tests: Files
 ) -> tuple[str, ...]:
     """Files that are chosen already, then those of other tasks that the task speaks of, with what these import."""

@@ -39,7 +39,7 @@ async def run(
         command=asked.command,
         base=services.tree,
         change=draft.change,
-        tests=context.shown_tests or state.own_tests,
+        tests=context.tests_beside(state),
         packages=state.packages,
         limits=limits,
     )
@@ -52,10 +52,10 @@ async def run(
             refused.append(str(bad).removesuffix("."))
         else:
             written.append(path if text is not None else f"{path} (removed)")
-    return _told(result, written, refused), result.ended is Ended.EXITED and result.exit_code == 0
+    return _report(result, written, refused), result.ended is Ended.EXITED and result.exit_code == 0
 
 
-def _told(result: ShellResult, written: list[str], refused: list[str]) -> str:
+def _report(result: ShellResult, written: list[str], refused: list[str]) -> str:
     text = head_and_tail(result.output.rstrip("\n")) or "(no output)"
     ended = _ENDED.get(result.ended)
     lines = [text, f"({ended}, after {result.duration_s:.1f} s)" if ended else f"(exit code {result.exit_code})"]

@@ -380,3 +380,15 @@ async def test_a_step_that_died_replays_replies_and_results_and_buys_and_runs_no
     assert work.phase is P.COMMIT
     assert work.change == {"add.py": "def add(a, b):\n    return a + b\n", "made.txt": "1\n"}
     assert (mortal.bought, len(shell.jobs)) == (1 + len(REPLIES), 1)
+
+
+async def test_words_that_ended_a_conversation_end_it_again_when_it_is_replayed() -> None:
+    edit = native(("edit", {"path": "add.py", "old": "a - b", "new": "a + b"}))
+    bench = bench_for(edit, native(text="Adds instead of subtracting."))
+    mortal: Any = Mortal(bench.model, dies_at=-1)
+    bench.model = mortal
+    first = await bench.run(case_for(tests=TESTS))
+    again = await bench.run(case_for(tests=TESTS), bench.steps[0].state)
+    assert (first.phase, again.phase, mortal.bought) == (P.COMMIT, P.COMMIT, 3)
+    assert again.change == first.change
+    assert bench.steps[-2].note == bench.steps[1].note == "wrote add.py"
