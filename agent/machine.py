@@ -3,10 +3,10 @@
 COMMIT has one entrance, from TESTING, and TESTING is reached from CODING alone, through REVIEW and AUDIT where they are
 switched on. Only CODING may change a file. So whatever the phases answer, a walk that commits ends with CODING, the
 checks and TESTING all passed on one and the same change; a property test walks the table and proves it. Every cycle of
-the table leads through REFLECTING, which counts the tries and ends them. Within TESTING the static checks come before
-the suite (`agent.change_check`). A walk that waits for its owner goes on in the very phase that asked him, from its
-beginning. One that was split goes on at CODING, or at PLANNING again, when the subtasks have ended: in front of every
-check.
+the table leads through REFLECTING, which counts the tries and ends them. The checks that need no model come first of
+all that looks at a change, and always before the suite (`agent.change_check`). A walk that waits for its owner goes on
+in the very phase that asked him, from its beginning. One that was split goes on at CODING, or at PLANNING again, when
+the subtasks have ended: in front of every check.
 
 Each step is handed out before the next phase runs: whoever walks makes it durable first, and an `AttemptState` that was
 stored continues at its `phase`.
@@ -38,6 +38,7 @@ TABLE: Mapping[tuple[Phase, Outcome], Phase] = {
     (_P.CODING, _O.GIVE_UP): _P.ABANDON,
     (_P.REVIEW, _O.OK): _P.AUDIT,
     (_P.REVIEW, _O.REDO): _P.REFLECTING,
+    (_P.REVIEW, _O.NEEDS_APPROVAL): _P.AWAITING_APPROVAL,
     (_P.AUDIT, _O.OK): _P.TESTING,
     (_P.AUDIT, _O.REDO): _P.REFLECTING,
     (_P.AUDIT, _O.NEEDS_APPROVAL): _P.AWAITING_APPROVAL,
