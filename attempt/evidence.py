@@ -15,7 +15,7 @@ import hashlib
 import hmac
 import json
 import secrets
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, field, fields, replace
 from enum import StrEnum
 from pathlib import Path
@@ -25,6 +25,7 @@ from core.attempt_state import AttemptState
 from core.errors import NightshiftError
 from core.held_out import HeldOut
 from core.isolation import RunLimits
+from core.remarks import Remark, masked
 from core.revisions import Commit
 from core.tasks import Files, Language, Task
 from core.verdicts import Evidence, Result, Verdict
@@ -86,6 +87,8 @@ class Note:
     """As in the commit's trailers."""
     iterations: int = 0
     """As in the commit's trailers."""
+    remarks: tuple[Remark, ...] = ()
+    """Grave findings of readers that the change was committed with."""
     strange: tuple[str, ...] = ()
     """Fields that this version does not know."""
 
@@ -99,6 +102,7 @@ def to_note(
     held: HeldOut | None = None,
     *,
     key: bytes = b"",
+    mask: Callable[[str], str] = str,
 ) -> str:
     """The note's text: JSON with sorted keys.
 
@@ -110,6 +114,7 @@ def to_note(
         limits: those of its runs.
         held: what no prompt showed of its tests.
         key: seals the note; without one there is no seal.
+        mask: takes secrets out of what readers said.
     """
     spec = task.spec
     note = Note(
@@ -132,6 +137,7 @@ def to_note(
         held=_unseen(held or HeldOut()),
         model=", ".join(dict.fromkeys(state.models)),
         iterations=state.iteration,
+        remarks=masked(state.open_remarks, mask),
     )
     return _written(note, key)
 
