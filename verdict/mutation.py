@@ -20,8 +20,8 @@ import hashlib
 from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
-from difflib import SequenceMatcher
 
+from core.line_changes import written
 from core.tasks import Change
 from core.text import encode
 from core.tree import text_of
@@ -99,21 +99,9 @@ def _of_file(path: str, text: str, before: str | None) -> Iterator[_Candidate]:
     if language is None or len(text) > MAX_BYTES:
         return
     original = text.replace("\r\n", "\n").replace("\r", "\n")
-    lines = _written(before or "", original)
+    lines = written(before or "", original)
     for name, fault, mutant in dialect_of(language).mutated(path, text, lines):
         yield _Candidate(path=path, function=name, original=original, fault=fault, text=mutant)
-
-
-def _written(before: str, after: str) -> frozenset[int]:
-    """The lines that are new or other than before, counting from 1; where lines went, their neighbours."""
-    found: set[int] = set()
-    match = SequenceMatcher(None, before.splitlines(), after.split("\n"), autojunk=False)
-    for tag, _, _, start, end in match.get_opcodes():
-        if tag == "delete":
-            found |= {start, start + 1}
-        elif tag != "equal":
-            found |= set(range(start + 1, end + 1))
-    return frozenset(found)
 
 
 def _spread(found: list[_Candidate], most: int) -> list[_Candidate]:
