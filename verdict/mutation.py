@@ -159,12 +159,16 @@ class MutationScore:
 async def prove_own(job: SuiteJob, run: Run, found: Judgement, runs: SuiteRuns) -> Judgement:
     """The judgement of a passing run with what its self-written tests are worth; as it is where there are none.
 
+    Where nothing was changed, there is nothing without which they could fail.
+
     Raises:
         SandboxError: nothing could be run.
     """
     own = {file.path for file in run.plan.files if file.role is Role.OWN}
     if not (found.passed and own) or job.own_proven:
         return found
+    if not _changes_anything(job):
+        return replace(found, notes=(*found.notes, "nothing was changed: the self-written tests pass as things are"))
     weak = tuple(result.id for result in found.results if result.id.partition("::")[0] in own)
     if not await runs.fails_before(job):
         reason = "the self-written tests pass without the change too: they prove nothing"
@@ -235,6 +239,11 @@ async def _passing(job: SuiteJob, time: TimeLimit, runs: SuiteRuns) -> frozenset
 def _broken(job: SuiteJob, mutant: Mutant) -> SuiteJob:
     """The self-written tests on a mutant."""
     return replace(job, change={**job.change, mutant.path: mutant.text}, given={}, command=(), regression=())
+
+
+def _changes_anything(job: SuiteJob) -> bool:
+    before = _without(job)
+    return any(text != before(path) for path, text in job.change.items())
 
 
 def _without(job: SuiteJob) -> Callable[[str], str | None]:
