@@ -16,6 +16,7 @@ def job_for(context: AttemptContext, state: AttemptState, services: AgentService
         given=spec.tests,
         held=state.still_held(context.held),
         own=state.own_tests,
+        former=state.former_tests,
         start=spec.files,
         command=spec.test_command,
         allow=spec.allow,
