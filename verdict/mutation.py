@@ -20,8 +20,8 @@ import hashlib
 from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
-from difflib import SequenceMatcher
 
+from core.line_changes import written
 from core.tasks import Change
 from core.text import encode
 from core.tree import text_of
@@ -99,21 +99,9 @@ def _of_file(path: str, text: str, before: str | None) -> Iterator[_Candidate]:
     if language is None or len(text) > MAX_BYTES:
         return
     original = text.replace("\r\n", "\n").replace("\r", "\n")
-    lines = _written(before or "", original)
+    lines = written(before or "", original)
     for name, fault, mutant in dialect_of(language).mutated(path, text, lines):
         yield _Candidate(path=path, function=name, original=original, fault=fault, text=mutant)
-
-
-def _written(before: str, after: str) -> frozenset[int]:
-    """The lines that are new or other than before, counting from 1; where lines went, their neighbours."""
-    found: set[int] = set()
-    match = SequenceMatcher(None, before.splitlines(), after.split("\n"), autojunk=False)
-    for tag, _, _, start, end in match.get_opcodes():
-        if tag == "delete":
-            found |= {start, start + 1}
-        elif tag != "equal":
-            found |= set(range(start + 1, end + 1))
-    return frozenset(found)
 
 
 def _spread(found: list[_Candidate], most: int) -> list[_Candidate]:
@@ -165,12 +153,16 @@ class MutationScore:
 async def prove_own(job: SuiteJob, run: Run, found: Judgement, runs: SuiteRuns) -> Judgement:
     """The judgement of a passing run with what its self-written tests are worth; as it is where there are none.
 
+    Where nothing was changed, there is nothing without which they could fail.
+
     Raises:
         SandboxError: nothing could be run.
     """
     own = {file.path for file in run.plan.files if file.role is Role.OWN}
     if not (found.passed and own) or job.own_proven:
         return found
+    if not _changes_anything(job):
+        return replace(found, notes=(*found.notes, "nothing was changed: the self-written tests pass as things are"))
     weak = tuple(result.id for result in found.results if result.id.partition("::")[0] in own)
     if not await runs.fails_before(job):
         reason = "the self-written tests pass without the change too: they prove nothing"
@@ -204,6 +196,11 @@ async def _is_killed(job: SuiteJob, mutant: Mutant, time: TimeLimit, runs: Suite
     broken = replace(job, change=change, given={}, command=(), regression=())
     found = judging.judge(await runs.run(broken, plan.first_failure(await runs.plan(broken)), time))
     return found.stopped or any(result.result is not Result.PASSED for result in found.results)
+
+
+def _changes_anything(job: SuiteJob) -> bool:
+    before = _without(job)
+    return any(text != before(path) for path, text in job.change.items())
 
 
 def _without(job: SuiteJob) -> Callable[[str], str | None]:
