@@ -22,6 +22,7 @@ from typing import Annotated, Any
 from pydantic import AliasChoices, BaseModel, BeforeValidator, ConfigDict, Field, StrictInt, ValidationError
 
 from agent import exploring
+from agent import project_choice as choice
 from agent.clarifying import clarity
 from agent.dialogue import Dialogue
 from agent.prompt import sections
@@ -69,8 +70,11 @@ async def run(context: AttemptContext, state: AttemptState, services: AgentServi
     declined = answer if declines(answer) else ""
     plan = "" if declined else answer
     state = replace(state, plan=plan or _FALLBACK)
+    if choice.is_open(context, state):
+        state = await asyncio.to_thread(choice.chosen, context, state, services.tree)
     lines = sum(1 for line in plan.split("\n") if line.strip())
     note = f"a plan of {lines} line{'s' if lines != 1 else ''}" if plan else "no plan came; going on with the plain one"
+    note += f" in the project {state.project}" if state.project else ""
     note += f": {' '.join(declined.split())}" if declined else ""
     data = {"declined": declined[:_MAX_DECLINED_CHARS]} if declined else {}
     return Step(phase=Phase.PLANNING, outcome=Outcome.OK, state=state, note=note[:300], data=data)
@@ -121,12 +125,16 @@ def _split(state: AttemptState, parts: tuple[Subtask, ...]) -> Step:
 
 def _request(context: AttemptContext, state: AttemptState, services: AgentServices) -> Prompt:
     about = sections.prompt_context(context, state, services, Phase.PLANNING)
-    more = ("split",) if _may_split(context, state) else ()
+    more = [
+        *(["split"] if _may_split(context, state) else []),
+        *(["projects"] if choice.is_open(context, state) else []),
+    ]
     head = system(Phase.PLANNING, sections.language_file(context), *sections.kind_file(context), *more)
     again = bool(state.plan)
     parts = [
         sections.the_task(about),
         sections.the_tests(about),
+        *([choice.the_projects(about)] if choice.is_open(context, state) else []),
         sections.the_repository(about),
         sections.the_conventions(about),
         sections.the_lessons(about),
