@@ -16,11 +16,11 @@ from dataclasses import dataclass, replace
 
 from agent import kinds, syntax
 from agent.services import AgentServices
-from agent.view import View
+from agent.view import View, misplaced, settled
 from core.attempt_state import AttemptContext, AttemptState, Lesson
 from core.change_checks import Ask, ChangeCheckJob, ChangeCheckReport, CheckedChange, Finding, Severity
 from core.events import FindingData, Kind, Level
-from core.tasks import digest
+from core.tasks import Change, digest
 from core.verdicts import Evidence, Failure, Label, Verdict
 
 _COMMANDS = "command."
@@ -62,8 +62,7 @@ class Checked:
 
 async def check(context: AttemptContext, state: AttemptState, services: AgentServices) -> Checked:
     """Ask every check, merge what they say, report what is new; once for each change. Raises what a check raises."""
-    mark = digest(state.change, state.own_tests)
-    if state.checked and state.checked.digest == mark:
+    if state.checked and state.checked.digest == digest(state.change, state.own_tests):
         return Checked(state=state)
     reports = await _reports(context, state, services)
     findings = _worst_first(reports)
@@ -75,7 +74,8 @@ async def check(context: AttemptContext, state: AttemptState, services: AgentSer
         return Checked(state=state, verdict=_refused(state, services, findings), findings=findings)
     if asks := tuple({ask.subject: ask for report in reports for ask in report.asks}.values()):
         return Checked(state=state, asks=asks, findings=findings)
-    passed = CheckedChange(digest=mark, findings=findings[:_MOST_KEPT])
+    state = state.with_declared(_declared(state, services, reports))
+    passed = CheckedChange(digest=digest(state.change, state.own_tests), findings=findings[:_MOST_KEPT])
     return Checked(state=replace(state, checked=passed), findings=findings)
 
 
@@ -100,6 +100,13 @@ def _job(context: AttemptContext, state: AttemptState, services: AgentServices) 
 
 def _packages(reports: Iterable[ChangeCheckReport]) -> dict[str, str]:
     return {name: version for report in reports for name, version in report.packages.items()}
+
+
+def _declared(state: AttemptState, services: AgentServices, reports: Iterable[ChangeCheckReport]) -> Change:
+    """The change with the dependency files in which its packages are named; where one may not be written, without."""
+    view = View(services.tree, state.change)
+    files = {path: text for report in reports for path, text in report.declares.items() if not misplaced(path, view)}
+    return settled(services.tree, {**state.change, **files}) if files else state.change
 
 
 def _lessons(state: AttemptState, reports: Iterable[ChangeCheckReport]) -> tuple[Lesson, ...]:

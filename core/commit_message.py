@@ -10,6 +10,7 @@ from dataclasses import dataclass
 
 from core.attempt_state import AttemptState
 from core.masking import Masker, printable
+from core.projects import Scope
 from core.remarks import counted, masked
 from core.tasks import Task
 
@@ -47,7 +48,7 @@ def message_for(task: Task, state: AttemptState, mask: Callable[[str], str] = _S
     first, _, rest = (mask(state.summary.strip()) or description.partition("\n")[0]).partition("\n")
     asked = textwrap.indent(description, "> ", lambda _line: True)
     verdict = str(state.verdict.evidence.label) if state.verdict else ""
-    left = masked(state.open_remarks, mask)
+    left = masked(state.open_remarks, mask, Scope(project=state.project).full)
     named = "\n".join(textwrap.fill(f"- {one}", SUBJECT_CHARS, subsequent_indent="  ") for one in left)
     # In front of what was asked for: a body that is too long is cut at its end.
     parts = (_wrapped(rest), named and f"Findings that are left open:\n{named}", f"Asked for:\n{asked}")

@@ -66,9 +66,11 @@ class Reading:
     unread: str = ""
 
 
-def masked(found: Iterable[Remark], mask: Callable[[str], str]) -> tuple[Remark, ...]:
-    """The findings without secrets: a model may repeat what it read."""
-    return tuple(replace(one, path=mask(one.path), reason=mask(one.reason), fix=mask(one.fix)) for one in found)
+def masked(
+    found: Iterable[Remark], mask: Callable[[str], str], full: Callable[[str], str] = str
+) -> tuple[Remark, ...]:
+    """The findings without secrets, which a model may repeat; `full` gives paths as the repository has them."""
+    return tuple(replace(one, path=mask(full(one.path)), reason=mask(one.reason), fix=mask(one.fix)) for one in found)
 
 
 def worst_first(found: Iterable[Remark]) -> tuple[Remark, ...]:
