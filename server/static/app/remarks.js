@@ -13,5 +13,5 @@ export const OpenCounts = ({remarks}) => Object.keys(TONES).map((severity) => {
 
 /** Each finding: whose it is, where, why, and what was suggested. */
 export const OpenRemarks = ({remarks}) => (remarks.length ? html`<ul class="plain left-open" aria-label="Findings left open">
-  ${remarks.map((one, index) => html`<li key=${index}><b>${one.severity}</b> <span class="hint">${one.reader}</span> <code>${one.place}</code>
-    ${one.reason}${one.fix ? html` <span class="hint">Suggested: ${one.fix}</span>` : null}</li>`)}</ul>` : null);
+  ${remarks.map((one, index) => html`<li key=${index}><b>${one.severity}</b> <span class="hint">${one.reader}</span> <code>${one.place}</code> ${one.reason}
+    ${one.fix ? html` <span class="hint">Suggested: ${one.fix}</span>` : null}</li>`)}</ul>` : null);
