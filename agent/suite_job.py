@@ -17,6 +17,7 @@ def job_for(context: AttemptContext, state: AttemptState, services: AgentService
         given=spec.tests,
         held=state.still_held(context.held),
         own=state.own_tests,
+        former=state.former_tests,
         start={**spec.files, **steering(state.project, state.change)},
         command=spec.test_command,
         allow=spec.allow,

@@ -9,6 +9,7 @@ closure is not known (dynamic imports, folders that are read) the whole tree cou
 from __future__ import annotations
 
 import asyncio
+import re
 from contextlib import nullcontext
 from dataclasses import dataclass, replace
 
@@ -31,6 +32,8 @@ from core.states import Phase
 from core.tasks import Change, Files, Task
 from core.tree import Tree, text_of
 from core.verdicts import SuiteJob, Verdict
+
+_ASKS_FOR_TESTS = re.compile(r"\btests?\b", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -86,7 +89,7 @@ class Integration:
         async with self.services.merge_locks[workspace.git_dir] if moving else nullcontext():
             commit = await self._committed(workspace, state, moving=moving)
             if commit is None:
-                return Landed(reason="the tests pass as things are; nothing had to be changed")
+                return Landed(reason=self._nothing_changed(state))
             end = await self._integrate(workspace, commit, state) if moving else (commit, state.verdict)
         if isinstance(end, Reopened):
             return end
@@ -115,11 +118,19 @@ class Integration:
         asked = self.task.spec.integrate
         return self.services.defaults.integrate if asked is None else asked
 
+    def _nothing_changed(self, state: AttemptState) -> str:
+        said = self.services.mask(" ".join(state.summary.split())) if state.summary else ""
+        return "the tests pass as things are; nothing had to be changed" + (f": {said}" if said else "")
+
     def _whole_change(self, state: AttemptState) -> Change:
-        """All that is committed: what was judged, and nothing that the suite left out."""
+        """All that is committed: what was judged, and nothing that the suite left out.
+
+        Tests that the agent wrote to see whether something is done already are not, unless the task asks for tests.
+        """
         left_out = state.verdict.evidence.dropped if state.verdict else {}
         change = {path: text for path, text in state.change.items() if path not in left_out}
-        return {**change, **state.own_tests, **self.task.spec.tests}
+        wanted = change or _ASKS_FOR_TESTS.search(self.task.spec.description)
+        return {**change, **(state.own_tests if wanted else {}), **self.task.spec.tests}
 
     async def _made_before(self, workspace: Workspace, state: AttemptState) -> Commit | None:
         """The commit that an earlier daemon made of this very work, or None."""

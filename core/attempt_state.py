@@ -99,6 +99,8 @@ class AttemptState:
     """The files relative to the base, without tests."""
     own_tests: Files = field(default_factory=dict)
     """The tests that the agent wrote."""
+    former_tests: Files = field(default_factory=dict)
+    """Its first version of them, where they were written again."""
     summary: str = ""
     """The model's line on what its change does."""
     feedback: str = ""

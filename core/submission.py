@@ -26,6 +26,7 @@ from core import case_input, plain_data
 from core.case_input import MAX_CASES, CaseIn
 from core.clock import no_number, to_text
 from core.errors import InvalidTask
+from core.given_files import unreadable
 from core.held_out import ValueCase
 from core.paths import MAX_FILE_CHARS, MAX_FILES, MAX_TOTAL_CHARS, clash_among, git_folder, path_fault
 from core.projects import name_fault
@@ -213,6 +214,8 @@ def parse_spec(data: object) -> TaskSpec:
         read = TaskIn.model_validate(dict(data), context=case_input.limit_for_all())
     except ValidationError as error:
         raise InvalidTask(_faults(error)) from None
+    if found := unreadable(read.language, read.tests, read.files, read.description):
+        raise InvalidTask(found)
     values = read.model_dump()
     values["limits"] = Limits(**values["limits"])
     values["cases"] = tuple(map(case_input.to_case, read.cases))

@@ -73,7 +73,7 @@ class Session:
     started and not ended, `at` the one that was begun last, where a recorder tells of beginnings apart. `finishes` are
     the exit statuses that pytest reported, `changed` the framework functions found changed. `garbled` tells that
     something in the events was not the recorder's. `cpu_s` is the processor time that its processes used, `limit` says
-    which limit a timeout was of: processor, idle or clock.
+    what was reached: of a timeout processor, idle or clock, of a flood output or report.
     """
 
     how: str

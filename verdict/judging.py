@@ -219,7 +219,7 @@ def _stopped(run: Run) -> Failure | None:
     if run.was_cut_off:
         return _cut_off(run)
     if how is Ended.OUTPUT_LIMIT or (session and session.how == "flood"):
-        return _stop(run, "OutputLimit", f"the tests printed more than {run.limits.output_bytes >> 10} KB")
+        return _stop(run, "OutputLimit", _flood(session, run.limits))
     if session is None:
         detail = shaping.tail(run.names.text(run.result.stderr.decode("utf-8", "replace")))
         return _stop(run, "Crash", "the run ended without an answer", detail)
@@ -243,6 +243,13 @@ def _cut_off(run: Run) -> Failure:
     files = run.plan.files
     together = f"{stop.message}, which comes to its end alone: together the tests take too long"
     return replace(stop, id=files[0].path if len(files) == 1 else "the tests", message=together)
+
+
+def _flood(session: Session | None, limits: SandboxLimits) -> str:
+    if session and session.limit == "report":
+        return "the tests reported more than a run can hold"
+    who = "one test" if session and (session.running or session.at) else "the tests"
+    return f"{who} printed more than {limits.output_bytes >> 10} KB"
 
 
 def _crash(session: Session, framework: str) -> str:

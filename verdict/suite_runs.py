@@ -43,7 +43,7 @@ class _Proof(Protocol):
 
 REMEMBERED = 64
 OUTPUT_BYTES = 16 << 20
-"""What the tests of a run may print together; of each test the last three thousand bytes are kept."""
+"""What one test may print; the last three thousand bytes are kept of those that fail."""
 RECENT = 8
 
 

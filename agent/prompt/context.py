@@ -10,17 +10,17 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
 
 from agent import javascript_outline
-from agent.file_ranking import Interest, by_words, interest_in, ranked, read, speaks_of, weight_of
+from agent.file_ranking import Interest, by_words, interest_in, ranked, read, spoken_of, weight_of
 from agent.prompt.budget import Shown
 from agent.prompt.excerpts import excerpt, outline
 from agent.prompt.text import fenced, quoted
 from agent.python_outline import local_files, wanted_files
-from agent.symbols import SymbolCache, Tags
+from agent.symbols import SymbolCache
 from agent.view import View
 from core import projects
 from core.attempt_state import AttemptContext, AttemptState
@@ -121,12 +121,12 @@ def surroundings(context: AttemptContext, state: AttemptState, view: View, symbo
     """
     chosen = _pointed_to(context, state, view)
     interest = interest_in(_words(context, state, view), frozenset(chosen))
-    tests, tags = {**context.task.spec.tests, **state.own_tests}, read(view, symbol_cache)
+    tests = {**context.task.spec.tests, **state.own_tests}
     if not context.sees_all(state):
-        return Surroundings(
-            matter=_mentioned_files(chosen, tags, interest, view, tests)[:_MAX_RELEVANT], interest=interest
-        )
-    order = [(path, rank) for path, rank in ranked(tags, interest, view.text) if path not in tests]
+        mentioned_files = _mentioned_files(chosen, interest, view, tests, symbol_cache)
+        return Surroundings(matter=mentioned_files[:_MAX_RELEVANT], interest=interest)
+    ranks = ranked(read(view, symbol_cache), interest, view.text)
+    order = [(path, rank) for path, rank in ranks if path not in tests]
     most = max((rank for _, rank in order), default=0.0)
     rest = [(path, rank / most) for path, rank in order if path not in chosen]
     space = max(0, min(_MAX_NEAR, _MAX_RELEVANT - len(chosen)))
@@ -139,13 +139,13 @@ def surroundings(context: AttemptContext, state: AttemptState, view: View, symbo
 
 
 def _mentioned_files(
-    chosen: Sequence[str], tags: Mapping[str, Tags], interest: Interest, view: View, tests: Files
+    chosen: Sequence[str], interest: Interest, view: View, tests: Files, symbol_cache: SymbolCache
 ) -> tuple[str, ...]:
     """Files that are chosen already, then those of other tasks that the task speaks of, with what these import."""
     spoken = {
         path: one
-        for path, one in tags.items()
-        if path not in chosen and path not in tests and speaks_of(path, one, interest) and weight_of(path) == 1.0
+        for path, one in spoken_of(view, interest, symbol_cache).items()
+        if path not in chosen and path not in tests and weight_of(path) == 1.0
     }
     scores = by_words(spoken, interest) if len(spoken) > _MAX_SHARED else dict.fromkeys(spoken, 1.0)
     nearest = sorted(spoken, key=lambda path: (-scores.get(path, 0.0), path))[:_MAX_SHARED]

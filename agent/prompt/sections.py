@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
+from agent.asking import answers
 from agent.exploring import EXPLORING, is_wanted
 from agent.history import fitted, last_failure, lines_of
 from agent.prompt.budget import Prompt, Section, Shown, clipped, compose, fixed
@@ -132,6 +133,12 @@ def the_reading(brief: Brief) -> str:
 
 def _packages(subjects: frozenset[str]) -> list[str]:
     return sorted(subject.removeprefix("package:") for subject in subjects if subject.startswith("package:"))
+
+
+def the_answers(about: PromptContext) -> Section:
+    """What the owner was asked while the task was worked on, and what he said."""
+    text = answers(about.context, about.state)
+    return fixed("What the owner was asked, and his answer", text, share=0.1, rank=2)
 
 
 def the_tests(about: PromptContext) -> Section:

@@ -223,3 +223,23 @@ async def test_lines_that_two_tasks_of_a_project_changed_are_written_again_with_
     again = await site.land(places[1], third, works[1])
     assert isinstance(again, Reopened)
     assert dict(again.state.change) == {"b.py": ""}
+
+
+@pytest.mark.parametrize(("words", "commits"), [("Add add()", False), ("Write tests for calc.py", True)])
+async def test_tests_that_show_that_a_task_is_done_already_are_committed_only_where_it_asks_for_tests(
+    site: Site, words: str, commits: bool
+) -> None:
+    first = site.task(1, tests={"test_calc.py": TEST_ADD})
+    workspace = site.open(first)
+    await site.land(workspace, first, await site.judged(workspace, first, {"calc.py": ADD}))
+    task = replace(site.task(2), spec=parse_spec({"description": words}))
+    again = site.open(task)
+    job = SuiteJob(base=again.tree, change={}, own={"test_double.py": TEST_DOUBLE}, whole_tree=False)
+    verdict = await site.suite.judge(job)
+    assert verdict.passed, verdict.reason
+    state = AttemptState(phase=Phase.COMMIT, base=again.base, own_tests=job.own, verdict=verdict, summary="it adds")
+    landed = await site.land(again, task, state)
+    assert isinstance(landed, Landed)
+    assert (landed.commit is not None) is commits
+    if not commits:
+        assert landed.reason == "the tests pass as things are; nothing had to be changed: it adds"
