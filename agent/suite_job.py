@@ -6,6 +6,7 @@ from agent.kinds import asks_for_documents
 from agent.services import AgentServices
 from core.attempt_state import AttemptContext, AttemptState
 from core.documents import is_documentation
+from core.projects import steering
 from core.tree import text_of
 from core.verdicts import SuiteJob
 
@@ -20,7 +21,7 @@ def job_for(context: AttemptContext, state: AttemptState, services: AgentService
         held=state.still_held(context.held),
         own=state.own_tests,
         former=state.former_tests,
-        start=spec.files,
+        start={**spec.files, **steering(state.project, state.change)},
         command=spec.test_command,
         allow=spec.allow,
         language=spec.language,

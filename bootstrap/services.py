@@ -17,6 +17,7 @@ from bootstrap.extras import make_extras
 from bootstrap.models import make_memory, make_models, prepare_models
 from bootstrap.repair import PROGRAMS
 from bootstrap.store import StoreServices
+from bootstrap.submission import machine_check
 from bootstrap.suites import find_sandbox, make_checker, make_suite
 from bootstrap.symbol_cache import NAME, load_cache, save_cache
 from config import Settings
@@ -144,6 +145,7 @@ class Services:
         self.merge_locks: defaultdict[Path, asyncio.Lock] = defaultdict(asyncio.Lock)
         stack.callback(self.git.close)
         self._checker = make_checker(settings)
+        store.queue.check_new = machine_check(settings)
         self.sandbox_name, self.sandbox_detail = "", "being tested"
         self.notices: tuple[str, ...] = ()
         self.attempt_services: AttemptServices | None = None
@@ -202,10 +204,11 @@ class Services:
         Raises:
             ConfigError: lists the faults of the checker's rules.
         """
-        checker = make_checker(settings)
+        checker, check_new = make_checker(settings), machine_check(settings)
 
         def apply() -> None:
             self._settings, self._checker = settings, checker
+            self._store.queue.check_new = check_new
             self.git.renew(_author(settings), auto_push=settings.git_auto_push)
             if self.attempt_services is not None and self._sandbox_services is not None:
                 self.attempt_services = replace(
