@@ -32,7 +32,7 @@ from core.revisions import Commit, Workspace
 from core.states import Phase
 from core.tasks import Change, Files, Task
 from core.tree import Tree, text_of
-from core.verdicts import SuiteJob, Verdict
+from core.verdicts import Label, SuiteJob, Verdict
 
 _ASKS_FOR_TESTS = re.compile(r"\btests?\b", re.IGNORECASE)
 
@@ -198,6 +198,7 @@ class Integration:
             packages=state.packages,
             whole_tree=not workspace.is_own,
             limits=self._run_limits(),
+            documents=bool(state.verdict and state.verdict.evidence.label is Label.DOCUMENTED),
         )
         verdict = await WithRegression(self.services.suite, self.services.imports).judge(job)
         self._events.emit(Kind.SUITE_JUDGED, f"together with newer work: {verdict.reason}", **_data(candidate))

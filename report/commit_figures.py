@@ -18,6 +18,7 @@ KINDS = (Kind.REGRESSION, Kind.CONFLICT, Kind.PUSH_FAILED, Kind.REVERTED, Kind.R
 _TONES = {
     Label.VERIFIED: Tone.GOOD,
     Label.TESTS_PASSED: Tone.PLAIN,
+    Label.DOCUMENTED: Tone.PLAIN,
     Label.SELF_TESTED: Tone.WARN,
     Label.EXIT_CODE: Tone.BAD,
 }

@@ -35,6 +35,7 @@ WEIGHTS = {
     "exit_code": Weight(points=30, most=30, why="only a command's exit code vouches for it, and that can be forged"),
     "unjudged": Weight(points=30, most=30, why="no verdict is known"),
     "self_tested": Weight(points=25, most=25, why="code and tests are of one hand: one misunderstanding, twice"),
+    "documented": Weight(points=4, most=4, why="links, examples and names are right; nobody checked the words"),
     "tests_passed": Weight(points=8, most=8, why="no held-out case was compared, so fitted answers would pass"),
     "size": Weight(points=4, most=20, why="faults grow with the lines to read: points for each doubling beyond 25"),
     "spread": Weight(points=2, most=10, why="a change of many files is harder to see whole: for each beyond the third"),
@@ -145,6 +146,7 @@ def _of_verdict(commit: CommitRow) -> list[Reason]:
 
 _LABELS: dict[str, str] = {
     Label.TESTS_PASSED: "tests passed, nothing was held out",
+    Label.DOCUMENTED: "documentation: links, examples and names were checked",
     Label.SELF_TESTED: "judged by tests that the agent wrote",
     Label.EXIT_CODE: "judged by an exit code alone",
 }

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from agent.asking import answers
 from agent.exploring import EXPLORING, is_wanted
 from agent.history import fitted, last_failure, lines_of
+from agent.kinds import asks_for_documents
 from agent.prompt.budget import Prompt, Section, Shown, clipped, compose, fixed
 from agent.prompt.context import Surroundings, expected_files, listing, outlines, show_files, show_tests, surroundings
 from agent.prompt.conventions import conventions
@@ -96,6 +97,8 @@ def language_file(context: AttemptContext, *, tests: bool = False) -> str:
 
 def kind_file(context: AttemptContext) -> tuple[str, ...]:
     """The prompt part about the kind of thing that is built, where the owner said which; else the plan says it."""
+    if asks_for_documents(context.task.spec):
+        return ("kinds/documentation",)
     kind = context.task.spec.kind
     return () if kind is None else (f"kinds/{kind}",)
 

@@ -98,7 +98,7 @@ def test_no_prompt_is_longer_than_its_limit_whatever_it_is_made_of(data: st.Data
     gauge = Gauge(bytes_per_token=data.draw(st.sampled_from([1.5, 3.5, 8.0])))
     limit = int(data.draw(st.sampled_from([LEAST_TOKENS, 9000, 24_000])) * 3.5 / min(3.5, gauge.bytes_per_token))
     tools = tools_of(limit, gauge, large=False)
-    given_tests = {f"test_{n}.py": "def test_x():\n    assert 1\n" + data.draw(texts()) for n in range(3)}
+    given_tests = {f"test_{n}.py": f"def test_x():\n    assert {data.draw(texts())!r}\n" for n in range(3)}
     description = "Write add in add.py " + data.draw(texts())
     case = case_for(description[:99_000], tests=given_tests if data.draw(st.booleans()) else {})
     thought = Reflection(root_cause=data.draw(texts())[:800], suggested_fix=data.draw(texts())[:800])
