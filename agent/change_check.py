@@ -13,11 +13,11 @@ from dataclasses import dataclass, replace
 
 from agent import kinds, syntax
 from agent.services import AgentServices
-from agent.view import View
+from agent.view import View, misplaced, settled
 from core.attempt_state import AttemptContext, AttemptState, Lesson
 from core.change_checks import Ask, ChangeCheckJob, ChangeCheckReport, Finding, Severity
 from core.events import FindingData, Kind, Level
-from core.tasks import digest
+from core.tasks import Change, digest
 from core.verdicts import Evidence, Failure, Label, Verdict
 
 _COMMANDS = "command."
@@ -63,6 +63,8 @@ async def check(context: AttemptContext, state: AttemptState, services: AgentSer
     if any(finding.severity is Severity.BLOCK for finding in findings):
         return Checked(state=state, verdict=_refused(state, services, findings), findings=findings)
     asks = tuple({ask.subject: ask for report in reports for ask in report.asks}.values())
+    if not asks:
+        state = replace(state, change=_declared(state, services, reports))
     return Checked(state=state, asks=asks, findings=findings)
 
 
@@ -101,6 +103,13 @@ def _job(context: AttemptContext, state: AttemptState, services: AgentServices) 
 
 def _packages(reports: Iterable[ChangeCheckReport]) -> dict[str, str]:
     return {name: version for report in reports for name, version in report.packages.items()}
+
+
+def _declared(state: AttemptState, services: AgentServices, reports: Iterable[ChangeCheckReport]) -> Change:
+    """The change with the dependency files in which its packages are named; where one may not be written, without."""
+    view = View(services.tree, state.change)
+    files = {path: text for report in reports for path, text in report.declares.items() if not misplaced(path, view)}
+    return settled(services.tree, {**state.change, **files}) if files else state.change
 
 
 def _lessons(state: AttemptState, reports: Iterable[ChangeCheckReport]) -> tuple[Lesson, ...]:

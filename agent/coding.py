@@ -19,6 +19,7 @@ from agent.asking import ASKED_BEFORE, agreed_refusal, answer_to, as_ask, as_que
 from agent.dialogue import Dialogue
 from agent.draft import Draft, Taken
 from agent.explore import Explorer, closing_words, counted
+from agent.project_choice import begun_project
 from agent.prompt import sections
 from agent.prompt.budget import Prompt
 from agent.prompt.context import expected_files
@@ -50,6 +51,7 @@ async def run(context: AttemptContext, state: AttemptState, services: AgentServi
         return refused
     joins, state = joins_parts(state), replace(state, iteration=state.iteration + 1, remarks=())
     services = replace(services, events=services.events.bind(iteration=state.iteration))
+    state = await asyncio.to_thread(begun_project, context, state, services)
     if joins:
         return Step(
             phase=Phase.CODING, outcome=Outcome.OK, state=state, note="what its parts made is judged as it stands"

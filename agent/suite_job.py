@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from agent.services import AgentServices
 from core.attempt_state import AttemptContext, AttemptState
+from core.projects import steering
 from core.verdicts import SuiteJob
 
 
@@ -16,7 +17,8 @@ def job_for(context: AttemptContext, state: AttemptState, services: AgentService
         given=spec.tests,
         held=state.still_held(context.held),
         own=state.own_tests,
-        start=spec.files,
+        former=state.former_tests,
+        start={**spec.files, **steering(state.project, state.change)},
         command=spec.test_command,
         allow=spec.allow,
         language=spec.language,

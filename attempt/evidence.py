@@ -25,6 +25,7 @@ from core.attempt_state import AttemptState
 from core.errors import NightshiftError
 from core.held_out import HeldOut
 from core.isolation import RunLimits
+from core.projects import Scope, name_fault, steering
 from core.revisions import Commit
 from core.tasks import Files, Language, Task
 from core.verdicts import Evidence, Result, Verdict
@@ -74,6 +75,8 @@ class Note:
     allow: tuple[str, ...] = ()
     """Rules that `command` may break."""
     language: Language = Language.PYTHON
+    project: str | None = None
+    """The part of the repository that all paths are relative to, and that the run saw (`core.projects.Scope`)."""
     changed: tuple[str, ...] = ()
     """Paths of the change that was judged, without tests."""
     start: Mapping[str, str] = field(default_factory=dict)
@@ -88,6 +91,11 @@ class Note:
     """As in the commit's trailers."""
     strange: tuple[str, ...] = ()
     """Fields that this version does not know."""
+
+    @property
+    def scope(self) -> Scope:
+        """The part of the repository that it is about."""
+        return Scope(project=self.project, given=(*self.tests, *self.start))
 
 
 def to_note(
@@ -125,8 +133,9 @@ def to_note(
         command=spec.test_command,
         allow=spec.allow,
         language=spec.language,
+        project=state.project,
         changed=tuple(sorted(state.change)),
-        start=digests(spec.files),
+        start=digests({**spec.files, **steering(state.project, state.change)}),
         limits=NotedLimits(**asdict(limits)),
         packages=state.packages,
         held=_unseen(held or HeldOut()),
@@ -163,6 +172,8 @@ def read_note(text: str) -> Note:
         note = decode(Note, json.dumps(known))
         for case in note.held.cases:
             case.check()
+        if note.project and (why := name_fault(note.project)):
+            raise ValueError(f"project: {why}")
     except (ValueError, TypeError, RecursionError) as error:
         raise UnreadableNote(f"the note cannot be read as evidence: {' '.join(str(error).split())[:200]}") from None
     if note.format not in {1, FORMAT}:

@@ -26,6 +26,7 @@ from core.errors import MergeConflict
 from core.events import CommitData, Emitter, Kind, Level
 from core.held_out import HeldOut
 from core.isolation import RunLimits
+from core.projects import steering
 from core.revisions import Commit, Workspace
 from core.states import Phase
 from core.tasks import Change, Files, Task
@@ -155,7 +156,7 @@ class Integration:
                 try:
                     candidate = await asyncio.to_thread(git.rebase, workspace, commit, tip)
                 except MergeConflict as conflict:
-                    return self._conflicted(state, tip, conflict)
+                    return self._conflicted(workspace, state, tip, conflict)
             if candidate.parent != state.base:
                 verdict = await self._judge_merged(workspace, candidate, state)
                 if not verdict.passed:
@@ -187,7 +188,7 @@ class Integration:
             held=self._held,
             own={path: texts[path] or text for path, text in state.own_tests.items()},
             own_proven=True,
-            start=spec.files,
+            start={**spec.files, **steering(state.project, state.change)},
             command=spec.test_command,
             allow=spec.allow,
             language=spec.language,
@@ -224,9 +225,10 @@ class Integration:
 
     # --- what stands in the way
 
-    def _conflicted(self, state: AttemptState, tip: str, conflict: MergeConflict) -> Reopened:
+    def _conflicted(self, workspace: Workspace, state: AttemptState, tip: str, conflict: MergeConflict) -> Reopened:
         self._events.emit(Kind.CONFLICT, str(conflict), level=Level.WARNING)
-        kept = {path: text for path, text in state.change.items() if path not in conflict.paths}
+        lost = {workspace.scope.inside(path) for path in conflict.paths}
+        kept = {path: text for path, text in state.change.items() if path not in lost}
         feedback = (
             f"Newer work changed the same lines while you were at it. Make your change again on top of it.\n{conflict}"
         )

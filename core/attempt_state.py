@@ -99,6 +99,8 @@ class AttemptState:
     """The files relative to the base, without tests."""
     own_tests: Files = field(default_factory=dict)
     """The tests that the agent wrote."""
+    former_tests: Files = field(default_factory=dict)
+    """Its first version of them, where they were written again."""
     summary: str = ""
     """The model's line on what its change does."""
     feedback: str = ""
@@ -141,6 +143,9 @@ class AttemptState:
     """How often that happened."""
     parts: tuple[Subtask, ...] = ()
     """The subtasks that the plan split the task into, once in an attempt at most; stored under this name."""
+    project: str | None = None
+    """The part of the workspace that `change` and all other paths are relative to (`core.projects.Scope`): a project's
+    name, empty for the root; None is the whole, until a plan says it and in repositories of the owner's."""
     handed: HandOver | None = None
     """What prompts show in place of the tries before a fresh start."""
 
@@ -196,11 +201,17 @@ class AttemptContext:
     """Subjects that he has denied."""
     answers: Mapping[str, str] = field(default_factory=dict)
     """What he answered to questions, by subject."""
+    built_on: tuple[str, ...] = ()
+    """Files of the workspace that the tasks changed on which this one depends."""
 
     @property
     def shown_tests(self) -> Files:
         """The given tests as a model may see them."""
         return {**self.task.spec.tests, **self.held.shown}
+
+    def sees_all(self, state: AttemptState) -> bool:
+        """Tell whether all files of the tree belong together: a repository of the owner's, or one project."""
+        return self.whole_tree or bool(state.project)
 
     def tests_beside(self, state: AttemptState) -> Files:
         """The tests that a model sees beside its change: the given ones, else those that the agent wrote."""

@@ -161,6 +161,7 @@ class SuiteJob:
     given: Files = field(default_factory=dict)
     held: HeldOut = field(default_factory=HeldOut)
     own: Files = field(default_factory=dict)
+    former: Files = field(default_factory=dict)
     own_proven: bool = False
     start: Files = field(default_factory=dict)
     regression: tuple[str, ...] = ()

@@ -11,6 +11,7 @@ from agent.history import fitted, last_failure, lines_of
 from agent.prompt.budget import Prompt, Section, Shown, clipped, compose, fixed
 from agent.prompt.context import Surroundings, expected_files, listing, outlines, show_files, show_tests, surroundings
 from agent.prompt.conventions import conventions
+from agent.prompt.neighbours import neighbours, where
 from agent.prompt.text import quoted
 from agent.services import AgentServices
 from agent.view import View
@@ -175,12 +176,21 @@ def the_repository(about: PromptContext) -> Section:
 
 
 def _repository(about: PromptContext, space: int) -> Shown:
+    """The task's own files, below a line on the project, above what is shown of other projects."""
+    head = where(about.state, about.services.tree)
+    others = neighbours(about.context, about.state, about.services.tree, space // 2, about.gauge)
+    around = "\n\n".join(filter(None, (head, others)))
+    own = _own_files(about, space - about.gauge.tokens(around))
+    return replace(own, text="\n\n".join(filter(None, (head, own.text, others))))
+
+
+def _own_files(about: PromptContext, space: int) -> Shown:
     if about.explores:
         return _overview(about, min(space, _OVERVIEW_TOKENS))
     names = listing(
         about.view,
         about.near.matter,
-        whole_tree=about.context.whole_tree,
+        whole_tree=about.context.sees_all(about.state),
         space=space // 2,
         gauge=about.gauge,
     )
@@ -195,7 +205,11 @@ def _repository(about: PromptContext, space: int) -> Shown:
 def _overview(about: PromptContext, space: int) -> Shown:
     """For who reads for himself: names of files or folders, and the files that the task seems to be about."""
     names = listing(
-        about.view, about.near.matter, whole_tree=about.context.whole_tree, space=space // 2, gauge=about.gauge
+        about.view,
+        about.near.matter,
+        whole_tree=about.context.sees_all(about.state),
+        space=space // 2,
+        gauge=about.gauge,
     )
     lengths = {path: text.count("\n") for path in about.near.matter[:_LIKELY] if (text := about.view.text(path))}
     likely = "\n".join(f"{path} ({lines} lines)" for path, lines in lengths.items())
@@ -230,7 +244,8 @@ def _files(about: PromptContext, space: int) -> Shown:
     space -= about.gauge.tokens(more)
     shown = show_files(about.view, about.near.matter, space, about.gauge, about.near.interest)
     shown_count = len(shown.whole) + len(shown.outlined) + len(shown.named)
-    away = about.view.count() - shown_count if about.context.whole_tree else len(about.near.matter) - shown_count
+    all_of_it = about.context.sees_all(about.state)
+    away = (about.view.count() if all_of_it else len(about.near.matter)) - shown_count
     return replace(shown, text=(shown.text + more).strip(), left_out=max(0, away))
 
 

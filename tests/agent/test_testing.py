@@ -7,7 +7,6 @@ from dataclasses import replace
 
 import pytest
 
-from agent.services import AgentSettings
 from core.attempt_state import AttemptState
 from core.events import Kind
 from core.isolation import RunLimits
@@ -76,15 +75,16 @@ async def test_a_wrong_test_of_its_own_is_corrected_when_the_reflection_blames_i
     assert bench.model.phases == [P.PLANNING, P.CODING, P.TESTING, P.REFLECTING, P.TESTING]
 
 
-async def test_a_later_version_may_not_assert_less() -> None:
+async def test_a_later_version_may_drop_what_asked_too_much_and_the_suite_knows_the_first_one() -> None:
     wrong_test = OWN.replace("== 5", "== 6")
     less = block("tests/test_sum.py", "from add import add\n\n\ndef test_add():\n    assert add(0, 0) == 0\n")
     blame = json.dumps({"root_cause": "the test is wrong", "tests_at_fault": True})
-    bench = Bench(model_for(RIGHT, TESTING=[wrong_test, less, OWN], REFLECTING=[blame]))
+    bench = Bench(model_for(RIGHT, TESTING=[wrong_test, less], REFLECTING=[blame]))
     work = await bench.run(case_for(ASKED))
     assert work.phase is P.COMMIT
-    assert "had 2 assertions and now have 1" in bench.model.prompt(5)
-    assert work.own_tests["tests/test_sum.py"].count("assert") == 2
+    assert bench.model.phases.count(P.TESTING) == 2, "nobody counts assertions"
+    assert [bool(job.former) for job in bench.suite.jobs] == [False, True]
+    assert "== 6" in bench.suite.jobs[-1].former["tests/test_sum.py"]
 
 
 async def test_blame_is_not_believed_for_ever_nor_for_given_tests() -> None:
@@ -162,16 +162,13 @@ WRONG_TEST = OWN.replace("== 5", "== 6")
 BLAME = json.dumps({"root_cause": "the test is wrong", "tests_at_fault": True})
 
 
-FIVE, ZERO = "    assert add(2, 3) == 5\n", "    assert add(0, 0) == 0\n"
+FIVE = "    assert add(2, 3) == 5\n"
 
 
 @pytest.mark.parametrize(
     ("old", "new", "reason"),
     [
-        (FIVE, "    assert add(2, 3) > 0\n", "had 2 assertions that name the expected result"),
         (FIVE, f"    return\n{FIVE}", "holds no test with an assertion"),
-        (FIVE, f"{ZERO}    return\n", "had 2 assertions and now have 1"),
-        (FIVE, "    assert add == add\n    assert True\n", "had 2 assertions and now have 1"),
         ("def test_add", "@pytest.mark.skip\ndef test_add", "lets tests off (skip)"),
         ("def test_add", "@pytest.mark.xfail\ndef test_add", "lets tests off (xfail)"),
     ],
@@ -185,15 +182,12 @@ async def test_tests_that_are_weakened_in_the_second_round_are_refused(old: str,
     assert work.own_tests["tests/test_sum.py"].count("assert add") == 2
 
 
-async def test_an_attempt_that_goes_on_after_a_restart_still_knows_what_its_tests_asserted() -> None:
-    first = Bench(model_for(RIGHT, TESTING=[WRONG_TEST], REFLECTING=[BLAME]))
+async def test_an_attempt_that_goes_on_after_a_restart_still_knows_its_first_tests() -> None:
+    first = Bench(model_for(RIGHT, TESTING=[WRONG_TEST, WRONG_TEST.replace("6", "7")], REFLECTING=[BLAME, BLAME]))
     with pytest.raises(AssertionError, match="no reply is left"):
         await first.run(case_for(ASKED))
     stored = decode(AttemptState, encode(first.steps[-1].state))
-    weaker = OWN.replace("    assert add(0, 0) == 0\n", "")
-    again = Bench(model_for(RIGHT, TESTING=[weaker] * 3, REFLECTING=[BLAME] * 9))
-    again.settings = AgentSettings(reasks=2)
-    with pytest.raises(AssertionError, match="no reply is left"):
-        await again.run(case_for(ASKED), stored)
-    assert "had 2 assertions and now have 1" in again.model.prompt(1)
-    assert again.steps[-1].state.own_tests == stored.own_tests, "the earlier tests stay"
+    again = Bench(model_for(RIGHT, TESTING=[OWN]))
+    work = await again.run(case_for(ASKED), stored)
+    assert work.phase is P.COMMIT
+    assert "== 6" in again.suite.jobs[-1].former["tests/test_sum.py"]
