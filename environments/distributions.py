@@ -140,6 +140,11 @@ def is_known(wanted: Requirement) -> bool:
     return wanted.key in _KNOWN
 
 
+def is_known_module(top: str) -> bool:
+    """Tell whether a module at the top level is that of a well-known distribution."""
+    return top in SAME_NAMES or top in OTHER_NAMES
+
+
 def is_declaration(path: str) -> bool:
     """Tell whether a file may name the distributions that a repository needs."""
     return path == "pyproject.toml" or bool(_REQUIREMENT_FILES.match(path))
