@@ -270,6 +270,7 @@ def first_request(context: AttemptContext, state: AttemptState, services: AgentS
         sections.the_lessons(about),
         sections.the_plan(state),
         sections.the_files(about),
+        sections.the_change(about),
         *sections.the_history(about),
         sections.closing(_now(state, _WRITE, _SEND)),
     ]
