@@ -19,13 +19,14 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
+from itertools import islice
 
-from agent.symbols import SymbolCache, Tags, is_mapped, tags, words_of
+from agent.symbols import MOST_FILES, SymbolCache, Tags, is_mapped, parts_of, tags, words_of, words_of_name
 from agent.view import View, base_text
 from core import javascript
 from core.paths import is_test_path
+from core.tree import Tree
 
-MOST_FILES = 20_000
 _SPREAD = 20
 """A name that more files define than this leads nowhere."""
 _FOCUS, _SPOKEN, _LONG, _FAINT = 50.0, 10.0, 10.0, 0.1
@@ -64,10 +65,6 @@ _COMMON = words_of(
 )
 
 
-_parts_of = lru_cache(maxsize=200_000)(words_of)
-"""For paths and names, which come again with each prompt."""
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Interest:
     """What the task points to: files by path, its words, names that it writes as such, and what it quotes."""
@@ -96,27 +93,41 @@ def interest_in(text: str, files: Collection[str] = ()) -> Interest:
     )
 
 
-def speaks_of(path: str, one: Tags, interest: Interest) -> bool:
-    """Tell whether a task names a file: all words of its name, or a name that it defines, written as such."""
-    words = _parts_of(path.rsplit("/", 1)[-1].partition(".")[0])
-    return (bool(words) and words <= interest.words) or not interest.names.isdisjoint(one.defines)
-
-
 def read(view: View, symbol_cache: SymbolCache) -> dict[str, Tags]:
     """The tags of all source files; what was changed is read anew, the rest where its content is not known yet."""
-    found: dict[str, Tags] = {}
     entries = view.tree.entries()
-    for path in (path for path in view.paths() if is_mapped(path)):
-        if len(found) >= MOST_FILES:
-            break
-        if path in view.change:
-            found[path] = tags(path, view.text(path) or "")
-            continue
-        known = symbol_cache.get(entries[path])
-        if known is None:
-            known = symbol_cache.put(entries[path], tags(path, base_text(view.tree, path) or ""))
-        found[path] = known
-    return found
+    paths = islice((path for path in view.paths() if is_mapped(path)), MOST_FILES)
+    return {
+        path: _changed(path, view) if path in view.change else _kept(path, view.tree, entries[path], symbol_cache)
+        for path in paths
+    }
+
+
+def _changed(path: str, view: View) -> Tags:
+    return tags(path, view.text(path) or "")
+
+
+def _kept(path: str, tree: Tree, content: str, symbol_cache: SymbolCache) -> Tags:
+    known = symbol_cache.get(content)
+    return symbol_cache.put(content, tags(path, base_text(tree, path) or "")) if known is None else known
+
+
+def spoken_of(view: View, interest: Interest, symbol_cache: SymbolCache) -> dict[str, Tags]:
+    """The files of the daemon's own workspace that a task names: by all words of a file's name, or by a name in it."""
+    entries = view.tree.entries()
+
+    def tags_of(path: str) -> Tags | None:
+        return _kept(path, view.tree, entries[path], symbol_cache) if is_mapped(path) else None
+
+    found = symbol_cache.shared.find(entries, tags_of, interest.words, interest.names)
+    kept = {path: one for path, one in found.items() if path not in view.change}
+    changed = {path: _changed(path, view) for path in view.change if path in view and is_mapped(path)}
+    return kept | {path: one for path, one in changed.items() if _speaks_of(path, one, interest)}
+
+
+def _speaks_of(path: str, one: Tags, interest: Interest) -> bool:
+    words = words_of_name(path)
+    return (bool(words) and words <= interest.words) or not interest.names.isdisjoint(one.defines)
 
 
 def ranked(
@@ -151,7 +162,7 @@ def by_words(
 ) -> dict[str, float]:
     """How near each file is to the task by its words, the nearest one 1; files that share none are left out."""
     count = len(found)
-    placed = {path: _parts_of(path) & interest.words for path in found}
+    placed = {path: parts_of(path) & interest.words for path in found}
     inside = {path: interest.words.intersection(one.words) | placed[path] for path, one in found.items()}
     frequency = Counter(word for words in inside.values() for word in words)
     rarity = {word: math.log(1 + (count - n + 0.5) / (n + 0.5)) for word, n in frequency.items()}
@@ -160,7 +171,7 @@ def by_words(
     called = interest.names | interest.plain_names
     scores: dict[str, float] = {}
     for path, one in found.items():
-        named = frozenset[str]().union(*map(_parts_of, one.defines)) if inside[path] else frozenset[str]()
+        named = frozenset[str]().union(*map(parts_of, one.defines)) if inside[path] else frozenset[str]()
         score = sum(
             rarity[word] * (1 + _IN_NAME * (word in named) + _IN_PATH * (word in placed[path]))
             for word in sorted(inside[path])
@@ -231,7 +242,7 @@ def _edges(found: Mapping[str, Tags], interest: Interest) -> dict[tuple[str, str
 
 
 def _weight(name: str, definers: int, interest: Interest) -> float:
-    parts = _parts_of(name)
+    parts = parts_of(name)
     weight = _SPOKEN if parts and parts <= interest.words else 1.0
     if len(name) >= _LONG_NAME and ("_" in name.strip("_") or not (name.islower() or name.isupper())):
         weight *= _LONG

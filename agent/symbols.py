@@ -9,10 +9,14 @@ import threading
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from functools import lru_cache
 
+from agent.name_index import NameIndex
 from agent.python_outline import parse_python
 from core import javascript
 
+MOST_FILES = 20_000
+"""How many files of a tree are looked at."""
 MOST_NAMES = 400
 """Of a file's references, the most frequent ones; a table of data refers to more names than mean anything."""
 MOST_WORDS = 2000
@@ -52,6 +56,15 @@ def words_of(text: str) -> frozenset[str]:
 def _singular(word: str) -> str:
     """A word without the s of a plural: good enough to compare words, whatever it makes of others."""
     return word[:-1] if len(word) > 3 and word[-1] == "s" and word[-2] not in "suia" else word
+
+
+parts_of = lru_cache(maxsize=200_000)(words_of)
+"""For paths and names, which come again with each prompt."""
+
+
+def words_of_name(path: str) -> frozenset[str]:
+    """The words of a file's name, without its folder and its ending."""
+    return parts_of(path.rsplit("/", 1)[-1].partition(".")[0])
 
 
 def is_mapped(path: str) -> bool:
@@ -121,14 +134,15 @@ def _javascript(path: str, text: str) -> Iterator[tuple[str, bool]]:
 class SymbolCache:
     """Tags by the id of the content they were read from; of more than `most`, those read first are read again.
 
-    Thread-safe. `known` is what was kept of an earlier one. The default is some tens of megabytes, enough for several
-    large repositories.
+    Thread-safe. `known` is what was kept of an earlier one; `shared` is of the daemon's own workspace. The default is
+    some tens of megabytes, enough for several large repositories.
     """
 
     def __init__(self, most: int = 50_000, known: Mapping[str, Tags] | None = None) -> None:
         self._most, self._lock = most, threading.Lock()
         self._known: dict[str, Tags] = dict(known or {})
         self._is_new = False
+        self.shared = NameIndex(words_of_name, MOST_FILES)
 
     def __len__(self) -> int:
         return len(self._known)

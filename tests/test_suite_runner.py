@@ -90,7 +90,7 @@ async def test_runs_that_do_not_end_well_say_how_and_where(judge: Judge) -> None
         "which was cut off alone as well; 1 of 2 tests were not reached"
     )
     behind = "1 of 2 tests were not reached"
-    assert flood.reason == f"the tests printed more than 16384 KB; it was in {SMALL}; {behind}"
+    assert flood.reason == f"one test printed more than 16384 KB; it was in {SMALL}; {behind}"
     assert memory.reason == f"the tests used more than 128 MB of memory; it was in {SMALL}; {behind}"
     assert "signal 11" in stack.reason
     assert results(loop) == {SMALL: "error", NEGATIVE: "not_reached"}

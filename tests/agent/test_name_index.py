@@ -1,0 +1,67 @@
+"""Files by what a task names them by: as if all were looked at each time, and read once."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from agent.name_index import NameIndex
+from agent.symbols import Tags, tags, words_of_name
+
+PATHS = ["rate_limit.py", "rate.py", "app/rate_limits.py", "x1.py", "stock.py", "notes.md"]
+TEXTS = ["", "class RateLimiter: ...\n", "def stock(): ...\n", "LIMIT = 3\n"]
+TREES = st.lists(st.dictionaries(st.sampled_from(PATHS), st.sampled_from(TEXTS)), max_size=6)
+WORDS, NAMES = frozenset({"rate", "limit", "stock"}), ["RateLimiter", "stock", "LIMIT"]
+
+
+class Reading:
+    """An index over trees given as path to text, which are their own content ids; `read` has what was looked at."""
+
+    def __init__(self, most: int = 100) -> None:
+        self.index, self.read = NameIndex(words_of_name, most), list[str]()
+
+    def find(self, files: Mapping[str, str], words: frozenset[str], names: list[str]) -> dict[str, Tags]:
+        def tags_of(path: str) -> Tags | None:
+            self.read.append(path)
+            return tags(path, files[path]) if path.endswith(".py") else None
+
+        return self.index.find(files, tags_of, words, names)
+
+
+def looked_at_each(files: Mapping[str, str], words: frozenset[str], names: list[str]) -> dict[str, Tags]:
+    found = {path: tags(path, text) for path, text in sorted(files.items()) if path.endswith(".py")}
+    return {
+        path: one
+        for path, one in found.items()
+        if (words_of_name(path) and words_of_name(path) <= words) or not set(names).isdisjoint(one.defines)
+    }
+
+
+@given(TREES, st.sets(st.sampled_from(sorted(WORDS))), st.sets(st.sampled_from(NAMES)))
+def test_whatever_trees_came_before_the_same_files_are_found_in_the_same_order(
+    trees: list[dict[str, str]], words: set[str], names: set[str]
+) -> None:
+    index = Reading()
+    for files in trees:
+        found = index.find(files, frozenset(words), sorted(names))
+        assert list(found.items()) == list(looked_at_each(files, frozenset(words), sorted(names)).items())
+
+
+def test_only_what_is_new_or_changed_is_read() -> None:
+    index, files = Reading(), {"rate.py": TEXTS[1], "stock.py": TEXTS[2], "notes.md": ""}
+    index.find(files, WORDS, NAMES)
+    index.find(dict(files), WORDS, NAMES)
+    assert index.read == ["rate.py", "stock.py", "notes.md"]
+    index.find({"stock.py": TEXTS[3], "notes.md": "", "new.py": ""}, WORDS, NAMES)
+    assert index.read[3:] == ["stock.py", "new.py"]
+
+
+def test_of_too_many_files_some_are_not_known() -> None:
+    index = Reading(most=2)
+    assert list(index.find({"a1.py": TEXTS[2], "b1.py": TEXTS[2], "c1.py": TEXTS[2]}, WORDS, NAMES)) == [
+        "a1.py",
+        "b1.py",
+    ]
+    assert list(index.find({"c1.py": TEXTS[2]}, WORDS, NAMES)) == ["c1.py"]
