@@ -31,7 +31,7 @@ from languages import dialect_of, plan
 from languages.plan import Plan, Role
 from sandbox.cleaning import Mask, cleaned
 from sandbox.runtime import Runtime
-from verdict import judging, mutation
+from verdict import documents, judging, mutation
 from verdict.baseline import Baselines
 from verdict.held import layer
 from verdict.held.asking import Asker
@@ -145,8 +145,15 @@ class SuiteRunner(Suite):
     async def _of_tests(self, job: SuiteJob) -> Verdict:
         """What the job's tests proved."""
         planned = await self._runs.plan(job)
+        if job.documents:
+            verdict = await self._ran(job, planned) if planned.files or planned.command else documents.passed(job)
+            return await documents.judged(job, verdict, self._runs) if verdict.passed else verdict
         if refusal := _refusal(job, planned):
             return self._verdict(planned, refusal, None)
+        return await self._ran(job, planned)
+
+    async def _ran(self, job: SuiteJob, planned: Plan) -> Verdict:
+        """What a plan proved that there is something to run in."""
         run = await self._runs.settled(job, planned)
         found = judging.judge_command(run) if planned.command else await self._weighed(job, run)
         if found.passed and run.answer:

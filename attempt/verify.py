@@ -239,6 +239,7 @@ def plan_rerun(note: Note, tree: Tree, base: Tree) -> Rerun:
         packages=note.packages,
         whole_tree=note.evidence.complete,
         limits=_bounded(note.limits),
+        documents=note.evidence.label is Label.DOCUMENTED,
     )
     missing = tuple(path for path in (*note.tests, *note.own_tests) if path not in present)
     return Rerun(job=job, missing=missing, start_known=len(start) == len(note.start))

@@ -19,6 +19,7 @@ class Label(StrEnum):
     TESTS_PASSED = "tests_passed"
     SELF_TESTED = "self_tested"
     EXIT_CODE = "exit_code"
+    DOCUMENTED = "documented"
 
 
 class Result(StrEnum):
@@ -157,7 +158,8 @@ class SuiteJob:
     distributions besides the test libraries that the run may see, name to exact version. `own_proven` tells that the
     agent's tests were found red and sharp before, so that they need not prove it again. `held` is what the model does
     not know of the tests. `allow` are rules that `command` may break. Without `limits` those of the runner hold. `only`
-    are the paths of test files, of any kind, where a trial runs just these; a verdict is on all of them.
+    are the paths of test files, of any kind, where a trial runs just these; a verdict is on all of them. `documents`
+    tells that the change is documentation alone and is judged as such.
     """
 
     base: Tree
@@ -176,6 +178,7 @@ class SuiteJob:
     limits: RunLimits | None = None
     whole_tree: bool = True
     only: tuple[str, ...] = ()
+    documents: bool = False
 
     def sandbox_limits(self, usual: SandboxLimits) -> SandboxLimits:
         """The sandbox of the run: the usual one, with the limits of the job where it has any."""

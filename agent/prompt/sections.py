@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from agent.asking import answers
 from agent.exploring import EXPLORING, is_wanted
 from agent.history import fitted, last_failure, lines_of
+from agent.kinds import asks_for_documents
 from agent.prompt.budget import Prompt, Section, Shown, clipped, compose, fixed
 from agent.prompt.context import Surroundings, expected_files, listing, outlines, show_files, show_tests, surroundings
 from agent.prompt.conventions import conventions
@@ -20,6 +21,7 @@ from core.brief import Brief
 from core.dialogue import Message
 from core.gauge import Gauge
 from core.masking import printable
+from core.remarks import Gravity
 from core.states import Phase
 from core.tasks import Language
 
@@ -95,6 +97,8 @@ def language_file(context: AttemptContext, *, tests: bool = False) -> str:
 
 def kind_file(context: AttemptContext) -> tuple[str, ...]:
     """The prompt part about the kind of thing that is built, where the owner said which; else the plan says it."""
+    if asks_for_documents(context.task.spec):
+        return ("kinds/documentation",)
     kind = context.task.spec.kind
     return () if kind is None else (f"kinds/{kind}",)
 
@@ -285,7 +289,17 @@ def the_history(about: PromptContext, *, failure: bool = True) -> list[Section]:
         ),
         Section(title="Earlier tries", fill=lambda space: _earlier(state, space, gauge), share=0.15, rank=3),
     ]
-    return [*parts, the_failure(about)] if failure else parts
+    return [*parts, the_failure(about), _remarks(state)] if failure else parts
+
+
+def _remarks(state: AttemptState) -> Section:
+    """What readers found in the change and the feedback does not say: mended along with the rest, or not at all."""
+    found = [one for one in state.remarks_on_change if one.gravity is not Gravity.LOW]
+    lines = [
+        f"- {one}{f' Suggested: {one.fix}' if one.fix else ''}" for one in found if one.reason not in state.feedback
+    ]
+    text = quoted("remarks", "\n".join(lines)) if state.feedback and lines else ""
+    return fixed("What readers of the change found besides; mend it along the way", text, share=0.1, rank=4)
 
 
 def the_failure(about: PromptContext) -> Section:
