@@ -19,6 +19,7 @@ from typing import Annotated, Any
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
 
+from agent.asking import as_ask
 from agent.dialogue import Dialogue
 from agent.prompt import sections
 from agent.prompt.budget import Prompt
@@ -27,7 +28,6 @@ from agent.replies import find_json, spoken
 from agent.services import AgentServices
 from core.attempt_state import AttemptContext, AttemptState, Step
 from core.brief import Brief, Question
-from core.change_checks import Ask, AskKind
 from core.masking import printable
 from core.states import Outcome, Phase
 from core.tasks import TaskSpec
@@ -104,11 +104,6 @@ def _answered(context: AttemptContext, state: AttemptState, brief: Brief, score:
     done = replace(state, brief=replace(brief, questions=questions), asks=())
     note = f"read as: {brief.goal}"[:300]
     return Step(phase=Phase.CLARIFYING, outcome=Outcome.OK, state=done, note=note, data=data)
-
-
-def as_ask(one: Question) -> Ask:
-    """A question as something to wait for."""
-    return Ask(kind=AskKind.QUESTION, subject=one.subject, question=one.text, default=one.default)
 
 
 async def _read(

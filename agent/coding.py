@@ -1,7 +1,9 @@
 """CODING: ask for files, take what is sound, and let nothing run that its own grammar refuses.
 
 A reply that cannot be used is asked for again within the step, with a complaint that says what is missing; that is a
-matter of form, not a try. Code that is not valid Python is a try like any other: it failed the cheapest check.
+matter of form, not a try. A model may also say that there is nothing to write: what is done already is judged as it
+stands, and what cannot be done, or only the owner knows, is asked of him once. Code that is not valid Python is a try
+like any other: it failed the cheapest check.
 """
 
 from __future__ import annotations
@@ -13,10 +15,11 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from agent import exploring, feedback, syntax
-from agent.clarifying import as_ask
+from agent.asking import ASKED_BEFORE, agreed_refusal, answer_to, as_ask, as_question
 from agent.dialogue import Dialogue
 from agent.draft import Draft, Taken
 from agent.explore import Explorer, closing_words, counted
+from agent.project_choice import begun_project
 from agent.prompt import sections
 from agent.prompt.budget import Prompt
 from agent.prompt.context import expected_files
@@ -24,6 +27,8 @@ from agent.prompt.text import quoted, system
 from agent.prompt.working import working_prompt
 from agent.replies import parse, spoken
 from agent.services import AgentServices, EditFormat
+from agent.tools import endings
+from agent.tools.arguments import Done
 from agent.tools.toolbox import Toolbox
 from agent.view import View, settled
 from core.attempt_state import AttemptContext, AttemptState, Step
@@ -31,6 +36,7 @@ from core.brief import Question
 from core.dialogue import Completion
 from core.errors import BadReply
 from core.events import DroppedData, Kind, Level
+from core.projects import LAID_OUT
 from core.states import Ending, Outcome, Phase
 from core.tasks import digest
 from core.verdicts import Verdict
@@ -46,6 +52,7 @@ async def run(context: AttemptContext, state: AttemptState, services: AgentServi
         return refused
     joins, state = joins_parts(state), replace(state, iteration=state.iteration + 1, remarks=())
     services = replace(services, events=services.events.bind(iteration=state.iteration))
+    state = await asyncio.to_thread(begun_project, context, state, services)
     if joins:
         return Step(
             phase=Phase.CODING, outcome=Outcome.OK, state=state, note="what its parts made is judged as it stands"
@@ -126,11 +133,11 @@ async def _explore(
 
 def _refused_by_owner(context: AttemptContext, state: AttemptState) -> Step | None:
     """The end of a task of which the model said that it cannot be done, and whose owner agrees."""
-    agreed = next((one for one in state.questions if one.is_refusal and one.subject in context.denied), None)
-    if agreed is None:
+    agreed = agreed_refusal(context, state)
+    if not agreed:
         return None
-    state = replace(state, ending=Ending.REFUSED, reason=agreed.text)
-    return Step(phase=Phase.CODING, outcome=Outcome.GIVE_UP, state=state, note=agreed.text[:300])
+    state = replace(state, ending=Ending.REFUSED, reason=agreed)
+    return Step(phase=Phase.CODING, outcome=Outcome.GIVE_UP, state=state, note=agreed[:300])
 
 
 def _asked(state: AttemptState, question: Question) -> Step:
@@ -149,17 +156,38 @@ async def _converse(
     draft: Draft,
     prompt: Prompt,
 ) -> _Left:
-    """Ask, and ask again for what cannot be used, a few times."""
-    first, summary, taken = prompt, "", Taken()
+    """Ask, and ask again for what cannot be used, a few times; or until the model says that there is nothing to write.
+
+    What it says in sentences counts when it says so again after it was told the line for it.
+    """
+    first, summary, taken, hint = prompt, "", Taken(), ""
     for _ in range(services.settings.reasks + 1):
         reply = await dialogue.ask(prompt)
+        said = endings.stated(reply) or (endings.implied(reply) if hint else None)
+        if said and (end := _ended(context, said)):
+            return end
         summary = summary or _summary(reply)
-        taken = _take(context, state, services, draft, reply)
+        taken = _answered(context, said) if said else _take(context, state, services, draft, reply)
         if not taken.faults and draft.taken:
             return _Left(summary=summary)
-        prompt = dialogue.again(first, _remembered(reply), complaint(taken, draft.taken))
+        hint = "" if said or taken.paths or endings.implied(reply) is None else endings.FORMS
+        prompt = dialogue.again(first, _remembered(reply), complaint(taken, draft.taken, hint))
     refused = tuple(f"{path} {why}." for path, why in taken.refused)
     return _Left(faults=taken.faults or refused or ("The reply held nothing.",), summary=summary)
+
+
+def _ended(context: AttemptContext, said: endings.Said) -> _Left | None:
+    """How a reply without files ends the conversation; None where the owner has answered what it says."""
+    if isinstance(said, Done):
+        return _Left(summary=" ".join(said.summary.split())[:200])
+    question = as_question(said)
+    return _Left(question=question) if answer_to(context, question) is None else None
+
+
+def _answered(context: AttemptContext, said: endings.Said) -> Taken:
+    """The complaint about a question that the owner has answered."""
+    answer = "" if isinstance(said, Done) else answer_to(context, as_question(said))
+    return Taken(faults=(f"{ASKED_BEFORE} {answer}",))
 
 
 def _take(
@@ -196,6 +224,11 @@ def _judged(context: AttemptContext, before: AttemptState, after: AttemptState, 
     own = {path: text for path, text in after.change.items() if text != context.task.spec.files.get(path)}
     if found := syntax.verdict(own, digest(after.change, after.own_tests)):
         return _redo(after, feedback.shape(found), found, feedback.headline(found))
+    if not draft.taken and not draft.refused:
+        if set(after.change) <= set(LAID_OUT):  # no project is begun for nothing
+            after = replace(after, change={})
+        note = f"nothing to write: {left.summary}"[:300]
+        return Step(phase=Phase.CODING, outcome=Outcome.OK, state=after, note=note)
     note = f"wrote {_names(draft.taken)}" + (f"; dropped {_names(draft.refused)}" if draft.refused else "")
     return Step(phase=Phase.CODING, outcome=Outcome.OK, state=after, note=note, data={"files": draft.taken[:50]})
 
@@ -235,6 +268,7 @@ def first_request(context: AttemptContext, state: AttemptState, services: AgentS
     head = system(Phase.CODING, *_formats(about), sections.language_file(context), *sections.kind_file(context))
     parts = [
         sections.the_task(about),
+        sections.the_answers(about),
         sections.the_tests(about),
         sections.the_repository(about),
         sections.the_conventions(about),
@@ -251,11 +285,11 @@ def _formats(about: sections.PromptContext) -> tuple[str, ...]:
     """The parts that teach the reply's form; edits only where they are wanted."""
     settings = about.services.settings
     if settings.edit_format is EditFormat.EDIT:
-        return ("formats/whole", "formats/edit", "formats/edit_only")
+        return ("formats/whole", "formats/edit", "formats/edit_only", "formats/endings")
     longest = max(((about.view.text(path) or "").count("\n") for path in about.near.matter), default=0)
     if settings.edit_format is EditFormat.AUTO and longest > settings.whole_file_lines:
-        return ("formats/whole", "formats/edit", "formats/auto")
-    return ("formats/whole",)
+        return ("formats/whole", "formats/edit", "formats/auto", "formats/endings")
+    return ("formats/whole", "formats/endings")
 
 
 def _now(state: AttemptState, first: str, again: str) -> str:
@@ -264,8 +298,8 @@ def _now(state: AttemptState, first: str, again: str) -> str:
     return f"{_START_AFRESH}\n\n{again}" if state.escalation else again
 
 
-def complaint(taken: Taken, done: Sequence[str]) -> str:
-    """What could not be used, what was, and what to send again."""
+def complaint(taken: Taken, done: Sequence[str], hint: str = "") -> str:
+    """What could not be used, what was, and what to send again; `hint` is a sentence more."""
     faults = [f"- {fault}" for fault in taken.faults]
     faults += [f"- {path} {why}." for path, why in taken.refused]
     parts = ["Your reply could not be used, or not all of it:", quoted("complaints", "\n".join(faults))]
@@ -273,4 +307,5 @@ def complaint(taken: Taken, done: Sequence[str]) -> str:
         parts.append(f"These were taken and need not come again: {', '.join(done[:40])}. Send only what is missing.")
     else:
         parts.append("Send the files again in the form that was described.")
+    parts += [hint] if hint else []
     return "\n\n".join(parts) + "\n"

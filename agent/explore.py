@@ -17,11 +17,13 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
+from agent.asking import ASKED_BEFORE, as_question
 from agent.dialogue import Dialogue
 from agent.prompt.budget import Prompt, tokens_of
 from agent.prompt.text import quoted
 from agent.services import AgentServices
-from agent.tools import specs
+from agent.tools import endings, specs
+from agent.tools.arguments import Done
 from agent.tools.calls import Calls, read_calls
 from agent.tools.running import NO_VERDICT
 from agent.tools.toolbox import Ending, Toolbox, as_json
@@ -156,6 +158,8 @@ class Explorer:
             self._note_form(reply, good=True)
             return self._ended(final=reply)
         self._note_form(reply, good=False)
+        if end := self._in_words(reply):
+            return end
         self._bad += 1
         if self._bad >= BAD_REPLIES:
             if self._switched:
@@ -165,13 +169,26 @@ class Explorer:
         turn.results.append(("", Message(role="user", text=self._complaint(reply, asked))))
         return None
 
+    def _in_words(self, reply: Completion) -> Explored | None:
+        """The end where a model that may end its work says so in words, in the known form or twice in a row."""
+        said = endings.stated(reply) or (endings.implied(reply) if self._bad else None)
+        if said is None or specs.DONE not in self._toolbox.tools:
+            return None
+        if isinstance(said, Done):
+            return self._ended(said)
+        question = as_question(said)
+        return self._ended(question) if self._toolbox.answer_to(question) is None else None
+
     def _complaint(self, reply: Completion, asked: Calls) -> str:
         if asked.fault:
             return asked.fault
         if reply.finish is Finish.LENGTH:
             return _CUT
         end = "; `done` ends your work" if specs.DONE in self._toolbox.tools else ", or give your answer"
-        return _FORM.format(names=", ".join(spec.name for spec in self._toolbox.tools), end=end)
+        form = _FORM.format(names=", ".join(spec.name for spec in self._toolbox.tools), end=end)
+        said = endings.stated(reply)
+        answer = None if said is None or isinstance(said, Done) else self._toolbox.answer_to(as_question(said))
+        return f"{form} {ASKED_BEFORE} {answer}" if answer else form
 
     def _note_form(self, reply: Completion, *, good: bool) -> None:
         if reply.protocol is not None:

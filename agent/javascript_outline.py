@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import posixpath
+import re
 from collections.abc import Container, Iterator
 from typing import TYPE_CHECKING
 
@@ -15,6 +16,8 @@ _MAX_CHARS = 400_000
 _MAX_LINE = 160
 _DECLARED = frozenset({"lexical_declaration", "variable_declaration"})
 _FUNCTIONS = frozenset({"arrow_function", "function_expression"})
+_MOST_ROUTES = 30
+_ROUTE = re.compile(r"""\b\w+\.(?:get|post|put|patch|delete|all|use)\(\s*(["'`])/[^"'`\n]*\1""")
 _TESTS = frozenset({"test", "it", "test.only", "it.only"})
 
 
@@ -24,6 +27,41 @@ def signatures(path: str, text: str) -> list[str]:
     return [
         " ".join(line.split())[:_MAX_LINE] for node in (root.named_children if root else ()) for line in _face(node)
     ]
+
+
+def offered(path: str, text: str, lines: frozenset[int], short: int) -> list[str]:
+    """A file's face for whoever tests it: comments above what was changed, and the routes that calls declare.
+
+    Args:
+        path: its ending says which of the two languages it is.
+        text: the file.
+        lines: those that the change wrote, counting from 1.
+        short: of a file with more definitions than this only those are shown that are changed or named in these.
+    """
+    found = parse(path, text).named_children if len(text) <= _MAX_CHARS else []
+    told = [node for node in found if any(_face(node))]
+    touched = [node for node in told if not lines.isdisjoint(range(node.start_point[0] + 1, node.end_point[0] + 2))]
+    used = {node_text(one) for node in touched for one in walk(node) if one.type == "identifier"}
+    kept = [node for node in told if len(told) <= short or node in touched or not used.isdisjoint(_defined(node))]
+    shown = list[str]()
+    for node in kept:
+        above = node.prev_named_sibling
+        if node in touched and above is not None and above.type == "comment":
+            shown += node_text(above).split("\n")
+        shown += [" ".join(line.split())[:_MAX_LINE] for line in _face(node)]
+    routes = [call[0] for call in _ROUTE.finditer(text)][:_MOST_ROUTES]
+    more = len(told) - len(kept)
+    return [
+        *shown,
+        *([f"routes: {', '.join(dict.fromkeys(routes))}"] if routes else []),
+        *([f"… and {more} other definitions"] if more else []),
+    ]
+
+
+def _defined(node: Node) -> set[str]:
+    """The names that a statement at the top of a file defines."""
+    names = (one.child_by_field_name("name") for one in walk(node) if one.type.endswith(("_declaration", "declarator")))
+    return {node_text(name) for name in names if name is not None}
 
 
 def _face(node: Node) -> Iterator[str]:

@@ -1,5 +1,8 @@
 """PLANNING: recall what was learned, ask for a short numbered plan, or split a large task into subtasks.
 
+A model that asks back or refuses twice in place of a plan has its owner asked, once; when he has answered and no plan
+comes again, the plain one holds.
+
 Only a task that allows it is split, and only by the first plan of an attempt: whoever plans anew does the rest in one
 piece. A split that would not work is sent back with what is wrong; after a few of them the plain plan holds. Subtasks
 come back in an order in which each stands after those that it needs. Whatever the model says, a subtask gets no tests
@@ -22,6 +25,8 @@ from typing import Annotated, Any
 from pydantic import AliasChoices, BaseModel, BeforeValidator, ConfigDict, Field, StrictInt, ValidationError
 
 from agent import exploring
+from agent import project_choice as choice
+from agent.asking import DECIDE, agreed_refusal, answer_to, as_ask, as_question
 from agent.clarifying import clarity
 from agent.dialogue import Dialogue
 from agent.prompt import sections
@@ -32,7 +37,9 @@ from agent.recall import with_lessons
 from agent.replies import find_json, spoken
 from agent.replies.fences import blocks
 from agent.services import AgentServices
+from agent.tools import arguments
 from core.attempt_state import AttemptContext, AttemptState, Step
+from core.brief import Question
 from core.masking import printable
 from core.paths import clash_among, is_test_path, path_fault
 from core.states import Outcome, Phase
@@ -51,13 +58,17 @@ _DECLINES = re.compile(
     r"|please (?:provide|share|tell)|need (?:to know|more)|not (?:possible|enough))\b|\?\s*$",
     re.IGNORECASE,
 )
+_QUESTION = re.compile(r"\?|\bclarif\w+|\bplease (?:provide|share|tell)\b|\bneed (?:to know|more)\b", re.IGNORECASE)
+_PLAIN = "no plan came; going on with the plain one"
 _FALLBACK = (
     "1. Read the task and the tests.\n2. Write the files that they name.\n3. Check every case that they mention."
 )
 
 
 async def run(context: AttemptContext, state: AttemptState, services: AgentServices) -> Step:
-    """A plan, in `AttemptState.plan`. Raises what model and memory raise."""
+    """A plan, in `AttemptState.plan`, or a question to the owner. Raises what model and memory raise."""
+    if agreed := agreed_refusal(context, state):
+        return _planned(replace(state, plan=state.plan or _FALLBACK), f"its owner agrees: {agreed}")  # CODING ends it
     if not state.plan:
         most = services.settings.recall_limit
         state = await with_lessons(context, state, services, context.task.spec.description, most=most)
@@ -66,14 +77,43 @@ async def run(context: AttemptContext, state: AttemptState, services: AgentServi
     state = dialogue.charge(state)
     if not isinstance(answer, str):
         return _split(state, answer)
-    declined = answer if declines(answer) else ""
-    plan = "" if declined else answer
-    state = replace(state, plan=plan or _FALLBACK)
-    lines = sum(1 for line in plan.split("\n") if line.strip())
-    note = f"a plan of {lines} line{'s' if lines != 1 else ''}" if plan else "no plan came; going on with the plain one"
-    note += f": {' '.join(declined.split())}" if declined else ""
+    declined = " ".join(answer.split()) if declines(answer) else ""
     data = {"declined": declined[:_MAX_DECLINED_CHARS]} if declined else {}
-    return Step(phase=Phase.PLANNING, outcome=Outcome.OK, state=state, note=note[:300], data=data)
+    if declined and (question := _open_question(context, declined)):
+        return _held(state, question, data)
+    plan = "" if declined else answer
+    lines = sum(1 for line in plan.split("\n") if line.strip())
+    note = f"a plan of {lines} line{'s' if lines != 1 else ''}" if plan else _PLAIN
+    state = replace(state, plan=plan or _FALLBACK)
+    if choice.is_open(context, state):
+        state = await asyncio.to_thread(choice.chosen, context, state, services.tree)
+    note += f" in the project {state.project}" if state.project else ""
+    note += f": {declined}" if declined else ""
+    return _planned(state, note, data)
+
+
+def _planned(state: AttemptState, note: str, data: Mapping[str, Any] | None = None) -> Step:
+    state = replace(state, asks=())
+    return Step(phase=Phase.PLANNING, outcome=Outcome.OK, state=state, note=note[:300], data=data or {})
+
+
+def _open_question(context: AttemptContext, declined: str) -> Question | None:
+    """What the owner is asked where no plan came: what the model asks, or whether the task can be done at all.
+
+    None where he has answered that already: then the plain plan holds.
+    """
+    question = as_question(
+        arguments.Ask(question=declined, default=DECIDE) if asks_back(declined) else arguments.Cannot(reason=declined)
+    )
+    return question if answer_to(context, question) is None else None
+
+
+def _held(state: AttemptState, question: Question, data: Mapping[str, Any]) -> Step:
+    """Wait for the owner; the plan is made with his answer."""
+    ask = as_ask(question)
+    state = replace(state, asks=(ask,), reason=ask.question, questions=(*state.questions, question))
+    note = f"asks its owner: {ask.question}"[:300]
+    return Step(phase=Phase.PLANNING, outcome=Outcome.NEEDS_APPROVAL, state=state, note=note, data=data)
 
 
 async def _ask(
@@ -108,6 +148,11 @@ def declines(text: str) -> bool:
     return bool(text) and not is_plan(text) and _DECLINES.search(text) is not None
 
 
+def asks_back(text: str) -> bool:
+    """Tell whether a reply that declines asks something, rather than saying that the task cannot be done."""
+    return _QUESTION.search(text) is not None
+
+
 def _may_split(context: AttemptContext, state: AttemptState) -> bool:
     return context.split and not (state.parts or state.iteration)
 
@@ -121,12 +166,17 @@ def _split(state: AttemptState, parts: tuple[Subtask, ...]) -> Step:
 
 def _request(context: AttemptContext, state: AttemptState, services: AgentServices) -> Prompt:
     about = sections.prompt_context(context, state, services, Phase.PLANNING)
-    more = ("split",) if _may_split(context, state) else ()
+    more = [
+        *(["split"] if _may_split(context, state) else []),
+        *(["projects"] if choice.is_open(context, state) else []),
+    ]
     head = system(Phase.PLANNING, sections.language_file(context), *sections.kind_file(context), *more)
     again = bool(state.plan)
     parts = [
         sections.the_task(about),
+        sections.the_answers(about),
         sections.the_tests(about),
+        *([choice.the_projects(about)] if choice.is_open(context, state) else []),
         sections.the_repository(about),
         sections.the_conventions(about),
         sections.the_lessons(about),

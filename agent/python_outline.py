@@ -64,7 +64,7 @@ def imported_modules(text: str) -> list[str]:
 
 def local_files(text: str, files: Container[str]) -> list[str]:
     """The files among `files` that a Python text imports."""
-    candidates = (path for name in imported_modules(text) for path in (*_places(name), *_parents(name)))
+    candidates = (path for name in imported_modules(text) for path in (*places(name), *_parents(name)))
     return list(dict.fromkeys(path for path in candidates if path in files))
 
 
@@ -93,10 +93,11 @@ def wanted_files(test: str, files: Container[str]) -> list[str]:
 def _want(module: str, files: Container[str]) -> str:
     if module.split(".", 1)[0] in sys.stdlib_module_names | _TEST_LIBRARIES:
         return ""
-    return next((path for path in _places(module) if path in files), module.replace(".", "/") + ".py")
+    return next((path for path in places(module) if path in files), module.replace(".", "/") + ".py")
 
 
-def _places(module: str) -> Iterator[str]:
+def places(module: str) -> Iterator[str]:
+    """Where the file of a module may lie."""
     stem = module.replace(".", "/")
     for root in _ROOTS:
         yield f"{root}{stem}.py"

@@ -158,11 +158,11 @@ def through_the_daemon(daemon: Daemon, items: list[Item], script: Script, group:
     """From the first submission to the last end."""
     assert daemon.process
     script.items |= {item.name: item for item in items}
-    before, began = _processors(daemon.process.pid, group), time.perf_counter()
+    before, began = processors(daemon.process.pid, group), time.perf_counter()
     ids = [daemon.submit(description=i.description, tests={f"test_{i.name}.py": i.tests}) for i in items]
     ended = wait(daemon.home, ids)
     wall_s = time.perf_counter() - began
-    after = _processors(daemon.process.pid, group)
+    after = processors(daemon.process.pid, group)
     wrong = [task for task in ended if task[1:] != ("committed", 2)]
     assert not wrong, wrong[:3]
     daemon_s, started_s, total_s = (b - a for a, b in zip(before, after, strict=True))
@@ -185,7 +185,7 @@ def wait(home: Path, ids: list[int]) -> list[tuple[int, str, int]]:
         time.sleep(0.05)
 
 
-def _processors(pid: int, group: Path | None) -> tuple[float, float, float]:
+def processors(pid: int, group: Path | None) -> tuple[float, float, float]:
     """Seconds of processors so far: of the daemon's process, of those that it waited for, of all below it."""
     fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
     own, waited = (sum(map(int, fields[at : at + 2])) / TICKS for at in (11, 13))

@@ -5,6 +5,9 @@ from __future__ import annotations
 import hashlib
 from dataclasses import dataclass
 
+REFUSAL = "refusal:"
+"""Begins the subject of a question whether a task is to be done although its model says that it cannot be."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Question:
@@ -21,7 +24,8 @@ class Question:
     @property
     def subject(self) -> str:
         """What names it for good, also when the attempt begins anew."""
-        return f"question:{hashlib.sha256(self.text.encode()).hexdigest()[:12]}"
+        kind = REFUSAL if self.is_refusal else "question:"
+        return f"{kind}{hashlib.sha256(self.text.encode()).hexdigest()[:12]}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

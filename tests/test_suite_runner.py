@@ -90,7 +90,7 @@ async def test_runs_that_do_not_end_well_say_how_and_where(judge: Judge) -> None
         "which was cut off alone as well; 1 of 2 tests were not reached"
     )
     behind = "1 of 2 tests were not reached"
-    assert flood.reason == f"the tests printed more than 16384 KB; it was in {SMALL}; {behind}"
+    assert flood.reason == f"one test printed more than 16384 KB; it was in {SMALL}; {behind}"
     assert memory.reason == f"the tests used more than 128 MB of memory; it was in {SMALL}; {behind}"
     assert "signal 11" in stack.reason
     assert results(loop) == {SMALL: "error", NEGATIVE: "not_reached"}
@@ -324,8 +324,19 @@ async def test_self_written_tests_must_be_red_before_the_change(judge: Judge) ->
     assert "pass without the change" in green.reason
 
 
+async def test_where_nothing_was_changed_self_written_tests_say_whether_it_was_done_already(judge: Judge) -> None:
+    done, begun, wrong = await asyncio.gather(
+        judge({}, base=ADD, own=OWN), judge(ADD, own=OWN, start=ADD), judge({}, base=WRONG, own=OWN)
+    )
+    assert (done.passed, begun.passed, done.weak) == (True, True, ())
+    assert done.evidence.label is Label.SELF_TESTED
+    assert "nothing was changed" in done.evidence.notes[-1]
+    assert not wrong.passed
+    assert wrong.reason == "1 failed of 1 tests"
+
+
 async def test_what_the_owner_gave_at_the_start_counts_as_before_the_change(judge: Judge) -> None:
-    verdict = await judge(ADD, own=OWN, start=ADD)
+    verdict = await judge({**ADD, "other.py": ""}, own=OWN, start=ADD)
     assert verdict.weak == ("tests/test_own.py::test_own",)
 
 

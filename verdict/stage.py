@@ -19,7 +19,8 @@ from sandbox.trees import TreeStore
 from verdict.time_limits import SPLIT_S, TimeLimit, clock
 
 SPARE_S = 15.0
-ANSWER_BYTES = 16 << 20
+ANSWER_BYTES = 40 << 20
+"""Of a signed answer: the events of a run (`sandbox.inside.child.EVENTS`) as text in JSON."""
 PAGE = 4096
 KEPT_FILES, KEPT_BYTES = 300, 4 << 20
 """What the parent inside may keep in memory for a split run; larger trees have none."""
@@ -117,6 +118,7 @@ def _instructions(plan: Plan, limits: SandboxLimits, runtime: Runtime, time: Tim
         "options": plan.options,
         "paths": plan.paths,
         "preload": plan.preload,
+        "without": plan.without,
         "token": token,
     }
     return {

@@ -5,7 +5,7 @@ from __future__ import annotations
 import difflib
 
 from agent.prompt import sections
-from agent.prompt.budget import Prompt, Section, Shown, clipped, fixed
+from agent.prompt.budget import Prompt, Section, Shown, clipped
 from agent.prompt.text import quoted, system
 from agent.view import base_text
 from core.states import Phase
@@ -19,7 +19,7 @@ def working_prompt(about: sections.PromptContext, now: str) -> Prompt:
     head = system(Phase.CODING, sections.language_file(about.context), main="explorer")
     parts = [
         sections.the_task(about),
-        _answers(about),
+        sections.the_answers(about),
         sections.the_tests(about),
         sections.the_repository(about),
         sections.the_conventions(about),
@@ -30,17 +30,6 @@ def working_prompt(about: sections.PromptContext, now: str) -> Prompt:
         sections.closing(now),
     ]
     return sections.composed(about, head, parts, once=True)
-
-
-def _answers(about: sections.PromptContext) -> Section:
-    """What the owner was asked while the change was written, and what he said."""
-    context, lines = about.context, list[str]()
-    for one in about.state.questions:
-        if one.subject in context.granted | context.denied:
-            answer = context.answers.get(one.subject) or one.default or "(no answer; decide yourself)"
-            lines.append(f"- {one.text} {answer}")
-    text = quoted("answers", "\n".join(lines)) if lines else ""
-    return fixed("What you asked the owner, and his answer", text, share=0.1, rank=2)
 
 
 def _change(about: sections.PromptContext, space: int) -> Shown:

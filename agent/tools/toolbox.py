@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from typing import Any, assert_never
 
 from agent import syntax
+from agent.asking import ASKED_BEFORE, answer_to, as_question
 from agent.draft import Draft
 from agent.services import AgentServices
 from agent.tools import arguments, reading, running, writing
@@ -20,12 +21,10 @@ from core.attempt_state import AttemptContext, AttemptState
 from core.brief import Question
 from core.errors import BadReply
 from core.gauge import Gauge
-from core.masking import printable
 from core.tools import ToolCall, ToolSpec
 
 READ_CHARS, READ_CHARS_SMALL = 8000, 4000
 SMALL_WINDOW = 32_000
-QUESTION_CHARS = 1000
 
 Ending = arguments.Done | Question
 """What ends a conversation: the change is complete, or the owner must say something first."""
@@ -117,11 +116,14 @@ class Toolbox:
 
     def _owners(self, question: Question) -> ToolResult:
         """What the owner said to it already, or the end until he does."""
-        context = self._context
-        if question.subject not in context.granted | context.denied:
+        answer = self.answer_to(question)
+        if answer is None:
             return ToolResult(text="This goes to the owner.", ending=question)
-        answer = context.answers.get(question.subject) or question.default or "nothing; decide yourself"
-        return ToolResult(text=f"The owner was asked this before. His answer: {answer}")
+        return ToolResult(text=f"{ASKED_BEFORE} {answer}")
+
+    def answer_to(self, question: Question) -> str | None:
+        """What the owner said to a question; None where he was not asked."""
+        return answer_to(self._context, question)
 
     def _done(self, asked: arguments.Done) -> ToolResult:
         """The end, unless a changed file is none of its kind: that is cheaper to mend now than after a failed test."""
@@ -129,18 +131,6 @@ class Toolbox:
             if text is not None and (found := syntax.fault(path, text)):
                 return ToolResult(text=f"Not yet: {path}: {found.kind}: {found.message}\n{found.excerpt}", ok=False)
         return ToolResult(text="Done.", ending=asked)
-
-
-def as_question(asked: arguments.Ask | arguments.Cannot) -> Question:
-    """What the owner is asked."""
-    if isinstance(asked, arguments.Ask):
-        return Question(text=_line(asked.question), default=_line(asked.default))
-    text = f"The model says that this task cannot be done as it stands: {_line(asked.reason)}"
-    return Question(text=text, default="", is_refusal=True)
-
-
-def _line(text: str) -> str:
-    return " ".join(printable(text).split())[:QUESTION_CHARS]
 
 
 def as_json(arguments: Mapping[str, Any]) -> str:

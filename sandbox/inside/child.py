@@ -9,14 +9,13 @@ import time
 from collections.abc import Callable, Collection, Sequence
 from typing import Any, NoReturn
 
+from .segments import Segments
 from .time_limits import TimeLimits
 
 Work = Callable[[int, int, Any], int]
 
 CHUNK = 1 << 16
-SEGMENT = 3000  # bytes of output kept for each test
-SEGMENTS = 200_000  # bytes of output kept of a run
-EVENTS = 6 << 20
+EVENTS = 24 << 20  # bytes of events of a run, which is some fifty thousand tests
 
 
 class Ends:
@@ -98,14 +97,15 @@ class Child:
         """Collect what it reports until it ends or a limit is reached; then end it and all else in the sandbox.
 
         Args:
-            job: `output_bytes` and what `TimeLimits` takes are its limits, `token` divides its output.
+            job: what `TimeLimits` takes, and `output_bytes`, which holds for each part that `token` divides its output
+                into.
             spare: numbers of children that are left alone.
             output: takes the output, which is not divided then.
         """
         limits = TimeLimits(job)
-        printed = bytearray() if output is None else output
+        printed = Segments(job["token"].encode()) if output is None else output
         reported = bytearray()
-        taken: dict[int, bytearray | Ends] = {self.events: reported, self.output: printed}
+        taken: dict[int, bytearray | Ends | Segments] = {self.events: reported, self.output: printed}
         most = {self.events: EVENTS, self.output: job["output_bytes"]}
         poll = select.poll()
         for descriptor in (*taken, self.ended):
@@ -118,7 +118,7 @@ class Child:
             why = "exited" if self.ended in ready else "timeout" if limit else ""
             for descriptor, data in taken.items():
                 if not drain(descriptor, data, most[descriptor], poll):
-                    why = "flood"
+                    why, limit = "flood", "output" if data is printed else "report"
             self._reap(os.WNOHANG, spare)
         exit_code = self._end(why, spare)
         cpu_s = limits.used_s()
@@ -129,10 +129,10 @@ class Child:
             "ended": why,
             "exit": exit_code,
             "events": reported.decode("utf-8", "replace"),
-            "output": {} if isinstance(printed, Ends) else segments(bytes(printed), job["token"].encode()),
+            "output": printed.kept() if isinstance(printed, Segments) else {},
             "duration_s": time.monotonic() - limits.began,
             "cpu_s": cpu_s,
-            "limit": limit if why == "timeout" else "",
+            "limit": limit if why in {"timeout", "flood"} else "",
         }
 
     def _reap(self, flags: int, spare: Sequence[int]) -> None:
@@ -171,7 +171,7 @@ def sweep(spare: Collection[int]) -> None:
                 os.waitpid(pid, os.WNOHANG)
 
 
-def drain(descriptor: int, taken: bytearray | Ends, most: int, poll: select.poll) -> bool:
+def drain(descriptor: int, taken: bytearray | Ends | Segments, most: int, poll: select.poll) -> bool:
     """Read what is there; false when there was more than is allowed."""
     while len(taken) < most:
         try:
@@ -184,18 +184,6 @@ def drain(descriptor: int, taken: bytearray | Ends, most: int, poll: select.poll
             return True
         taken.extend(data)
     return False
-
-
-def segments(output: bytes, token: bytes) -> dict[str, str]:
-    """Output by test: the child writes the token and a test's id before each of them."""
-    found, left = dict[str, str](), SEGMENTS
-    for number, part in enumerate(output.split(token)):
-        name, _, text = part.partition(b"\n") if number else (b"", b"", part)
-        text = text[-SEGMENT:]
-        if text.strip() and left > 0:
-            found[name.decode("utf-8", "replace")] = text.decode("utf-8", "replace")
-            left -= len(text)
-    return found
 
 
 def _become(work: Work, told: int, reporting: int, printing: int, argument: Any) -> NoReturn:

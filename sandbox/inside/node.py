@@ -13,6 +13,7 @@ from collections.abc import Sequence
 from typing import Any, NoReturn
 
 from .child import Child
+from .segments import KEPT as KEPT_OUTPUT
 
 Job = dict[str, Any]
 Found = dict[str, Any]
@@ -77,6 +78,7 @@ class Report:
     def __init__(self, text: str, secret: str) -> None:
         self.lines: list[str] = []
         self.changed: list[str] = []
+        self.passed: set[str] = set()
         self.finish: int | None = None
         self.tests = 0
         self.broken = self.failed = False
@@ -96,7 +98,9 @@ class Report:
                 self.broken = self.failed = True
             elif event["e"] == "end":
                 self.tests += 1
-                self.failed |= any(row[1] == "failed" for row in event["rows"])
+                failed = any(row[1] == "failed" for row in event["rows"])
+                self.failed |= failed
+                self.passed |= set() if failed else {str(event["id"])}
         except (ValueError, TypeError, KeyError, IndexError, RecursionError):
             return False
         self.lines.append(line)
@@ -119,6 +123,7 @@ class Total:
         self._lines: list[str] = []
         self._changed: list[str] = []
         self._output: dict[str, str] = {}
+        self._left = KEPT_OUTPUT
         self._exit: int | None = None
         self._duration_s = self._cpu_s = 0.0
         self._limit, self._failed = "", False
@@ -138,7 +143,9 @@ class Total:
         self._limit = found["limit"]
         self._failed |= report.failed
         for name, text in found["output"].items():
-            self._output[name] = self._output.get(name, "") + text
+            if name not in report.passed and (self._left > 0 or self.stopped):
+                self._output[name] = self._output.get(name, "") + text
+                self._left -= len(text)
 
     def _weigh(self, path: str, report: Report, found: Found) -> None:
         """Hold a report against the exit status; a process that left without an end of its report ends the run."""

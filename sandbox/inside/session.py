@@ -19,7 +19,7 @@ import _pytest.fixtures
 import pytest
 from _pytest.config import hookimpl
 
-from . import must_fail, precompiled, seal
+from . import must_fail, precompiled, seal, segments
 
 PLUGINS_OFF = (
     "terminal", "cacheprovider", "stepwise", "junitxml", "pastebin", "doctest", "setuponly", "setupplan",
@@ -29,6 +29,8 @@ _OFF = [word for name in PLUGINS_OFF for word in ("-p", f"no:{name}")]
 _ready = []
 MESSAGE = 4000
 FRAMES = 40
+DETAILS = 6 << 20  # bytes of events that tell of failures at length; later ones are told in short
+SHORT = 300
 
 
 def preload():
@@ -64,7 +66,7 @@ def run(config, events, libraries):
     prepare(config, libraries)
     code = precompiled.Precompiled(precompiled.texts(config["files"]))
     code.install()
-    return pytest_main(words(config), Recorder(events, config["token"], code))
+    return pytest_main(words(config), Recorder(events, config["token"], code, config["without"]))
 
 
 def prepare(config, libraries):
@@ -131,17 +133,17 @@ class Coroutines:
 class Recorder(Coroutines):
     """The plugin that reports; in the same way of tests and of copies that must fail, so that neither can tell."""
 
-    def __init__(self, events, token, code):
-        self._code = code
+    def __init__(self, events, token, code, without=()):
+        self._code, self._without = code, frozenset(without)
         self._differing = []
         self._events, self._write, self._dumps = events, os.write, json.dumps
         self._mark, self._genuine = token.encode(), AssertionError
         self._workspace = os.getcwd() + os.sep
         self._rows, self._fail, self._excinfo = [], None, None
-        self._sealed = None
+        self._sealed, self._details = None, DETAILS
 
     def _emit(self, **event):
-        text = (self._dumps(event) + "\n").encode()
+        text = (self._dumps(event, separators=(",", ":")) + "\n").encode()
         while text:
             text = text[self._write(self._events, text) :]
 
@@ -159,6 +161,11 @@ class Recorder(Coroutines):
     def pytest_itemcollected(self, item):
         """Do without pytest's long descriptions, which nobody reads."""
         item.repr_failure = in_no_words
+
+    def pytest_collection_modifyitems(self, items):
+        """Leave out the tests that are not to run."""
+        if self._without:
+            items[:] = [item for item in items if item.nodeid.partition("[")[0] not in self._without]
 
     @hookimpl(tryfirst=True)
     def pytest_load_initial_conftests(self, early_config):
@@ -178,6 +185,7 @@ class Recorder(Coroutines):
             self._emit(
                 e="collect",
                 id=report.nodeid,
+                skipped=report.outcome == "skipped",
                 **details(excinfo and excinfo.value, str(report.longrepr), self._workspace),
             )
         return report
@@ -222,9 +230,13 @@ class Recorder(Coroutines):
             self._fail = {"when": report.when, **details(raised, str(report.longrepr), self._workspace)}
 
     def pytest_runtest_logfinish(self, nodeid):
-        """Report the end of a test."""
+        """Report the end of a test, here and in the output."""
         self._flush()
-        self._write(1, self._mark + b"\n")
+        failed = any(row[1] == "failed" for row in self._rows)
+        self._write(1, self._mark + (b"\n" if failed else segments.DROPPED + b"\n"))
+        if self._fail is not None and self._details <= 0:
+            self._fail = in_short(self._fail)
+        self._details -= len(str(self._fail)) if self._fail else 0
         self._emit(e="end", id=nodeid, rows=self._rows, fail=self._fail)
 
     def pytest_sessionfinish(self, exitstatus):
@@ -248,6 +260,12 @@ def details(raised, otherwise, workspace):
     except Exception as error:  # noqa: BLE001 (a tested class may not be printable)
         message = f"(its message could not be made: {type(error).__name__})"
     return {"kind": type(raised).__name__, "message": message[:MESSAGE], "frames": _frames(raised, workspace)}
+
+
+def in_short(fail):
+    """A failure with the beginning of its message and the innermost frames of the workspace."""
+    own = [frame for frame in fail["frames"] if not frame[0].startswith(("/", "<"))]
+    return {**fail, "message": fail["message"][:SHORT], "frames": own[-2:]}
 
 
 def _frames(raised, workspace):

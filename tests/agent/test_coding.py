@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
 from agent.services import AgentSettings, EditFormat
+from core.attempt_state import AttemptContext, AttemptState
 from core.events import Kind
-from core.states import Phase
+from core.states import Ending, Outcome, Phase
 from core.tasks import Kind as TaskKind
 from tests.support.agent_parts import Bench, block, case_for, cut, model_for
 
@@ -125,6 +127,108 @@ async def test_a_file_and_a_folder_of_one_name_cannot_both_be() -> None:
     bench = Bench(model_for(RIGHT + block("add.py/x.py", "x = 1\n")))
     work = await bench.run(case_for(tests=TESTS))
     assert list(work.change) == ["add.py"]
+
+
+# --- replies without a file
+
+
+DONE_ALREADY = "Done already: add.py adds since the last release"
+
+
+async def test_what_is_done_already_is_judged_as_it_stands() -> None:
+    bench = Bench(model_for(DONE_ALREADY), base={"add.py": "def add(a, b):\n    return a + b\n"})
+    work = await bench.run(case_for(tests=TESTS))
+    assert (work.phase, work.iteration, dict(work.change)) == (P.COMMIT, 1, {})
+    assert work.summary == "add.py adds since the last release"
+    assert bench.model.phases == [P.PLANNING, P.CODING]
+    assert len(bench.suite.jobs) == 1
+
+
+async def test_what_is_not_done_after_all_is_told_by_the_tests_that_fail_and_run_once() -> None:
+    bench = Bench(model_for(DONE_ALREADY, DONE_ALREADY, RIGHT), base={"add.py": "def add(a, b):\n    return a - b\n"})
+    work = await bench.run(case_for(tests=TESTS))
+    assert (work.phase, work.iteration, len(bench.suite.jobs)) == (P.COMMIT, 3, 2)
+    assert "test_add.py::test_add" in bench.model.prompt(3)
+
+
+async def test_a_task_without_tests_that_is_done_already_is_judged_by_tests_written_for_it() -> None:
+    model = model_for(DONE_ALREADY, TESTING=[block("test_add.py", TESTS["test_add.py"])])
+    bench = Bench(model, base={"add.py": "def add(a, b):\n    return a + b\n"})
+    work = await bench.run(case_for())
+    assert (work.phase, work.iteration, dict(work.change)) == (P.COMMIT, 1, {})
+
+
+async def go_on(bench: Bench, case: AttemptContext, held: AttemptState, answer: str = "") -> AttemptState:
+    """The attempt when its owner has answered what it asked; he agrees where he says nothing."""
+    (subject,) = (ask.subject for ask in held.asks)
+    assert held.held_in is not None
+    yes, no = (frozenset({subject} if said else ()) for said in (answer, not answer))
+    decided = replace(case, granted=yes, denied=no, answers={subject: answer} if answer else {})
+    return await bench.run(decided, replace(held, phase=held.held_in, held_in=None, asks=()))
+
+
+CANNOT = "Cannot: the tests ask for two results of one call."
+
+
+async def test_a_refusal_is_one_question_to_the_owner_and_ends_the_task_if_he_agrees() -> None:
+    bench, case = Bench(model_for(CANNOT)), case_for(tests=TESTS)
+    held = await bench.run(case)
+    assert (held.phase, held.held_in, held.iteration) == (P.AWAITING_APPROVAL, P.CODING, 0)
+    assert held.asks[0].question.endswith("the tests ask for two results of one call.")
+    end = await go_on(bench, case, held)
+    assert (end.phase, end.ending, len(bench.model.requests)) == (P.ABANDON, Ending.REFUSED, 2)
+
+
+async def test_a_refusal_that_was_answered_is_not_asked_again_in_other_words() -> None:
+    bench, case = Bench(model_for(CANNOT, "Cannot: it contradicts itself.", RIGHT)), case_for(tests=TESTS)
+    work = await go_on(bench, case, await bench.run(case), "Take the first result.")
+    assert (work.phase, work.iteration) == (P.COMMIT, 1)
+    assert "Take the first result." in bench.model.prompt(2)
+    assert "His answer: Take the first result." in bench.model.requests[3].messages[-1].text
+
+
+async def test_a_model_that_only_refuses_ends_with_its_tries_and_asks_once() -> None:
+    bench, case = Bench(model_for(CANNOT, forever=True)), case_for(tests=TESTS)
+    work = await go_on(bench, case, await bench.run(case), "Do it.")
+    assert work.phase is P.ABANDON
+    assert "asked this before. His answer: Do it." in bench.model.requests[3].messages[-1].text
+    assert sum(step.phase is P.CODING and step.outcome is Outcome.NEEDS_APPROVAL for step in bench.steps) == 1
+
+
+async def test_a_question_comes_with_what_is_assumed_and_the_next_prompt_has_its_answer() -> None:
+    bench = Bench(model_for("Ask: Which alphabet?\nDefault: Latin letters", RIGHT))
+    case = case_for(tests=TESTS)
+    held = await bench.run(case)
+    assert (held.asks[0].question, held.asks[0].default) == ("Which alphabet?", "Latin letters")
+    work = await go_on(bench, case, held, "Greek")
+    assert (work.phase, work.iteration) == (P.COMMIT, 1)
+    assert "Which alphabet? Greek" in bench.model.prompt(2)
+
+
+@pytest.mark.parametrize(
+    ("prose", "ends"),
+    [
+        ("The function `add` is already implemented in add.py, so no change is needed.", "done"),
+        ("I'm sorry, but this cannot be done: `add` may not return two values.", "refusal"),
+        ("I do not know what you mean by the adder. Which one do you mean?", "question"),
+    ],
+)
+async def test_sentences_that_end_the_work_count_when_they_are_said_twice(prose: str, ends: str) -> None:
+    bench = Bench(model_for(prose, prose), base={"add.py": "def add(a, b):\n    return a + b\n"})
+    work = await bench.run(case_for(tests=TESTS))
+    assert bench.model.phases == CODING_TWICE
+    assert "`Cannot: why" in bench.model.requests[2].messages[-1].text
+    if ends == "done":
+        assert work.phase is P.COMMIT
+    else:
+        assert work.phase is P.AWAITING_APPROVAL
+        assert work.asks[0].subject.startswith(f"{ends}:")
+
+
+async def test_sentences_that_are_followed_by_files_ask_nobody() -> None:
+    bench = Bench(model_for("I cannot do that in one file.", "Cannot: be done otherwise.\n\n" + RIGHT))
+    work = await bench.run(case_for(tests=TESTS))
+    assert (work.phase, work.iteration) == (P.COMMIT, 1)
 
 
 async def test_the_summary_line_becomes_the_summary_of_the_work() -> None:

@@ -284,6 +284,25 @@ async def test_a_task_that_cannot_be_done_is_the_owners_business() -> None:
     assert (end.phase, end.ending, len(bench.model.requests)) == (P.ABANDON, Ending.REFUSED, 2)
 
 
+@pytest.mark.parametrize("said", [["Cannot: it is gone."], ["I cannot do this: it is gone."] * 2])
+async def test_a_refusal_in_words_goes_to_the_owner_too_and_is_not_asked_again(said: list[str]) -> None:
+    bench = bench_for(*map(textual, said), *map(textual, said), DONE)
+    case = case_for(tests=TESTS)
+    held = await bench.run(case)
+    (ask,) = held.asks
+    assert ask.question.endswith("it is gone.")
+    assert len(codings(bench)) == len(said)
+    told = replace(case, granted=frozenset({ask.subject}), answers={ask.subject: "Go on."})
+    await bench.run(replace(told, iterations=1), replace(held, phase=P.CODING, held_in=None, asks=()))
+    assert len(codings(bench)) == 2 * len(said) + 1
+
+
+async def test_what_is_done_already_may_be_said_in_words() -> None:
+    bench = bench_for(textual("Done already: it adds."), base={"add.py": "def add(a, b):\n    return a + b\n"})
+    work = await bench.run(case_for(tests=TESTS))
+    assert (work.phase, work.summary, dict(work.change)) == (P.COMMIT, "it adds.", {})
+
+
 # --- commands
 
 

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from agent import planning
 from agent.planning import declines, is_plan
 from core.attempt_state import AttemptContext, AttemptState
-from core.states import Outcome, Phase
+from core.states import Ending, Outcome, Phase
 from core.subtasks import Subtask
 from tests.support.agent_parts import Bench, ScriptedModel, block, case_for, model_for
 
@@ -212,11 +212,45 @@ async def test_a_refusal_is_asked_once_more_for_a_plan_and_never_becomes_one() -
     assert [request.phase for request in bench.model.requests][:3] == [Phase.PLANNING, Phase.PLANNING, Phase.CODING]
     assert "That is no plan." in bench.model.prompt(1)
     assert bench.steps[0].state.plan == "1. Write a.py, as assumed."
-    stubborn = Bench(model_for(RIGHT, PLANNING=["I cannot do that."] * 2))
-    await stubborn.run(case_for(tests=TESTS))
-    assert "cannot" not in stubborn.steps[0].state.plan
-    assert stubborn.steps[0].data["declined"] == "I cannot do that."
-    assert stubborn.steps[0].note.endswith("I cannot do that.")
     prose = Bench(model_for(RIGHT, PLANNING=[PROSE] * 2))
     await prose.run(case_for(tests=TESTS))
     assert prose.steps[0].state.plan == PROSE
+
+
+async def go_on(bench: Bench, context: AttemptContext, held: AttemptState, answer: str = "") -> AttemptState:
+    (subject,) = (ask.subject for ask in held.asks)
+    yes, no = (frozenset({subject} if said else ()) for said in (answer, not answer))
+    decided = replace(context, granted=yes, denied=no, answers={subject: answer} if answer else {})
+    return await bench.run(decided, replace(held, phase=Phase.PLANNING, held_in=None, asks=()))
+
+
+REFUSES = "I cannot do that."
+
+
+async def test_a_planner_that_refuses_twice_has_its_owner_asked_once() -> None:
+    bench, context = Bench(model_for(RIGHT, PLANNING=[REFUSES] * 4)), case_for(tests=TESTS)
+    held = await bench.run(context)
+    assert (held.phase, held.held_in) == (Phase.AWAITING_APPROVAL, Phase.PLANNING)
+    assert held.asks[0].question.endswith("cannot be done as it stands: I cannot do that.")
+    assert bench.steps[0].data["declined"] == REFUSES
+    work = await go_on(bench, context, held, answer="Write a.py all the same.")
+    assert work.phase is Phase.COMMIT
+    assert "Write a.py all the same." in bench.model.prompt(2)
+    assert "cannot" not in bench.steps[1].state.plan
+    assert bench.steps[1].note == f"no plan came; going on with the plain one: {REFUSES}"
+
+
+async def test_an_owner_who_agrees_that_it_cannot_be_done_ends_it_without_another_call() -> None:
+    bench, context = Bench(model_for(PLANNING=[REFUSES] * 2)), case_for(tests=TESTS)
+    end = await go_on(bench, context, await bench.run(context))
+    assert (end.phase, end.ending, len(bench.model.requests)) == (Phase.ABANDON, Ending.REFUSED, 2)
+
+
+async def test_a_planner_that_asks_back_twice_asks_with_something_to_assume() -> None:
+    question = "Which a do you mean?"
+    bench, context = Bench(model_for(RIGHT, PLANNING=[question, question, "1. Write a.py."])), case_for(tests=TESTS)
+    held = await bench.run(context)
+    assert (held.asks[0].question, held.asks[0].default) == (question, "Decide yourself, by the words of the task.")
+    work = await go_on(bench, context, held, answer="The first.")
+    assert (work.phase, work.plan) == (Phase.COMMIT, "1. Write a.py.")
+    assert f"{question} The first." in bench.model.prompt(2)

@@ -124,11 +124,29 @@ def test_the_output_of_a_flood_is_given_to_who_wants_its_ends() -> None:
     assert (found["output"], ends.ends, ends.left_out) == ({}, (b"a te", b"ngth"), 13)
 
 
-def test_output_is_told_apart_by_test_and_cut_from_the_front() -> None:
-    token = b"--mark--"
-    output = b"before" + token + b"a\nfirst" + token + b"\n" + token + b"b\n" + b"x" * 9000 + b"end"
-    found = child.segments(output, token)
-    assert found[""] == "before"
-    assert found["a"] == "first"
-    assert len(found["b"]) == child.SEGMENT
-    assert found["b"].endswith("end")
+def shouting(_told: int, _events: int, words: Sequence[str]) -> int:
+    """Print so many bytes in each of so many tests."""
+    for number in range(int(words[0])):
+        os.write(1, b"--mark--test %d\n" % number)
+        for _ in range(int(words[1]) >> 10):
+            os.write(1, b"x" * 1024)
+        os.write(1, b"--mark--\n")
+    return 0
+
+
+def test_a_run_may_print_any_amount_and_one_of_its_tests_may_not() -> None:
+    assert child.Child(shouting, ["40", "100000"]).watch(JOB)["ended"] == "exited"
+    found = child.Child(shouting, ["2", "4000000"]).watch(JOB)
+    assert (found["ended"], found["limit"]) == ("flood", "output")
+    assert found["output"] == {"test 0": "x" * 3000}
+
+
+def chattering(_told: int, events: int, _words: Sequence[str]) -> int:
+    while True:
+        os.write(events, b"x" * 4096)
+
+
+def test_a_report_without_end_is_a_flood_of_its_own_kind(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(child, "EVENTS", 1 << 20)
+    found = child.Child(chattering, []).watch(JOB)
+    assert (found["ended"], found["limit"]) == ("flood", "report")

@@ -92,7 +92,8 @@ class PlainSuite:
         self.jobs.append(job)
         tests = {**job.given, **job.own}
         results = await self._run(job, job.change, tests)
-        before = await self._run(job, job.start, dict(job.own)) if job.own else {}
+        changed = dict(job.change) != dict(job.start)
+        before = await self._run(job, job.start, dict(job.own)) if job.own and changed else {}
         weak = tuple(sorted(test for test, fault in before.items() if fault is None))
         cases = tuple(
             CaseResult(id=test, result=Result.FAILED if fault or test in weak else Result.PASSED)

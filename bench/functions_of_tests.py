@@ -1,0 +1,59 @@
+"""Test functions by name in a file of Python tests: which there are, and the file without some of them."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Collection, Iterator
+
+_Function = ast.FunctionDef | ast.AsyncFunctionDef
+
+
+def bare_id(test: str) -> str:
+    """The id of a test without its parameters: `path::Class::name`."""
+    path, _, name = test.partition("::")
+    return f"{path}::{name.partition('[')[0]}"
+
+
+def names(text: str) -> frozenset[str]:
+    """The tests of a file, as `name` or `Class::name`."""
+    return frozenset(name for name, _ in _tests(ast.parse(text), ""))
+
+
+def without(text: str, unwanted: Collection[str]) -> str:
+    """The file without these tests; classes that held nothing else go with them."""
+    tree, lines = ast.parse(text), text.splitlines(keepends=True)
+    gone = {id(node) for name, node in _tests(tree, "") if name in unwanted}
+    cut = set[int]()
+    for node in _removed(tree, gone):
+        first = min([node.lineno, *(one.lineno for one in node.decorator_list)])
+        cut |= set(range(first, (node.end_lineno or node.lineno) + 1))
+    return "".join(line for number, line in enumerate(lines, 1) if number not in cut)
+
+
+def only(text: str, wanted: Collection[str]) -> str:
+    """The file with these tests, and everything that is no test."""
+    return without(text, names(text) - set(wanted))
+
+
+def _tests(node: ast.Module | ast.ClassDef, prefix: str) -> Iterator[tuple[str, _Function]]:
+    for child in node.body:
+        if isinstance(child, ast.ClassDef):
+            yield from _tests(child, f"{prefix}{child.name}::")
+        elif isinstance(child, _Function) and child.name.startswith("test"):
+            yield f"{prefix}{child.name}", child
+
+
+def _removed(node: ast.Module | ast.ClassDef, gone: Collection[int]) -> Iterator[_Function | ast.ClassDef]:
+    for child in node.body:
+        if id(child) in gone and isinstance(child, _Function):
+            yield child
+        elif isinstance(child, ast.ClassDef):
+            inner = list(_removed(child, gone))
+            if inner and _is_empty_without(child, inner):
+                yield child
+            else:
+                yield from inner
+
+
+def _is_empty_without(node: ast.ClassDef, inner: Collection[ast.AST]) -> bool:
+    return all(child in inner or isinstance(child, ast.Expr | ast.Pass) for child in node.body)

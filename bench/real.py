@@ -1,0 +1,503 @@
+"""The judge on real repositories: commits replayed as the answers of a model, through the whole daemon.
+
+    .venv/bin/python bench/real.py REPO LIST [REPO LIST …] [--variants given own] [--wrong 0.3] [--json FILE]
+
+REPO is a clone of any repository in Python, LIST has lines of JSON: `commit` and `description`, and where they are
+known `kind` and `packages` (`bench/real_repos.py` makes both from what PyPI keeps). Each commit is a task on the commit
+before it; a scripted server answers CODING with the commit's own change to files that are no tests, as whole files or
+as SEARCH/REPLACE edits by turns, in some tasks after the same change with a fault in it that the commit's tests notice.
+
+There are two variants. `given`: the commit's test files come with the task, or those that it mends. `own`: nothing is
+given, and the repository's tests judge with tests that the scripted model writes, which are the tests that the commit
+lets pass, in a file of another name. A commit without a test that fails before and passes after it is left out.
+
+What is printed, beside bare pytest on the same tests (those that the change can reach), which runs in the same minutes:
+right first answers that passed at once (goal: 95 %), each false refusal with its reason, wrong answers let through,
+requests after the code was right beyond the one for tests (goal: 0), processor time of the whole daemon and the clock's
+time of the phase TESTING against the bare run (goal: 1.5 runs and one of the base), and the labels.
+"""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+sys.path[0] = str(ROOT)  # instead of this folder, whose queue.py would hide the standard library's
+
+# ruff: noqa: E402 - the path comes first
+import argparse
+import difflib
+import json
+import random
+import re
+import subprocess
+import tempfile
+import time
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from datetime import UTC, datetime
+from typing import Any, Literal
+
+from bench import functions_of_tests as functions
+from bench.bare_pytest import Checkout, Ran, git, installed
+from bench.overhead import books, plain_environment, processor_group, processors
+from core.dependencies import ImportCache, dependants
+from core.paths import is_test_path
+from core.revisions import Author
+from core.tree import Tree
+from git_manager import GitManager
+from languages.python.faults import mutated
+from sandbox.runtime import open_runtime
+from tests.support.daemon import Daemon, settings_for
+from tests.support.wire_server import WireServer
+
+Variant = Literal["given", "own"]
+LONGEST_S = 1800.0
+WHOLE_LINES = 400
+TRIES = 3
+Files = Mapping[str, str]
+Change = Mapping[str, str | None]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Case:
+    """A commit as a task.
+
+    Attributes:
+        base: the commit before it.
+        before: the files that it changes as they were; those that it adds are missing.
+        right: its change without tests.
+        wrong: the same with a fault, or None.
+        given: its test files.
+        own: the tests that it lets pass, under other names.
+        pinned: tests of the base that the change breaks and the commit changes.
+        bare: the run of the tests that the change can reach, after it; `bare_base` before it.
+    """
+
+    name: str
+    description: str
+    kind: str
+    packages: tuple[str, ...]
+    base: str
+    before: Files
+    right: Change
+    wrong: Change | None
+    given: Files
+    own: Files
+    pinned: tuple[str, ...]
+    bare: Ran
+    bare_base: Ran
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Outcome:
+    """What became of a case in one variant; `bare_cpu_s` and the like are seconds of bare pytest."""
+
+    case: str
+    kind: str
+    variant: Variant
+    began_wrong: bool
+    ending: str
+    reason: str
+    answers: tuple[str, ...]
+    refusals: tuple[str, ...] = ()
+    requests_after: int = 0
+    tests: int = 0
+    label: str = ""
+    judged: int = 0
+    cpu_s: float = 0.0
+    wall_s: float = 0.0
+    bare_cpu_s: float = 0.0
+    bare_wall_s: float = 0.0
+    base_cpu_s: float = 0.0
+    base_wall_s: float = 0.0
+    pinned: tuple[str, ...] = ()
+
+    @property
+    def passed(self) -> bool:
+        """Whether its change was committed."""
+        return self.ending == "committed"
+
+    @property
+    def slipped(self) -> bool:
+        """Whether a wrong answer was committed."""
+        return self.passed and self.answers[-1:] == ("wrong",)
+
+    @property
+    def at_once(self) -> bool:
+        """Whether the first right answer was committed as it came."""
+        return self.passed and not self.refusals and not self.slipped
+
+
+class Reader:
+    """Makes cases of the commits of one repository.
+
+    Args:
+        repo: a clone of our own.
+        checkout: of it.
+        git_manager: reads its trees as the daemon does.
+        dice: draws faults.
+        wrong: the share of cases that begin with a wrong answer.
+    """
+
+    def __init__(
+        self, repo: Path, checkout: Checkout, git_manager: GitManager, dice: random.Random, wrong: float
+    ) -> None:
+        self._repo, self._checkout, self._git, self._dice, self._wrong = repo, checkout, git_manager, dice, wrong
+        self._imports = ImportCache()
+
+    def case(self, name: str, row: Mapping[str, Any]) -> Case | str:
+        """The case of a line of the list, or why there is none."""
+        commit = git(self._repo, "rev-parse", row["commit"])
+        base = git(self._repo, "rev-parse", f"{commit}^")
+        paths = git(self._repo, "diff", "--name-only", "--no-renames", base, commit).split("\n")
+        before, after = self._files(base, paths), self._files(commit, paths)
+        if not all(path in before or path in after for path in paths):
+            return "it changes files that are no text"
+        right = {path: after.get(path) for path in paths if not is_test_path(path)}
+        tests = {path: after[path] for path in paths if is_test_path(path) and path in after}
+        if not any(path.endswith(".py") for path in right):
+            return "it changes no code"
+        tree = self._git.open(str(self._repo), base, 1, "bench", datetime.now(UTC)).tree
+        reached = self._reached(tree, right) | {path for path in tests if not path.endswith("conftest.py")}
+        self._checkout.at(base)
+        plain = self._checkout.run(reached)
+        self._checkout.put(tests)
+        bare_base = self._checkout.run(reached) if tests else plain
+        self._checkout.put(right)
+        bare = self._checkout.run(reached)
+        mended = bare.passing - bare_base.passing
+        if not mended:
+            return "no test fails before it and passes after it"
+        suites = sorted({test.partition("::")[0] for test in mended})
+        self._checkout.at(base)
+        texts = {path: text for path in suites if (text := tests.get(path) or self._checkout.read(path))}
+        given = tests or texts
+        wrong = self._faulty(right, given, mended) if self._dice.random() < self._wrong else None
+        return Case(
+            name=name, description=row["description"], kind=row.get("kind", "commit"),
+            packages=tuple(row.get("packages", ())), base=base, before=before, right=right, wrong=wrong,
+            given=given, own=_own(texts, mended, name), pinned=self._pinned(base, tests, right, plain),
+            bare=bare, bare_base=bare_base,
+        )  # fmt: skip
+
+    def _files(self, commit: str, paths: Sequence[str]) -> dict[str, str]:
+        self._checkout.at(commit)
+        return {path: text for path in paths if (text := self._checkout.read(path)) is not None}
+
+    def _reached(self, tree: Tree, change: Change) -> frozenset[str]:
+        return dependants(tree, change.keys(), self._imports)
+
+    def _pinned(self, base: str, tests: Files, right: Change, plain: Ran) -> tuple[str, ...]:
+        """The tests of the base that the change breaks: they say the opposite of the task."""
+        self._checkout.at(base)
+        old = [path for path in tests if self._checkout.read(path) is not None]
+        self._checkout.put(right)
+        return tuple(sorted(self._checkout.run(old).failing & plain.passing))
+
+    def _faulty(self, right: Change, given: Files, mended: frozenset[str]) -> Change | None:
+        """The change with a fault that these tests notice."""
+        found = []
+        for path, text in right.items():
+            if text is not None and path.endswith(".py"):
+                lines = _changed_lines(self._checkout.read(path) or "", text)
+                found += [(path, mutant) for _, fault, mutant in mutated(path, text, lines) if not fault.rank]
+        self._dice.shuffle(found)
+        for path, mutant in found[:5]:
+            self._checkout.put({**given, **right, path: mutant})
+            if mended - self._checkout.run([name for name in given if name.endswith(".py")]).passing:
+                return {**right, path: mutant}
+        return None
+
+
+def _changed_lines(before: str, after: str) -> set[int]:
+    matcher = difflib.SequenceMatcher(None, before.splitlines(), after.splitlines(), autojunk=False)
+    return {n + 1 for tag, _, _, j, j_end in matcher.get_opcodes() if tag != "equal" for n in range(j, j_end)}
+
+
+def _own(texts: Files, mended: frozenset[str], name: str) -> dict[str, str]:
+    """The tests that a change lets pass, in files of another name."""
+    bare = {functions.bare_id(test) for test in mended}
+    found = {}
+    for path, text in texts.items():
+        wanted = {test.partition("::")[2] for test in bare if test.startswith(f"{path}::")} & functions.names(text)
+        other = path.removesuffix(".py") + f"_{re.sub(r'[^a-z0-9]+', '_', name)}.py"
+        if wanted:
+            found[other] = functions.only(text, wanted)
+    return found
+
+
+# --- the scripted model
+
+
+class Script:
+    """Answers for the task whose mark stands in a prompt; notes each request as (phase, what was answered)."""
+
+    def __init__(self) -> None:
+        self.cases: dict[str, Case] = {}
+        self.asked: dict[str, list[tuple[str, str]]] = {}
+
+    def __call__(self, phase: str, messages: list[dict[str, str]]) -> str:
+        """The answer to a request."""
+        text = "\n".join(message["content"] for message in messages)
+        mark = next(mark for mark in re.findall(r"\[replay \w+\]", text) if mark in self.cases)
+        case, asked = self.cases[mark], self.asked.setdefault(mark, [])
+        if phase == "CODING":
+            earlier = [what for phase, what in asked if phase == "CODING"]
+            what = "wrong" if case.wrong and not earlier else "right"
+            asked.append((phase, what))
+            now = {"": case.before, "right": case.right, "wrong": case.wrong or {}}[earlier[-1] if earlier else ""]
+            wanted = case.wrong if what == "wrong" and case.wrong else case.right
+            return _reply({**case.before, **now}, wanted, whole=len(self.cases) % 2 == 0)
+        asked.append((phase, ""))
+        if phase == "TESTING":
+            return "\n\n".join(_fenced(path, text) for path, text in case.own.items())
+        if phase == "REFLECTING":
+            return json.dumps({"root_cause": "the result is wrong", "suggested_fix": "follow the first failing test"})
+        return "1. Make the change.\n2. Run the tests."
+
+
+def _reply(now: Change, wanted: Change, *, whole: bool) -> str:
+    parts = ["Summary: Replay a commit"]
+    for path, text in wanted.items():
+        was = now.get(path)
+        if text is None:
+            parts.append(f"```python path={path} delete\n```")
+        elif was in {None, text} or (whole and text.count("\n") <= WHOLE_LINES):
+            parts.append(_fenced(path, text))
+        else:
+            parts.append(_fenced(path, edits(was, text)))
+    return "\n\n".join(parts)
+
+
+def _fenced(path: str, text: str) -> str:
+    fence = "`" * (max((len(run) for run in re.findall(r"`{3,}", text)), default=2) + 1)
+    return f"{fence}python path={path}\n{text}{'' if text.endswith(chr(10)) else chr(10)}{fence}"
+
+
+def edits(was: str, text: str) -> str:
+    """SEARCH/REPLACE sections of lines that stand in the file once; one for all where two would touch."""
+    a, b = was.splitlines(keepends=True), text.splitlines(keepends=True)
+    places = list[tuple[int, int, int, int]]()
+    for group in difflib.SequenceMatcher(None, a, b, autojunk=False).get_grouped_opcodes(2):
+        (_, i, _, j, _), (_, _, i_end, _, j_end) = group[0], group[-1]
+        while was.count("".join(a[i:i_end])) != 1 and (i > 0 or i_end < len(a)):
+            i, j = (i - 1, j - 1) if i else (i, j)
+            i_end, j_end = (i_end + 1, j_end + 1) if i_end < len(a) else (i_end, j_end)
+        if places and i <= places[-1][1]:
+            first = places.pop()
+            i, j = first[0], first[2]
+        places.append((i, i_end, j, j_end))
+    return "".join(
+        map(_section, ("".join(a[i:end]) for i, end, *_ in places), ("".join(b[j:e]) for *_, j, e in places))
+    )
+
+
+def _section(old: str, new: str) -> str:
+    taken = {len(line.strip()) for line in f"{old}{new}".split("\n") if re.fullmatch(r"=+|[<>]+", line.strip())}
+    wide = next((wide for wide in (7, 8, 9, 6, 5) if wide not in taken), 7)
+    return f"{'<' * wide} SEARCH\n{old}{'=' * wide}\n{new}{'>' * wide} REPLACE\n"
+
+
+# --- through the daemon
+
+
+def worked(daemon: Daemon, script: Script, repo: Path, case: Case, variant: Variant, group: Path | None) -> Outcome:
+    """Work a case through the daemon and see what became of it."""
+    assert daemon.process
+    mark = f"[replay {len(script.cases)}]"
+    script.cases[mark] = case
+    before = processors(daemon.process.pid, group)[2]
+    task = daemon.submit(
+        description=f"{case.description[:4000]}\n\n{mark}", repo=str(repo), base=case.base,
+        packages=list(case.packages), tests=dict(case.given) if variant == "given" else {},
+        explore="off", clarify=False, review=False, audit=False,
+        integrate=False, limits={"iterations": TRIES, "attempts": 1, "wall_s": LONGEST_S},
+    )  # fmt: skip
+    status, ending, reason = _ended(daemon, task)
+    cpu_s = processors(daemon.process.pid, group)[2] - before
+    asked = script.asked.get(mark, [])
+    steps = _steps(daemon.home, task)
+    testing = [step for step in steps if step.phase == "TESTING"]
+    return Outcome(
+        case=case.name, kind=case.kind, variant=variant, began_wrong=case.wrong is not None,
+        ending=ending or status, reason=reason, answers=tuple(what for phase, what in asked if phase == "CODING"),
+        refusals=tuple(_refusals(steps, asked, "" if ending == "committed" else reason)),
+        requests_after=_requests_after(asked), tests=max((step.tests for step in testing), default=0),
+        label=testing[-1].label if testing else "", judged=len(testing), cpu_s=cpu_s,
+        wall_s=sum(step.took_s for step in testing), bare_cpu_s=case.bare.cpu_s, bare_wall_s=case.bare.wall_s,
+        base_cpu_s=case.bare_base.cpu_s, base_wall_s=case.bare_base.wall_s, pinned=case.pinned,
+    )  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Step:
+    """A step of a task as the daemon noted it."""
+
+    phase: str
+    outcome: str
+    note: str
+    tests: int
+    label: str
+    took_s: float
+    reason: str = field(default="")
+
+
+_QUESTIONS = "SELECT question FROM approvals WHERE task_id = ? AND answer IS NULL"
+
+
+def _ended(daemon: Daemon, task: int) -> tuple[str, str, str]:
+    """Status, ending and reason; a task that waits for its owner or takes too long is cancelled then."""
+    until = time.monotonic() + LONGEST_S
+    while True:
+        with books(daemon.home) as db:
+            row = db.execute("SELECT status, coalesce(ending, ''), reason FROM tasks WHERE id = ?", (task,)).fetchone()
+            asked = db.execute(
+                "SELECT question FROM approvals WHERE task_id = ? AND answer IS NULL", (task,)
+            ).fetchall()
+        if row[0] in {"done", "failed", "cancelled"}:
+            return row[0], row[1], row[2]
+        if row[0] == "waiting" or time.monotonic() > until:
+            daemon.ask("POST", f"/api/task/{task}/cancel")
+            words = "; ".join(question for (question,) in asked) or row[2]
+            return row[0], "asked its owner" if row[0] == "waiting" else "took too long", words
+        time.sleep(0.1)
+
+
+def _steps(home: Path, task: int) -> list[Step]:
+    query = """SELECT phase, outcome, note, data, coalesce(total, 0),
+        (julianday(ended_at) - julianday(started_at)) * 86400 FROM steps WHERE task_id = ? ORDER BY attempt, step_no"""
+    with books(home) as db:
+        rows = db.execute(query, (task,)).fetchall()
+    return [
+        Step(phase=phase, outcome=outcome, note=note, tests=tests, took_s=took_s,
+             label=(known := json.loads(data)).get("label", ""), reason=known.get("reason", ""))
+        for phase, outcome, note, data, tests, took_s in rows
+    ]  # fmt: skip
+
+
+def _refusals(steps: Sequence[Step], asked: Sequence[tuple[str, str]], reason: str) -> Iterator[str]:
+    """What was said against the right answer: each step after it that did not end well, and a bad end."""
+    answers = [what for phase, what in asked if phase == "CODING"]
+    coded, found = 0, False
+    for step in steps:
+        coded += step.phase == "CODING"
+        if "right" in answers[:coded] and step.phase in {"CODING", "TESTING"} and step.outcome != "ok":
+            found = True
+            yield f"{step.phase}: {step.reason or step.note} | {step.note}"
+    if reason and not found:
+        yield reason
+
+
+def _requests_after(asked: Sequence[tuple[str, str]]) -> int:
+    """Requests after the first right answer, but for the one that has the tests written."""
+    first = next((n for n, (_, what) in enumerate(asked) if what == "right"), len(asked))
+    later = [phase for phase, _ in asked[first + 1 :]]
+    written_before = any(phase == "TESTING" for phase, _ in asked[:first])
+    return len(later) - ("TESTING" in later and not written_before)
+
+
+# --- what is printed
+
+
+def told(outcome: Outcome) -> str:
+    """An outcome in a line."""
+    word = (
+        "let wrong through" if outcome.slipped else "passed" if outcome.at_once else "late" if outcome.passed else "NO"
+    )
+    ratio = f"{outcome.cpu_s / outcome.bare_cpu_s:.1f}" if outcome.bare_cpu_s else "?"
+    return (
+        f"{outcome.case:28} {outcome.kind:8} {outcome.variant:6} {'wrong first' if outcome.began_wrong else '':12}"
+        f"{word:8} {outcome.requests_after} more requests, {outcome.judged} judged, processors {outcome.cpu_s:.1f} s "
+        f"({ratio} bare), testing {outcome.wall_s:.1f} s (bare {outcome.bare_wall_s:.1f}), {outcome.label}"
+    )
+
+
+def summary(outcomes: Sequence[Outcome]) -> Iterator[str]:
+    """The figures, line by line."""
+    for variant in ("given", "own"):
+        for kind in sorted({one.kind for one in outcomes}):
+            some = [one for one in outcomes if (one.variant, one.kind) == (variant, kind)]
+            if some:
+                yield f"{variant:6} {kind:9} {_share(some)}"
+    plain = [one for one in outcomes if not one.pinned or one.variant == "given"]
+    yield f"all: {_share(outcomes)}; without tests that pin the old behaviour: {_share(plain)} (goal: 95 %)"
+    wrong = [one for one in outcomes if one.began_wrong]
+    through = sum(one.passed and not one.slipped for one in wrong)
+    yield f"wrong first answers: {len(wrong)}, let through {sum(one.slipped for one in wrong)}, mended {through}"
+    yield f"requests after the code was right: {sum(one.requests_after for one in outcomes)} (goal: 0)"
+    once = [one for one in outcomes if one.judged == 1 and one.bare_cpu_s]
+    if once:
+        cpu, bare, base = (sum(getattr(one, name) for one in once) for name in ("cpu_s", "bare_cpu_s", "base_cpu_s"))
+        wall, bare_wall = (sum(getattr(one, name) for one in once) for name in ("wall_s", "bare_wall_s"))
+        within = sum(one.cpu_s <= 1.5 * one.bare_cpu_s + one.base_cpu_s for one in once)
+        yield (
+            f"judged once ({len(once)}): processors {cpu:.0f} s, bare {bare:.0f} s and base {base:.0f} s: "
+            f"{cpu / bare:.2f} bare runs ({within} within 1.5 and one of the base); by the clock {wall:.0f} s, "
+            f"bare {bare_wall:.0f} s: {wall / bare_wall:.2f}"
+        )
+    yield f"labels of what passed: {dict(Counter(one.label for one in outcomes if one.passed))}"
+    for one in outcomes:
+        for refusal in one.refusals:
+            pinned = f" (pinned by {', '.join(one.pinned[:3])})" if one.pinned else ""
+            yield f"refused: {one.case} {one.variant}{pinned}: {' '.join(refusal.split())[:600]}"
+
+
+def _share(some: Sequence[Outcome]) -> str:
+    right = [one for one in some if not one.slipped]
+    at_once = sum(one.at_once for one in right)
+    late = sum(one.passed and not one.at_once for one in right)
+    words = f"right answers {len(right)}, passed at once {at_once} ({at_once / max(1, len(right)):.0%})"
+    return f"{words}, later {late}, never {len(right) - at_once - late}"
+
+
+def cases_of(repo: Path, rows: Sequence[Mapping[str, Any]], folder: Path, wrong: float) -> Iterator[Case]:
+    """The cases of a repository; those that cannot be are told."""
+    python = plain_environment(folder / "plain", open_runtime(ROOT / ".runner"))
+    installed(python, sorted({name for row in rows for name in row.get("packages", ())}))
+    reader = GitManager(workspace=folder / "ours", author=Author(), auto_push=False, emit=lambda _event: None)
+    cases = Reader(repo, Checkout(repo, folder / "tree", python), reader, random.Random(1), wrong)
+    try:
+        for number, row in enumerate(rows):
+            case = cases.case(f"{repo.name} {number}", row)
+            if isinstance(case, Case):
+                yield case
+            else:
+                print(f"{repo.name} {number} is left out: {case}", flush=True)
+    finally:
+        reader.close()
+
+
+def main() -> None:
+    """Work through all lists and print the figures."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("lists", nargs="+", type=Path, metavar="REPO LIST")
+    parser.add_argument("--variants", nargs="+", choices=["given", "own"], default=["given", "own"])
+    parser.add_argument("--wrong", type=float, default=0.3)
+    parser.add_argument("--most", type=int, help="entries of each list")
+    parser.add_argument("--json", type=Path)
+    a = parser.parse_args()
+    script, outcomes = Script(), list[Outcome]()
+    with tempfile.TemporaryDirectory(prefix="real-") as place, WireServer(script) as server:
+        settings = settings_for(server, WORKER_COUNT="1", RECALL_LIMIT="0", MAX_RETRIES="1")
+        daemon = Daemon(Path(place, "home"), settings)
+        with processor_group(daemon) as group:
+            for given, listed in zip(a.lists[::2], a.lists[1::2], strict=True):
+                folder = Path(place, given.resolve().name)
+                clone = folder / given.resolve().name
+                subprocess.run(["git", "clone", "-q", "--no-local", given, clone], check=True)
+                rows = [json.loads(line) for line in listed.read_text().splitlines()][: a.most]
+                for case in cases_of(clone, rows, folder, a.wrong):
+                    for variant in a.variants:
+                        if variant == "given" or case.own:
+                            outcomes.append(worked(daemon, script, clone, case, variant, group))
+                            print(told(outcomes[-1]), flush=True)
+                            if a.json:
+                                a.json.write_text(json.dumps([asdict(one) for one in outcomes], indent=1))
+    print("\n".join(summary(outcomes)))
+
+
+if __name__ == "__main__":
+    main()

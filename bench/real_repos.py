@@ -1,0 +1,353 @@
+"""Repositories and commits for `bench/real.py` where no clone can be had: made of the sources that PyPI keeps.
+
+    .venv/bin/python bench/real_repos.py FOLDER --entries 12 "sqlparse==0.5.1 0.5.2 0.5.3" "click==8.2.1 8.3.0"
+
+Each release of a package becomes a commit, the oldest first. FOLDER/NAME is the repository, FOLDER/NAME.jsonl lists
+its entries: `commit`, `description`, `kind`. Every entry is a commit of its own beside the history, and was validated
+by bare pytest: tests fail before it and pass after it, and nothing else fails that passed. The kinds are
+
+- `release`: changed lines of one release that can be taken alone, a few or whole files, with the tests that need them
+- `written`: a function of the newest release was emptied, and the tests that noticed left out; both are back
+- `mended`: a fault that existing tests notice was put into the newest release, and is taken out again
+
+`--need` names packages that the tests import beside pytest and hypothesis. `pip` must be able to download sources
+(`pip download --no-binary :all:`) without building them: where a build backend is not there, give `--pip` the pip of an
+environment that has flit_core, hatchling, setuptools, poetry-core, hatch-vcs and setuptools-scm.
+"""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+sys.path[0] = str(ROOT)  # instead of this folder, whose queue.py would hide the standard library's
+
+# ruff: noqa: E402 - the path comes first
+import argparse
+import ast
+import difflib
+import json
+import random
+import re
+import shutil
+import subprocess
+import tarfile
+import tempfile
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from itertools import pairwise
+
+from bench import functions_of_tests as functions
+from bench.bare_pytest import Checkout, Ran, git, installed
+from bench.overhead import plain_environment
+from core.paths import is_test_path
+from languages.dialect import LIKELY
+from languages.python.faults import mutated
+from sandbox.runtime import open_runtime
+
+NO_CODE = re.compile(r"(^|/)(docs?|examples?|benchmarks?|scripts)/|(^|/)(setup|conftest|__main__)\.py$")
+MOST_HUNKS = 14
+BROKEN_AT_MOST = 60
+"""Tests that a fault or an empty function may fail: what breaks half of a suite is no task."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Entry:
+    """A line of the list."""
+
+    commit: str
+    description: str
+    kind: str
+    packages: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Part:
+    """Some of what a release changed: path to the text with it."""
+
+    files: Mapping[str, str]
+    about: str
+
+
+class Maker:
+    """Makes the entries of one repository.
+
+    Args:
+        repo: the repository; its commits are written here.
+        checkout: of it.
+        dice: draws functions and faults.
+        packages: which the tests import.
+    """
+
+    def __init__(self, repo: Path, checkout: Checkout, dice: random.Random, packages: tuple[str, ...]) -> None:
+        self._repo, self._checkout, self._dice, self._packages = repo, checkout, dice, packages
+        self._made = 0
+
+    def of_release(self, old: str, new: str, count: int) -> Iterator[Entry]:
+        """So many entries, or fewer, of what changed between two commits."""
+        before, after = self._texts(old), self._texts(new)
+        suites = {path: text for path, text in after.items() if is_test_path(path) and before.get(path) != text}
+        code = [path for path in after if path in before and after[path] != before[path] and _is_code(path)]
+        added = {path: text for path, text in after.items() if path not in before and _is_code(path)}
+        if not suites or not (code or added):
+            return
+        self._checkout.at(old)
+        old_suites = [path for path in before if _is_suite(path)]
+        stood = self._checkout.run(old_suites)
+        self._checkout.put(suites)
+        lacking = self._checkout.run(_suites(suites))
+        self._checkout.put(added | {path: after[path] for path in code})
+        wanted = lacking.failing | (self._checkout.run(_suites(suites)).passing - lacking.ended.keys())
+        notes = _new_lines(before, after)
+        for part in _parts(before, after, code, added):
+            if count <= 0 or not wanted:
+                return
+            made = self._taken(old, part, suites, wanted, stood, notes)
+            if made:
+                entry, now = made
+                wanted -= now
+                count -= 1
+                yield entry
+
+    def _taken(
+        self, old: str, part: Part, suites: Mapping[str, str], wanted: Collection[str], stood: Ran, notes: Sequence[str]
+    ) -> tuple[Entry, frozenset[str]] | None:
+        """An entry of one part, and the tests that it lets pass."""
+        self._checkout.at(old)
+        self._checkout.put({**suites, **part.files})
+        ran = self._checkout.run(_suites(suites))
+        mended = frozenset(wanted) & ran.passing
+        if not mended:
+            return None
+        still = {functions.bare_id(test) for test in ran.failing}
+        kept = {path: _without(path, text, still) for path, text in suites.items()}
+        self._checkout.put(kept)
+        suites_now = [path for path in self._texts(old) if _is_suite(path)]
+        now = self._checkout.run({*suites_now, *_suites(kept)})
+        same = {test for test in stood.passing if test in now.ended}
+        if now.failing - stood.failing or not same <= now.passing or not mended <= now.passing:
+            return None
+        text = next((line for line in notes if any(word in line for word in re.findall(r"\w{5,}", part.about))), "")
+        description = text or f"Make these tests pass: {', '.join(sorted(mended)[:4])}"
+        return self._entry(old, {**kept, **part.files}, f"{description} ({part.about})", "release"), mended
+
+    def written(self, tip: str, count: int) -> Iterator[Entry]:
+        """So many entries whose commit writes a function anew, with its tests."""
+        texts = self._texts(tip)
+        for path, name, empty, doc in self._drawn(_functions(texts)):
+            if count <= 0:
+                return
+            broken = self._broken(tip, texts, path, empty)
+            bare = {functions.bare_id(test) for test in broken}
+            if not broken:
+                continue
+            suites = {each.partition("::")[0] for each in bare}
+            poorer = {suite: _without(suite, texts[suite], bare) for suite in suites}
+            self._checkout.put(poorer)
+            if self._checkout.run(poorer).failing & broken:
+                continue
+            base = self._commit(tip, {path: empty, **poorer}, f"Without {name}")
+            restored = {path: texts[path], **{suite: texts[suite] for suite in suites}}
+            count -= 1
+            yield self._entry(base, restored, f"Write the body of {name} in {path}: {doc}", "written")
+
+    def mended(self, tip: str, count: int) -> Iterator[Entry]:
+        """So many entries whose commit takes a fault out that existing tests notice."""
+        texts = self._texts(tip)
+        found = (
+            (path, name, mutant, f"line {fault.line}")
+            for path, text in texts.items()
+            if _is_code(path)
+            for name, fault, mutant in mutated(path, text, range(1, text.count("\n") + 2))
+            if fault.rank <= LIKELY
+        )
+        for path, name, mutant, _line in self._drawn(found):
+            if count <= 0:
+                return
+            if broken := self._broken(tip, texts, path, mutant):
+                base = self._commit(tip, {path: mutant}, f"Change {name}")
+                tests = ", ".join(sorted({functions.bare_id(test) for test in broken})[:3])
+                text = f"{name} in {path} gives wrong results, as {tests} shows. Mend it."
+                count -= 1
+                yield self._entry(base, {path: texts[path]}, text, "mended")
+
+    def _drawn(self, found: Iterator[tuple[str, str, str, str]]) -> list[tuple[str, str, str, str]]:
+        rows = list(found)
+        self._dice.shuffle(rows)
+        return rows[:80]
+
+    def _broken(self, tip: str, texts: Mapping[str, str], path: str, text: str) -> frozenset[str]:
+        """The tests that fail with this text of a file and not without; empty where that is no task."""
+        self._checkout.at(tip)
+        suites = [each for each in texts if _is_suite(each)]
+        stood = self._stood(tip, suites)
+        self._checkout.put({path: text})
+        ran = self._checkout.run(suites)
+        broken = ran.failing & stood.passing
+        fit = 0 < len(broken) <= BROKEN_AT_MOST and len(ran.ended) == len(stood.ended)
+        return broken if fit else frozenset()
+
+    def _stood(self, tip: str, suites: Collection[str]) -> Ran:
+        if self._known[0] != tip:
+            self._known = tip, self._checkout.run(suites)
+        return self._known[1]
+
+    _known: tuple[str, Ran] = ("", Ran())
+
+    def _texts(self, commit: str) -> dict[str, str]:
+        self._checkout.at(commit)
+        paths = [path for path in git(self._repo, "ls-tree", "-r", "--name-only", commit).split("\n") if path]
+        texts = {path: self._checkout.read(path) for path in paths}
+        return {path: text for path, text in texts.items() if text is not None}
+
+    def _entry(self, base: str, files: Mapping[str, str | None], description: str, kind: str) -> Entry:
+        commit = self._commit(base, files, description)
+        git(self._repo, "branch", "-f", f"entry-{self._made}", commit)
+        self._made += 1
+        print(f"  {kind}: {description[:110]}", flush=True)
+        return Entry(commit=commit, description=description, kind=kind, packages=self._packages)
+
+    def _commit(self, base: str, files: Mapping[str, str | None], message: str) -> str:
+        self._checkout.at(base)
+        self._checkout.put(files)
+        git(self._checkout.folder, "add", "-A")
+        git(self._checkout.folder, "commit", "-q", "--no-verify", "-m", message)
+        return git(self._checkout.folder, "rev-parse", "HEAD")
+
+
+def _is_suite(path: str) -> bool:
+    return path.endswith(".py") and is_test_path(path) and not path.endswith("conftest.py")
+
+
+def _suites(paths: Collection[str]) -> list[str]:
+    return [path for path in paths if _is_suite(path)]
+
+
+def _is_code(path: str) -> bool:
+    tests = re.search(r"(^|/)(tests?|testing)/", path)
+    return path.endswith(".py") and not (is_test_path(path) or tests or NO_CODE.search(path))
+
+
+def _without(path: str, text: str, tests: Collection[str]) -> str:
+    """A test file without these tests (`path::name`)."""
+    return functions.without(text, {test.partition("::")[2] for test in tests if test.startswith(f"{path}::")})
+
+
+def _parts(
+    before: Mapping[str, str], after: Mapping[str, str], code: Sequence[str], added: Mapping[str, str]
+) -> Iterator[Part]:
+    """What of a change might stand alone: single places, whole files, all of it."""
+    hunks = [part for path in code for part in _hunks(path, before[path], after[path])]
+    yield from hunks[:MOST_HUNKS]
+    yield from (Part(files={path: after[path]}, about=path) for path in code)
+    yield Part(files={**{path: after[path] for path in code}, **added}, about=", ".join([*code, *added][:3]))
+
+
+def _hunks(path: str, before: str, after: str) -> Iterator[Part]:
+    a, b = before.splitlines(keepends=True), after.splitlines(keepends=True)
+    for group in difflib.SequenceMatcher(None, a, b, autojunk=False).get_grouped_opcodes(2):
+        (_, i, _, j, _), (_, _, i_end, _, j_end) = group[0], group[-1]
+        text = "".join([*a[:i], *b[j:j_end], *a[i_end:]])
+        try:
+            ast.parse(text)
+        except SyntaxError:
+            continue
+        yield Part(files={path: text}, about=f"{_around(text, i + 3)} in {path}")
+
+
+def _around(text: str, line: int) -> str:
+    """The innermost function or class at a line."""
+    found = [
+        node for node in ast.walk(ast.parse(text))
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef)
+        and node.lineno <= line <= (node.end_lineno or node.lineno)
+    ]  # fmt: skip
+    return max(found, key=lambda node: node.lineno).name if found else "the module"
+
+
+def _new_lines(before: Mapping[str, str], after: Mapping[str, str]) -> list[str]:
+    """What was added to the list of changes."""
+    notes = [path for path in after if re.search(r"chang|history|news|versions", path, re.IGNORECASE)]
+    texts = [(before.get(path, ""), after[path]) for path in notes if not path.endswith(".py")]
+    lines = [line for old, new in texts for line in new.split("\n") if line.strip() and line not in old]
+    return [line.strip(" *-") for line in lines if len(line) > 20]
+
+
+def _functions(texts: Mapping[str, str]) -> Iterator[tuple[str, str, str, str]]:
+    """Path and name of functions that say what they do, the file with the function emptied, and what it says."""
+    for path, text in texts.items():
+        for node in ast.walk(ast.parse(text)) if _is_code(path) else ():
+            doc = ast.get_docstring(node) if isinstance(node, ast.FunctionDef) else None
+            if not isinstance(node, ast.FunctionDef) or not doc or len(node.body) < 3 or node.name.startswith("_"):
+                continue
+            lines = text.splitlines(keepends=True)
+            first, last = node.body[1], node.body[-1]
+            pad = " " * first.col_offset
+            kept = lines[: first.lineno - 1], lines[last.end_lineno or last.lineno :]
+            empty = "".join([*kept[0], f"{pad}raise NotImplementedError\n", *kept[1]])
+            yield path, node.name, empty, " ".join(doc.split("\n\n")[0].split())
+
+
+def downloaded(package: str, version: str, folder: Path, pip: str) -> Path:
+    """The unpacked sources of a release."""
+    words = ["download", "-q", "--no-binary", ":all:", "--no-deps", "--no-build-isolation", "-d", str(folder)]
+    subprocess.run([pip, *words, f"{package}=={version}"], check=True, capture_output=True)
+    (found,) = [path for path in folder.glob("*.tar.gz") if re.search(rf"-{re.escape(version)}\.tar", path.name)]
+    with tarfile.open(found) as archive:
+        archive.extractall(folder, filter="data")
+    return folder / found.name.removesuffix(".tar.gz")
+
+
+def history(repo: Path, package: str, versions: Sequence[str], pip: str) -> list[str]:
+    """Make a repository of these releases, in this order; their commits."""
+    shutil.rmtree(repo, ignore_errors=True)
+    repo.mkdir(parents=True)
+    git(repo, "init", "-q", "-b", "main")
+    commits = []
+    for version in versions:
+        for path in repo.iterdir():
+            if path.name != ".git":
+                shutil.rmtree(path) if path.is_dir() else path.unlink()
+        with tempfile.TemporaryDirectory() as place:
+            release = downloaded(package, version, Path(place), pip)
+            skipped = shutil.ignore_patterns("*.egg-info", "PKG-INFO")
+            shutil.copytree(release, repo, dirs_exist_ok=True, ignore=skipped, symlinks=True)
+        git(repo, "add", "-A", "--force")
+        git(repo, "commit", "-q", "--no-verify", "-m", f"{package} {version}")
+        commits.append(git(repo, "rev-parse", "HEAD"))
+    return commits
+
+
+def main() -> None:
+    """Make what is asked for."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("folder", type=Path)
+    parser.add_argument("packages", nargs="+", metavar="NAME==VERSION…")
+    parser.add_argument("--entries", type=int, default=12)
+    parser.add_argument("--need", nargs="*", default=[])
+    parser.add_argument("--pip", default=shutil.which("pip") or "pip")
+    parser.add_argument("--seed", type=int, default=1)
+    a = parser.parse_args()
+    for given in a.packages:
+        package, _, rest = given.partition("==")
+        repo = (a.folder / package).resolve()
+        print(package, flush=True)
+        commits = history(repo, package, rest.split(), a.pip)
+        with tempfile.TemporaryDirectory() as place:
+            python = plain_environment(Path(place, "plain"), open_runtime(ROOT / ".runner"))
+            installed(python, a.need)
+            checkout = Checkout(repo, Path(place, "tree"), python)
+            maker, entries = Maker(repo, checkout, random.Random(a.seed), tuple(a.need)), list[Entry]()
+            for old, new in reversed(list(pairwise(commits))):
+                most = (a.entries + 1) // 2 - len(entries)
+                entries += maker.of_release(old, new, most)
+            entries += maker.written(commits[-1], (a.entries - len(entries)) // 2)
+            entries += maker.mended(commits[-1], a.entries - len(entries))
+            git(repo, "worktree", "remove", "--force", str(checkout.folder))
+        rows = "".join(json.dumps(asdict(entry)) + "\n" for entry in entries)
+        repo.with_name(f"{package}.jsonl").write_text(rows)
+
+
+if __name__ == "__main__":
+    main()

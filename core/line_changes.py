@@ -1,0 +1,29 @@
+"""Which lines of a text a change wrote."""
+
+from __future__ import annotations
+
+from difflib import SequenceMatcher
+from itertools import takewhile
+
+
+def written(before: str, after: str) -> frozenset[int]:
+    """The lines of `after` that are new or other than before, counting from 1; where lines went, their neighbours."""
+    old, new = _lines(before), _lines(after)
+    head = _same(old, new)
+    tail = _same(old[head:][::-1], new[head:][::-1])
+    match = SequenceMatcher(None, old[head : len(old) - tail], new[head : len(new) - tail], autojunk=False)
+    found: set[int] = set()
+    for tag, _, _, start, end in match.get_opcodes():
+        if tag == "delete":
+            found |= {head + start, head + start + 1}
+        elif tag != "equal":
+            found |= set(range(head + start + 1, head + end + 1))
+    return frozenset(found)
+
+
+def _lines(text: str) -> list[str]:
+    return text.replace("\r\n", "\n").replace("\r", "\n").split("\n") if text else []
+
+
+def _same(one: list[str], other: list[str]) -> int:
+    return sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(one, other, strict=False)))

@@ -1,0 +1,130 @@
+"""What whoever tests a change sees of it: what it offers, and none of its bodies."""
+
+from __future__ import annotations
+
+import ast
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from agent.interface import SHORT, imported, offered, touched_names
+from core.line_changes import written
+
+SHOP = '''"""A shop."""
+from flask import Flask
+from shop.models import Order, Unused
+
+app = Flask(__name__)
+RATE = 0.19
+_SECRET = 7
+
+
+@app.get("/orders/<int:number>")
+def show(number: int, *, full: bool = False) -> dict:
+    """Show an order.
+
+    Raises KeyError for an unknown one.
+    """
+    if request.path == "/legacy":
+        return {"hidden": 41}
+    return load(Order(number))
+
+
+class Cart:
+    """What is bought."""
+
+    items: list[str] = []
+    limit: int = 10
+
+    def total(self) -> float:
+        return sum(self.prices) * 1.2345
+
+
+def main(argv):
+    parser = ArgumentParser()
+    parser.add_argument("--days", type=int, default=7)
+    return 0
+'''
+
+
+def test_docstrings_routes_options_and_defaults_are_shown_and_no_body_is() -> None:
+    text = "\n".join(offered("shop/app.py", SHOP, None))
+    for shown in (
+        "@app.get('/orders/<int:number>')", "def show(number: int, *, full: bool=False) -> dict",
+        "Raises KeyError for an unknown one.", "RATE = 0.19", "class Cart", "    limit: int = 10",
+        "    def total(self) -> float", "parser.add_argument('--days', type=int, default=7)",
+        "paths that it compares with: /legacy",
+    ):  # fmt: skip
+        assert shown in text
+    for body in ("hidden", "41", "1.2345", "load(", "_SECRET", "return"):
+        assert body not in text
+
+
+def long_module() -> str:
+    plain = "".join(f"def plain_{n}():\n    return {n}\n\n\n" for n in range(SHORT))
+    names = [("helper", "x"), ("_core", "helper(x)"), ("api", "_core(x)")]
+    return plain + "\n\n".join(f"def {name}(x):\n    return {value}\n" for name, value in names)
+
+
+def test_of_a_long_file_only_what_the_change_touches_uses_and_is_used_by_is_shown() -> None:
+    before = long_module()
+    after = before.replace("return helper(x)", "return helper(x) + 1")
+    assert offered("long.py", after, before) == [
+        "def helper(x)", "def _core(x)", "def api(x)", f"… and {SHORT} other definitions",
+    ]  # fmt: skip
+
+
+def test_a_method_is_shown_with_its_class_and_how_that_is_made() -> None:
+    members = "".join(f"    def other_{n}(self):\n        pass\n\n" for n in range(SHORT))
+    head = "class Box:\n    def __init__(self, size=3):\n        self.size = size\n\n"
+    before = f"{head}{members}    def grow(self, by):\n        pass\n"
+    after = before.replace("by):\n        pass", "by):\n        self.size += by")
+    assert offered("box.py", after, before)[:3] == [
+        "class Box",
+        "    def __init__(self, size=3)",
+        "    def grow(self, by)",
+    ]
+    assert touched_names("box.py", after, before) == ["grow"]
+
+
+def test_definitions_that_touched_code_imports_are_shown_from_where_they_are() -> None:
+    files = {"shop/models.py": "class Order:\n    number: int\n\n    def paid(self) -> bool:\n        return 1 > 2\n"}
+    shown = imported("shop/app.py", SHOP, None, files, files.get)
+    assert shown == "shop/models.py\n    class Order\n        number: int\n        def paid(self) -> bool"
+    relative = SHOP.replace("shop.models", ".models")
+    assert imported("shop/app.py", relative, None, files, files.get) == shown
+    assert imported("shop/app.py", SHOP, SHOP.replace("return 0", "return 1"), files, files.get) == ""
+
+
+def test_javascript_is_shown_by_signatures_comments_and_routes() -> None:
+    text = (
+        '/** Adds two numbers. */\nexport function add(a, b = 2) {\n  return a + b * 7;\n}\napp.get("/sum", handler);\n'
+    )
+    assert offered("sum.mjs", text, None) == [
+        "/** Adds two numbers. */", "export function add(a, b = 2)", 'routes: app.get("/sum"',
+    ]  # fmt: skip
+
+
+def test_what_cannot_be_read_offers_nothing() -> None:
+    assert offered("a.py", "def f(:", None) == offered("a.md", "# A", None) == []
+    assert imported("a.py", "def f(:", None, {}, lambda _: None) == ""
+
+
+_LINES = st.lists(st.sampled_from(["a", "b", "c", ""]), max_size=12).map("\n".join)
+
+
+@given(_LINES, _LINES)
+def test_lines_that_no_change_wrote_stood_there_before(before: str, after: str) -> None:
+    found, lines = written(before, after), after.split("\n")
+    kept = [line for number, line in enumerate(lines, 1) if number not in found]
+    rest = iter(before.split("\n"))
+    assert all(line in rest for line in kept), "the others stand in the same order"
+    assert (not found) == (before == after) or not before
+
+
+@given(st.integers(0, 4), st.booleans())
+def test_any_function_keeps_its_signature(count: int, is_async: bool) -> None:
+    names = ", ".join(f"p{n}=None" for n in range(count))
+    text = f"{'async ' * is_async}def f({names}):\n    return 1\n"
+    (line,) = offered("f.py", text, None)
+    assert ast.dump(ast.parse(f"{line}: ...").body[0].args) == ast.dump(ast.parse(text).body[0].args)  # type: ignore[attr-defined]

@@ -1,0 +1,102 @@
+"""Replies that end the work without a file: which words count, and which do not."""
+
+from __future__ import annotations
+
+import contextlib
+import re
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from agent.replies import parse
+from agent.tools.arguments import Ask, Cannot, Done
+from agent.tools.endings import FORMS, implied, stated
+from core.dialogue import BUILT_IN, Completion, Finish
+from core.errors import BadReply
+from tests.support.agent_parts import block
+
+
+def reply(text: str, **more: Any) -> Completion:
+    return Completion(**{"text": text, "backend": "scripted", "model": "m", **more})
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("Done already: it adds.", Done(summary="it adds.")),
+        ("**Done already:** `add` adds.\nSince 2.0.\n\nMore words.", Done(summary="`add` adds. Since 2.0.")),
+        ("Summary: Nothing\n\nCannot: two results\nof one call", Cannot(reason="two results of one call")),
+        ("```text\nCannot: it is gone\n```", Cannot(reason="it is gone")),
+        ("<think>Done already: no</think>\n- Can’t: it is gone", Cannot(reason="it is gone")),
+        ("Ask: Which one?", Ask(question="Which one?")),
+        ("Question: Which one?\nDefault: the first", Ask(question="Which one?", default="the first")),
+    ],
+)
+def test_the_line_that_was_asked_for_is_read(text: str, said: object) -> None:
+    assert stated(reply(text)) == said
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "", "Done: I wrote it.", "Default: the first", "Cannot:", "I think: Cannot: be done", "cannot do it",
+        "Cannot: send it whole\n\n" + block("a.py", "x = 1\n"),
+        "Ask: this?\n\na.py\n<<<<<<< SEARCH\nx = 1\n=======\nx = 2\n>>>>>>> REPLACE\n",
+        block("a.py", "Cannot: x\n"),
+    ],
+)  # fmt: skip
+def test_other_lines_and_replies_with_files_end_nothing(text: str) -> None:
+    assert stated(reply(text)) is None
+
+
+@pytest.mark.parametrize(
+    ("text", "kind"),
+    [
+        ("This is already implemented in `a.py`.", Done),
+        ("The function exists and works; no changes are needed.", Done),
+        ("Nothing needs to be changed here.", Done),
+        ("I don't know what you mean by the frobnicator.", Ask),
+        ("Could you clarify which parser this is about?", Ask),
+        ("Which of the two do you mean?", Ask),
+        ("I cannot implement this: the test contradicts itself.", Cannot),
+        ("This is impossible to do without a network.", Cannot),
+        ("I'm unable to do that.", Cannot),
+    ],
+)
+def test_plain_sentences_say_the_same(text: str, kind: type) -> None:
+    assert isinstance(implied(reply(text)), kind)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "no", "lorem ipsum, therefore; cheese?", "This is not already implemented.", "The list cannot be empty.",
+        "I will write the function now.", "I cannot stress enough: ```python\nx = 1\n```",
+        "x" * 2000 + " I cannot do it",
+        '{"files": [], "note": "I cannot do that"}',
+    ],
+)  # fmt: skip
+def test_sentences_about_other_things_say_nothing(text: str) -> None:
+    assert implied(reply(text)) is None
+
+
+@pytest.mark.parametrize("more", [{"finish": Finish.LENGTH}, {"backend": BUILT_IN}])
+def test_a_cut_reply_and_the_built_in_engine_imply_nothing(more: dict[str, Any]) -> None:
+    assert implied(reply("I cannot do that.", **more)) is None
+
+
+def test_each_form_that_is_named_to_a_model_is_read() -> None:
+    said = [stated(reply(form)) for form in re.findall(r"`([^`]+)`", FORMS)]
+    assert [type(one) for one in said] == [Done, Ask, Cannot]
+
+
+@given(st.text(max_size=300) | st.text("`*_: \n#?CANOTcanotdeflsk", max_size=80))
+def test_whatever_is_said_a_file_is_never_an_ending_and_an_ending_never_empty(text: str) -> None:
+    said = stated(reply(text)) or implied(reply(text))
+    if said is None:
+        return
+    assert any(str(value).strip() for value in said.model_dump().values())
+    with contextlib.suppress(BadReply):
+        assert not parse(reply(text)).files

@@ -1,0 +1,100 @@
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from sandbox.inside.segments import DROPPED, KEPT, NAME, SEGMENT, Segments
+
+TOKEN = b"--mark--"
+
+
+def taken(*pieces: bytes) -> Segments:
+    segments = Segments(TOKEN)
+    for piece in pieces:
+        segments.extend(piece)
+    return segments
+
+
+def line(name: bytes) -> bytes:
+    return TOKEN + name + b"\n"
+
+
+def test_output_is_told_apart_by_test_and_cut_from_the_front() -> None:
+    output = b"before" + line(b"a") + b"first" + line(b"") + line(b"b") + b"x" * 9000 + b"end"
+    found = taken(output).kept()
+    assert (found[""], found["a"]) == ("before", "first")
+    assert len(found["b"]) == SEGMENT
+    assert found["b"].endswith("end")
+
+
+def test_what_a_test_printed_is_dropped_where_nobody_asks_for_it() -> None:
+    stream = line(b"a") + b"unasked" + line(DROPPED) + b"between" + line(b"b") + b"asked" + line(b"") + b"behind"
+    assert taken(stream).kept() == {"": "betweenbehind", "b": "asked"}
+
+
+def test_its_length_is_that_of_the_segment_it_is_in() -> None:
+    segments = taken(b"x" * 5000, line(b"a") + b"yy")
+    assert len(segments) == 2
+    segments.extend(b"y" * 5000)
+    assert len(segments) == 5002
+
+
+def test_few_bytes_are_kept_and_what_was_running_is_among_them() -> None:
+    many = b"".join(line(b"%d" % number) + b"x" * SEGMENT + line(b"") for number in range(1000))
+    found = taken(many, line(b"last") + b"here").kept()
+    assert sum(map(len, found.values())) <= KEPT + 2 * SEGMENT
+    assert found["0"] == "x" * SEGMENT
+    assert found["last"] == "here"
+
+
+def test_an_id_that_never_ends_costs_no_memory() -> None:
+    segments = taken(*[TOKEN + b"n" * NAME, *[b"n" * NAME] * 10])
+    assert len(segments) == 10 * NAME
+    assert list(segments.kept()) == ["n" * NAME]
+
+
+def whole(stream: bytes) -> dict[str, str]:
+    """The same by what is said of it, for a stream that is there at once."""
+    outside, found = b"", dict[bytes, bytes]()
+    parts = stream.split(TOKEN)
+    named = [(b"", parts[0]), *((name, text) for name, _, text in (part.partition(b"\n") for part in parts[1:]))]
+    after = [name for name, _ in named[1:]]
+    for (name, text), closing in zip(named, [*after, b""], strict=True):
+        if closing == DROPPED:
+            continue
+        if name in {b"", DROPPED}:
+            outside += text
+        elif text.strip():
+            found[name] = text
+    return {name.decode(): text.decode() for name, text in {b"": outside, **found}.items() if text.strip()}
+
+
+@st.composite
+def streams(draw: st.DrawFn) -> tuple[bytes, list[int]]:
+    words = st.sampled_from([b"x", b"--", b"--mar", b"\n", b"a b"])
+    names = st.sampled_from([b"", DROPPED, b"t1", b"t2"])
+    stream = b"".join(draw(words) for _ in range(draw(st.integers(0, 4))))
+    for _ in range(draw(st.integers(0, 5))):
+        stream += line(draw(names)) + b"".join(draw(words) for _ in range(draw(st.integers(0, 4))))
+    return stream, sorted(draw(st.lists(st.integers(0, len(stream)), max_size=8)))
+
+
+@given(streams())
+def test_it_does_not_matter_in_which_pieces_a_stream_comes(case: tuple[bytes, list[int]]) -> None:
+    stream, cuts = case
+
+    def pieces() -> Iterator[bytes]:
+        for start, end in zip([0, *cuts], [*cuts, len(stream)], strict=True):
+            yield stream[start:end]
+
+    assert taken(*pieces()).kept() == whole(stream)
+
+
+@pytest.mark.parametrize("size", [1, 3, 7])
+def test_bytes_that_are_no_text_are_shown_as_such(size: int) -> None:
+    stream = line(b"a") + b"\xff\xfe end" + line(b"")
+    found = taken(*(stream[n : n + size] for n in range(0, len(stream), size))).kept()
+    assert found == {"a": "\ufffd\ufffd end"}
