@@ -22,6 +22,7 @@ from core.commit_message import CommitMessage, slug
 from core.errors import GitError, UnknownCommit
 from core.events import Emitter, Kind, Level
 from core.ports import Sink
+from core.projects import Scope
 from core.revisions import Author, Commit, CommitFacts, LogLine, PushResult, Workspace
 from core.tasks import Change
 from core.tree import Tree
@@ -124,9 +125,14 @@ class GitManager:
         """The same workspace on another base commit (full id)."""
         return replace(workspace, base=commit, tree=self.tree(workspace, commit))
 
+    def within(self, workspace: Workspace, scope: Scope) -> Workspace:
+        """The same workspace seen as this part of it."""
+        return workspace if scope == workspace.scope else self.at(replace(workspace, scope=scope), workspace.base)
+
     def tree(self, where: Where, commit: str) -> Tree:
-        """The files of a commit (full id)."""
-        return self._repositories.find(where).tree(commit)
+        """The files of a commit (full id); of a workspace those in its scope."""
+        tree = self._repositories.find(where).tree(commit)
+        return where.scope.of(tree) if isinstance(where, Workspace) else tree
 
     def resolve(self, where: Where, name: str) -> str:
         """The full id of the commit that a branch, a tag or a shortened id stands for.
@@ -147,14 +153,14 @@ class GitManager:
     def commit(self, workspace: Workspace, parent: str, change: Change, message: CommitMessage) -> Commit | None:
         """Commit a change on top of `parent`, on the task's branch; None when it changes nothing.
 
-        Only the paths of the change differ from the parent. A branch of that name that is not this task's, or that
-        somebody has checked out, is left alone, and the name gets a number.
+        Its paths are relative to the workspace's scope; only they differ from the parent. A branch of that name that
+        is not this task's, or that somebody has checked out, is left alone, and the name gets a number.
 
         Raises:
             GitError: a path may not be written, or git failed.
         """
         found = self._repositories.find(workspace)
-        edits = edits_for(change, found.tree(parent).records)
+        edits = edits_for(workspace.scope.all_full(change), found.tree(parent).records)
         if not edits:
             return None
         stream = protocol.import_stream(
@@ -183,7 +189,7 @@ class GitManager:
         """The same change and message on top of `tip`, as a new commit on no branch yet.
 
         Raises:
-            MergeConflict: both changed the same lines; the message shows them.
+            MergeConflict: both changed the same lines; the message shows them. Its paths are those of the repository.
         """
         found = self._repositories.find(workspace)
         return rebased(found, commit, tip, self._signature(found.author))

@@ -17,6 +17,7 @@ from typing import TypeVar
 
 from core.change_checks import Approval, Ask
 from core.clock import Clock, to_text, utc_now
+from core.errors import InvalidTask
 from core.events import Event, Kind
 from core.forking import Fork
 from core.masking import Masker
@@ -43,6 +44,7 @@ class QueueManager:
         clock: the time, for leases and due times.
         mask: takes secrets out of reasons, questions and answers.
         retry: how often and when failed attempts are tried again; may be changed, as `policy`.
+        check_new: raises InvalidTask for a new task that could only fail here; may be changed.
         lease_s: how long a claim or heartbeat holds, in seconds.
         max_crashes: a task that was running at so many deaths of its daemon without progress in between is failed.
     """
@@ -55,12 +57,13 @@ class QueueManager:
         clock: Clock = utc_now,
         mask: Masker | None = None,
         retry: RetryPolicy | None = None,
+        check_new: Callable[[TaskSpec], None] = lambda _: None,
         lease_s: float = 60.0,
         max_crashes: int = 3,
     ) -> None:
         self._db, self._events, self._clock = db, events, clock
         self._mask = mask or Masker()
-        self.policy = retry or RetryPolicy()
+        self.policy, self.check_new = retry or RetryPolicy(), check_new
         self._lease, self._max_crashes = timedelta(seconds=lease_s), max_crashes
 
     def transaction(self, conn: Connection) -> Transaction:
@@ -79,9 +82,21 @@ class QueueManager:
     def submit(self, spec: TaskSpec) -> Future[Submitted]:
         """Store a task. A key that was seen before gives the task it made then, whatever became of it.
 
-        The future fails with `InvalidTask` when a dependency does not exist or cannot be met any more.
+        `check_new` looks at a new one first, on the caller's thread. The future fails with `InvalidTask` when that
+        refuses it, and when a dependency does not exist or cannot be met any more.
         """
-        return self._write(lambda tx: transitions.submit(tx, spec))
+        return self._refused(spec) or self._write(lambda tx: transitions.submit(tx, spec))
+
+    def _refused(self, spec: TaskSpec) -> Future[Submitted] | None:
+        if spec.key is not None and store.id_of_key(self._db.reader(), spec.key) is not None:
+            return None
+        try:
+            self.check_new(spec)
+        except InvalidTask as error:
+            refused: Future[Submitted] = Future()
+            refused.set_exception(error)
+            return refused
+        return None
 
     def submit_many(self, specs: Sequence[TaskSpec]) -> Future[list[Submitted]]:
         """Store several tasks, all or none; `InvalidTask` names the fault as `<position>.depends_on`."""
@@ -90,8 +105,11 @@ class QueueManager:
         )
 
     def submit_fork(self, spec: TaskSpec, fork: Fork, state: str) -> Future[Submitted]:
-        """Store a task that begins where another one was; `state` is the digest of that attempt's state, to be kept."""
-        return self._write(lambda tx: transitions.submit_fork(tx, spec, fork, state))
+        """Store a task that begins where another one was; `state` is the digest of that attempt's state, to be kept.
+
+        The future fails as that of `submit`.
+        """
+        return self._refused(spec) or self._write(lambda tx: transitions.submit_fork(tx, spec, fork, state))
 
     # Working
 

@@ -1,4 +1,4 @@
-"""Measures what self-written tests assert, so that a later version cannot quietly assert less.
+"""Tells whether self-written tests assert anything at all; how much they notice is measured by the verdict's mutants.
 
 Only what can fail counts: not an assertion behind a `return` or below `if False`, not one whose failure is caught, not
 `assert True`, not a test that a later one of the same name replaces, not a helper that nothing calls.
@@ -9,7 +9,6 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 from agent import javascript_outline
 from agent.python_outline import parse_python
@@ -19,47 +18,22 @@ Function = ast.FunctionDef | ast.AsyncFunctionDef
 
 _CHECKS = frozenset({"raises", "warns", "deprecated_call", "fail"})
 _LEAVES = (ast.Return, ast.Raise, ast.Continue, ast.Break)
-_EXACT = re.compile(r"assert(\w*Equal|Is|IsNone|Raises\w*|Warns\w*|In|Regex|Logs)$")
 _EXCUSES = frozenset({"skip", "skipif", "skipIf", "skipUnless", "xfail", "importorskip", "expectedFailure", "skipTest"})
 _EXCUSING = frozenset({"pytest", "pytest.mark", "mark", "unittest", "self"})
 _CATCHES = frozenset({"AssertionError", "Exception", "BaseException"})
 _JS_ASSERT = re.compile(r"\bassert(?:\.\w+)?\s*\(")
-_JS_EXACT = re.compile(r"\bassert\.(?:\w*[eE]qual|throws|rejects|match)\s*\(")
 _JS_TEST = re.compile(r"\b(?:test|it)\s*\(")
 _JS_EXCUSE = re.compile(r"\b(?:test|it|describe|suite|t)\.(skip|todo)\s*\(|[{,]\s*(skip|todo)\s*:")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Weight:
-    """How much tests assert. `exact` counts those assertions that name the very result that is expected."""
-
-    tests: int = 0
-    assertions: int = 0
-    exact: int = 0
-
-    def __add__(self, other: Weight) -> Weight:
-        return Weight(
-            tests=self.tests + other.tests,
-            assertions=self.assertions + other.assertions,
-            exact=self.exact + other.exact,
-        )
-
-
-def weigh(path: str, text: str) -> Weight:
-    """Weigh a file of tests; one that cannot be read weighs nothing."""
+def asserts_something(path: str, text: str) -> bool:
+    """Tell whether a file of tests holds a test and an assertion that can fail; one that cannot be read holds none."""
     if not path.endswith(".py"):
-        counts = (len(found.findall(text)) for found in (_JS_TEST, _JS_ASSERT, _JS_EXACT))
-        return Weight(**dict(zip(("tests", "assertions", "exact"), counts, strict=True)))
+        return bool(_JS_TEST.search(text) and _JS_ASSERT.search(text))
     tree = parse_python(text)
-    if tree is None:
-        return Weight()
-    live = list(_live(tree.body, _mentioned(tree)))
-    checks = [node for node in live if _asserts(node)]
-    return Weight(
-        tests=sum(isinstance(node, Function) and node.name.startswith("test") for node in live),
-        assertions=len(checks),
-        exact=sum(map(_is_exact, checks)),
-    )
+    live = list(_live(tree.body, _mentioned(tree))) if tree else []
+    has_test = any(isinstance(node, Function) and node.name.startswith("test") for node in live)
+    return has_test and any(map(_asserts, live))
 
 
 def excuses(path: str, text: str) -> list[str]:
@@ -154,21 +128,6 @@ def _asserts(node: ast.AST) -> bool:
 def _is_vacuous(test: ast.expr) -> bool:
     """Tell whether a comparison holds a thing against itself."""
     return isinstance(test, ast.Compare) and ast.dump(test.left) == ast.dump(test.comparators[0])
-
-
-def _is_exact(node: ast.AST) -> bool:
-    if isinstance(node, ast.Assert):
-        return any(_compares(part) for part in ast.walk(node.test))
-    name = _called(node)
-    return name in _CHECKS or bool(_EXACT.fullmatch(name))
-
-
-def _compares(node: ast.AST) -> bool:
-    """Tell whether an expression names the expected result, exactly or with a tolerance."""
-    if isinstance(node, ast.Compare):
-        near = isinstance(node.left, ast.Call) and _called(node.left) == "abs"
-        return near or any(isinstance(op, ast.Eq | ast.Is | ast.In) for op in node.ops)
-    return _called(node) == "isclose"
 
 
 def _excuses(tree: ast.Module) -> Iterator[str]:

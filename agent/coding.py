@@ -19,6 +19,7 @@ from agent.asking import ASKED_BEFORE, agreed_refusal, answer_to, as_ask, as_que
 from agent.dialogue import Dialogue
 from agent.draft import Draft, Taken
 from agent.explore import Explorer, closing_words, counted
+from agent.project_choice import begun_project
 from agent.prompt import sections
 from agent.prompt.budget import Prompt
 from agent.prompt.context import expected_files
@@ -35,6 +36,7 @@ from core.brief import Question
 from core.dialogue import Completion
 from core.errors import BadReply
 from core.events import DroppedData, Kind, Level
+from core.projects import LAID_OUT
 from core.states import Ending, Outcome, Phase
 from core.tasks import digest
 from core.verdicts import Verdict
@@ -50,6 +52,7 @@ async def run(context: AttemptContext, state: AttemptState, services: AgentServi
         return refused
     joins, state = joins_parts(state), replace(state, iteration=state.iteration + 1, remarks=())
     services = replace(services, events=services.events.bind(iteration=state.iteration))
+    state = await asyncio.to_thread(begun_project, context, state, services)
     if joins:
         return Step(
             phase=Phase.CODING, outcome=Outcome.OK, state=state, note="what its parts made is judged as it stands"
@@ -222,6 +225,8 @@ def _judged(context: AttemptContext, before: AttemptState, after: AttemptState, 
     if found := syntax.verdict(own, digest(after.change, after.own_tests)):
         return _redo(after, feedback.shape(found), found, feedback.headline(found))
     if not draft.taken and not draft.refused:
+        if set(after.change) <= set(LAID_OUT):  # no project is begun for nothing
+            after = replace(after, change={})
         note = f"nothing to write: {left.summary}"[:300]
         return Step(phase=Phase.CODING, outcome=Outcome.OK, state=after, note=note)
     note = f"wrote {_names(draft.taken)}" + (f"; dropped {_names(draft.refused)}" if draft.refused else "")

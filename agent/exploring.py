@@ -60,7 +60,7 @@ def _is_easy(context: AttemptContext, state: AttemptState, services: AgentServic
         return False
     if len(services.tree.entries()) <= EASY_FILES:
         return len(services.corpora.get(services.tree).buffer) <= EASY_BYTES
-    if context.whole_tree:
+    if context.sees_all(state):
         return False
     view = View(services.tree, state.change)
     return sum(len(view.text(path) or "") for path in near.matter) <= EASY_BYTES

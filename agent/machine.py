@@ -1,12 +1,13 @@
 """The phase table and the loop that walks it: no model can talk its way past the checks.
 
 COMMIT has one entrance, from TESTING, and TESTING is reached from CODING alone, through REVIEW and AUDIT where they are
-switched on. Only CODING may change a file. So whatever the phases answer, a walk that commits ends with CODING, the
-checks and TESTING all passed on one and the same change; a property test walks the table and proves it. Every cycle of
-the table leads through REFLECTING, which counts the tries and ends them. Within TESTING the static checks come before
-the suite (`agent.change_check`). A walk that waits for its owner goes on in the very phase that asked him, from its
-beginning. One that was split goes on at CODING, or at PLANNING again, when the subtasks have ended: in front of every
-check.
+switched on. Only CODING may change a file, but for the dependency file, in which the checks name the packages that the
+owner allowed before a change is read and judged. So whatever the phases answer, a walk that commits ends with CODING,
+the checks and TESTING all passed on one and the same change; a property test walks the table and proves it. Every cycle
+of the table leads through REFLECTING, which counts the tries and ends them. The checks that need no model come first of
+all that looks at a change, and always before the suite (`agent.change_check`). A walk that waits for its owner goes on
+in the very phase that asked him, from its beginning. One that was split goes on at CODING, or at PLANNING again, when
+the subtasks have ended: in front of every check.
 
 Each step is handed out before the next phase runs: whoever walks makes it durable first, and an `AttemptState` that was
 stored continues at its `phase`.
@@ -22,6 +23,7 @@ from agent.services import AgentServices, Runner
 from core.attempt_state import AttemptContext, AttemptState, Step
 from core.errors import NightshiftError
 from core.events import Emitter, Kind, Level
+from core.projects import DEPENDENCY_FILES, Scope
 from core.states import TERMINAL_PHASES, Outcome, Phase
 
 FIRST = Phase.CLARIFYING
@@ -39,6 +41,7 @@ TABLE: Mapping[tuple[Phase, Outcome], Phase] = {
     (_P.CODING, _O.GIVE_UP): _P.ABANDON,
     (_P.REVIEW, _O.OK): _P.AUDIT,
     (_P.REVIEW, _O.REDO): _P.REFLECTING,
+    (_P.REVIEW, _O.NEEDS_APPROVAL): _P.AWAITING_APPROVAL,
     (_P.AUDIT, _O.OK): _P.TESTING,
     (_P.AUDIT, _O.REDO): _P.REFLECTING,
     (_P.AUDIT, _O.NEEDS_APPROVAL): _P.AWAITING_APPROVAL,
@@ -66,6 +69,7 @@ PHASES: Mapping[Phase, Runner] = {
 
 
 _MOST_PROMPTS = 12
+_CHECKED_IN = (_P.REVIEW, _P.AUDIT, _P.TESTING)
 
 
 class Machine:
@@ -78,6 +82,7 @@ class Machine:
 
     def __init__(self, services: AgentServices, phases: Mapping[Phase, Runner] = PHASES) -> None:
         self._services, self._phases = services, phases
+        self._project: str | None = None
 
     async def steps(self, context: AttemptContext, state: AttemptState) -> AsyncIterator[Step]:
         """Walk from `state.phase` to one of the phases in which a walk ends; the state of the last step is in it.
@@ -89,7 +94,7 @@ class Machine:
             ModelRefused, SandboxError: a tool failed for good; the last stored step stands.
             NightshiftError: a phase broke the rules of the table.
         """
-        state = replace(state, phase=self._on(context, state.phase))
+        state, self._project = replace(state, phase=self._on(context, state.phase)), state.project
         while state.phase not in TERMINAL_PHASES:
             step = await self._step(context, state)
             yield step
@@ -99,10 +104,12 @@ class Machine:
     async def _step(self, context: AttemptContext, state: AttemptState) -> Step:
         """Run one phase; the step that comes back names the next one."""
         began, events = self._services.clock(), self._events(context, state, state.phase)
+        self._enter(state.project)
         services = replace(self._services, prompts=[], events=events)
         step = await self._phases[state.phase](context, state, services)
         _hold_to_rules(state, step)
         _hold_to_one_split(context, state, step)
+        _hold_to_one_project(state, step)
         to = self._on(context, _next(state.phase, step.outcome))
         took = round((self._services.clock() - began).total_seconds(), 3)
         held_in = state.phase if to is Phase.AWAITING_APPROVAL else None
@@ -112,6 +119,12 @@ class Machine:
             state=replace(step.state, phase=to, step_no=state.step_no + 1, held_in=held_in),
             data={**step.data, **_prompts(services), "next": str(to), "duration_s": took},
         )
+
+    def _enter(self, project: str | None) -> None:
+        """Go on in the part of the workspace that the plan chose."""
+        if project != self._project:
+            tree = Scope(project=project).of(self._services.tree)
+            self._services, self._project = replace(self._services, tree=tree), project
 
     def _on(self, context: AttemptContext, phase: Phase) -> Phase:
         """The phase itself, or the first one after it that is switched on."""
@@ -152,13 +165,21 @@ def _next(phase: Phase, outcome: Outcome) -> Phase:
 def _hold_to_rules(before: AttemptState, step: Step) -> None:
     """Refuse a step that changed what its phase may not change, or that commits without a verdict of its own."""
     after = step.state
-    if before.phase is not Phase.CODING and after.change != before.change:
+    if before.phase is not Phase.CODING and after.change != before.change and not _declares(before, after):
         raise NightshiftError(f"{before.phase} changed files; only CODING may")
     if before.phase is not Phase.TESTING and after.own_tests != before.own_tests:
         raise NightshiftError(f"{before.phase} changed tests; only TESTING may")
     fresh = after.verdict is not None and after.verdict.passed and after.verdict is not before.verdict
     if before.phase is Phase.TESTING and step.outcome is Outcome.OK and not fresh:
         raise NightshiftError("TESTING let work pass without a passing verdict of its own")
+
+
+def _declares(before: AttemptState, after: AttemptState) -> bool:
+    """Tell whether the checks changed no more than the files that name the packages which the change was allowed."""
+    paths = {path for path, _ in before.change.items() ^ after.change.items()}
+    return before.phase in _CHECKED_IN and all(
+        path in DEPENDENCY_FILES and after.change.get(path) is not None for path in paths
+    )
 
 
 def _hold_to_one_split(context: AttemptContext, before: AttemptState, step: Step) -> None:
@@ -168,3 +189,10 @@ def _hold_to_one_split(context: AttemptContext, before: AttemptState, step: Step
         raise NightshiftError(f"{before.phase} split a task that may not be split now")
     if not splits and step.state.parts != before.parts:
         raise NightshiftError(f"{before.phase} changed the parts of a task without splitting it")
+
+
+def _hold_to_one_project(before: AttemptState, step: Step) -> None:
+    """Refuse a step that leaves the part of the workspace it works in: only a plan says it, and only once."""
+    chosen = step.state.project != before.project
+    if chosen and not (before.phase is Phase.PLANNING and before.project is None):
+        raise NightshiftError(f"{before.phase} changed the project of a task")

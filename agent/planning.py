@@ -25,6 +25,7 @@ from typing import Annotated, Any
 from pydantic import AliasChoices, BaseModel, BeforeValidator, ConfigDict, Field, StrictInt, ValidationError
 
 from agent import exploring
+from agent import project_choice as choice
 from agent.asking import DECIDE, agreed_refusal, answer_to, as_ask, as_question
 from agent.clarifying import clarity
 from agent.dialogue import Dialogue
@@ -83,8 +84,12 @@ async def run(context: AttemptContext, state: AttemptState, services: AgentServi
     plan = "" if declined else answer
     lines = sum(1 for line in plan.split("\n") if line.strip())
     note = f"a plan of {lines} line{'s' if lines != 1 else ''}" if plan else _PLAIN
+    state = replace(state, plan=plan or _FALLBACK)
+    if choice.is_open(context, state):
+        state = await asyncio.to_thread(choice.chosen, context, state, services.tree)
+    note += f" in the project {state.project}" if state.project else ""
     note += f": {declined}" if declined else ""
-    return _planned(replace(state, plan=plan or _FALLBACK), note, data)
+    return _planned(state, note, data)
 
 
 def _planned(state: AttemptState, note: str, data: Mapping[str, Any] | None = None) -> Step:
@@ -161,13 +166,17 @@ def _split(state: AttemptState, parts: tuple[Subtask, ...]) -> Step:
 
 def _request(context: AttemptContext, state: AttemptState, services: AgentServices) -> Prompt:
     about = sections.prompt_context(context, state, services, Phase.PLANNING)
-    more = ("split",) if _may_split(context, state) else ()
+    more = [
+        *(["split"] if _may_split(context, state) else []),
+        *(["projects"] if choice.is_open(context, state) else []),
+    ]
     head = system(Phase.PLANNING, sections.language_file(context), *sections.kind_file(context), *more)
     again = bool(state.plan)
     parts = [
         sections.the_task(about),
         sections.the_answers(about),
         sections.the_tests(about),
+        *([choice.the_projects(about)] if choice.is_open(context, state) else []),
         sections.the_repository(about),
         sections.the_conventions(about),
         sections.the_lessons(about),

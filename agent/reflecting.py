@@ -32,6 +32,7 @@ from core.events import EscalationData, Kind, Level
 from core.masking import printable
 from core.states import Ending, Outcome, Phase
 from core.tasks import digest
+from core.verdicts import Label
 
 MAX_ESCALATION = 2
 MAX_BLAMED = 2
@@ -224,6 +225,9 @@ def needs_no_thought(state: AttemptState) -> Reflection | None:
         return Reflection(
             pattern=f"sent back ({first.gravity})", root_cause=_text(cause), suggested_fix=_text(first.fix)
         )
+    if verdict is not None and verdict.evidence.label is Label.DOCUMENTED and verdict.failures and not verdict.failing:
+        fix = "Mend each line that is named; mark blocks that are not meant to run as text."
+        return Reflection(pattern="documentation", root_cause=_text(verdict.reason), suggested_fix=fix)
     if verdict is not None and verdict.passed:
         return Reflection(pattern="files that may not be changed", root_cause=_text(state.feedback))
     if verdict is None or not verdict.weak or verdict.failing - set(verdict.weak):

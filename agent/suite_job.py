@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+from agent.kinds import asks_for_documents
 from agent.services import AgentServices
 from core.attempt_state import AttemptContext, AttemptState
+from core.documents import is_documentation
+from core.projects import steering
+from core.tree import text_of
 from core.verdicts import SuiteJob
 
 
@@ -16,11 +20,23 @@ def job_for(context: AttemptContext, state: AttemptState, services: AgentService
         given=spec.tests,
         held=state.still_held(context.held),
         own=state.own_tests,
-        start=spec.files,
+        former=state.former_tests,
+        start={**spec.files, **steering(state.project, state.change)},
         command=spec.test_command,
         allow=spec.allow,
         language=spec.language,
         packages=state.packages,
         limits=context.run_limits,
         whole_tree=context.whole_tree,
+        documents=writes_documents(context, state, services),
     )
+
+
+def writes_documents(context: AttemptContext, state: AttemptState, services: AgentServices) -> bool:
+    """Tell whether a task asks for documentation alone and its change is nothing else: it has a judge of its own."""
+    given = context.task.spec.files
+
+    def before(path: str) -> str | None:
+        return given[path] if path in given else text_of(services.tree, path)
+
+    return asks_for_documents(context.task.spec) and is_documentation(state.change, before)

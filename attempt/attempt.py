@@ -25,13 +25,17 @@ from core.errors import BudgetSpent, CommandBlocked, GitError, NeedsApproval, Ni
 from core.events import BlockedCommandData, Emitter, Event, Kind, Level
 from core.forking import begun
 from core.held_out import HeldOut
-from core.paths import at_or_below
+from core.paths import at_or_below, is_test_path
 from core.ports import Model
+from core.projects import Scope, beginning, place_fault
 from core.revisions import Workspace
 from core.states import Ending, Outcome, Phase
 from core.tasks import Limits, Spent, Task
+from db.commit_ledger import CommitLedger
 from taskqueue import store as task_store
 from verdict.held.holding import hold
+
+_MOST_DEPENDENCIES, _MOST_BUILT_ON = 20, 40
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -154,7 +158,7 @@ class Attempt:
         model = TimedModel(await asyncio.to_thread(self._budget.open, origin.model), time)
         stored = await asyncio.to_thread(self.services.steps.last_work, self.task.id, self.task.attempt) or origin.state
         try:
-            workspace = await asyncio.to_thread(self._open, stored.base if stored else None)
+            workspace = await asyncio.to_thread(self._open, stored)
         except GitError as error:
             return self.ended(Ending.REFUSED, str(error))
         if found := await landed_before(self.task, self.services, workspace):
@@ -169,6 +173,7 @@ class Attempt:
         resumed = state.phase is Phase.COMMIT
         while True:
             state = await self._walked(workspace, model, state)
+            workspace = await asyncio.to_thread(self.services.git.within, workspace, self._scope(state.project))
             if state.phase is Phase.ABANDON:
                 return self.ended(state.ending or Ending.GAVE_UP, state.reason)
             held = state.still_held(self._held)
@@ -179,7 +184,7 @@ class Attempt:
                 return self.ended(ending, end.reason, end.commit, end.branch)
             state, resumed = replace(end.state, step_no=state.step_no + 1), False
             await self._store(Step(phase=Phase.COMMIT, outcome=Outcome.REDO, state=state, note=end.why))
-            workspace = await asyncio.to_thread(self._open, state.base)
+            workspace = await asyncio.to_thread(self._open, state)
 
     async def _walked(self, workspace: Workspace, model: Model, state: AttemptState) -> AttemptState:
         """The state when the phases are through: the change passed, or was given up. Each step is durable by then.
@@ -215,7 +220,7 @@ class Attempt:
         if not subtasks.have_ended(found):
             raise subtasks.split(self.task, stored, self._budget.left)
         workspace = await asyncio.to_thread(self._open, None)
-        return workspace, subtasks.gone_on(stored, workspace.base, found)
+        return workspace, subtasks.gone_on(replace(stored, project=workspace.scope.project), workspace.base, found)
 
     async def _hold_out(self, workspace: Workspace) -> None:
         """Find what of the tests no prompt shows; it follows from their text, so every attempt finds the same."""
@@ -223,17 +228,27 @@ class Attempt:
         paths = await asyncio.to_thread(workspace.tree.entries)
         self._held = await asyncio.to_thread(hold, self.task.spec, paths, share)
 
-    def _open(self, base: str | None) -> Workspace:
+    def _open(self, stored: AttemptState | None) -> Workspace:
+        """Where the task works: on the base and in the part of a stored state, else where it begins."""
         spec, git = self.task.spec, self.services.git
-        workspace = git.open(spec.repo, spec.base, self.task.id, spec.description, self.task.created_at)
+        whole = git.open(spec.repo, spec.base, self.task.id, spec.description, self.task.created_at)
+        project = stored.project if stored else beginning(spec) if whole.is_own else None
+        if project and (why := place_fault(project, whole.tree)):
+            raise GitError(f"project: {why}")
+        workspace = git.within(whole, self._scope(project))
         if found := at_or_below((*spec.files, *spec.tests), workspace.tree.unwritable()):
-            raise GitError(f"files: {found[0]!r} lies at or below {found[1]!r}, a link or a submodule of {spec.repo}")
-        return workspace if base is None else git.at(workspace, base)
+            where = spec.repo or whole.repo
+            raise GitError(f"files: {found[0]!r} lies at or below {found[1]!r}, a link or a submodule of {where}")
+        return git.at(workspace, stored.base) if stored else workspace
+
+    def _scope(self, project: str | None) -> Scope:
+        return Scope(project=project, given=(*self.task.spec.files, *self.task.spec.tests))
 
     def _new_state(self, workspace: Workspace) -> AttemptState:
         return AttemptState(
             phase=FIRST,
             base=workspace.base,
+            project=workspace.scope.project,
             attempt=self.task.attempt,
             change=dict(self.task.spec.files),
             spent=self.task.spent,
@@ -286,8 +301,17 @@ class Attempt:
             run_limits=self.limits.of_run(),
             granted=frozenset(each.ask.subject for each in decided if each.granted and each.ask.subject),
             denied=frozenset(each.ask.subject for each in decided if each.granted is False),
+            built_on=self._built_on() if workspace.is_own else (),
             answers={each.ask.subject: each.answer for each in decided if each.granted and each.answer},
         )
+
+    def _built_on(self) -> tuple[str, ...]:
+        """The files that the tasks changed on which this one depends; reads the database."""
+        ledger = CommitLedger(self.services.db, self.services.events)
+        ids = self.task.spec.depends_on[:_MOST_DEPENDENCIES]
+        entries = (entry for id_ in ids for entry in ledger.page(1, task_id=id_))
+        paths = dict.fromkeys(file.path for entry in entries for file in entry.files or ())
+        return tuple(path for path in paths if not is_test_path(path))[:_MOST_BUILT_ON]
 
     async def _store(self, step: Step) -> None:
         """Make a step durable; the next one begins only after this."""

@@ -19,6 +19,8 @@ from core.attempt_state import AttemptState
 from core.clock import from_text
 from core.commit_message import trailers
 from core.errors import GitError
+from core.projects import Scope
+from core.remarks import masked
 from core.revisions import Commit, Workspace
 from core.tasks import Task
 from core.tree import Tree
@@ -60,7 +62,7 @@ def commit_row(
         integrated=landing.integrated,
         target=(landing.workspace.target or "") if landing.integrated else "",
         files=files and tuple(replace(file, path=mask(file.path)) for file in files),
-        signs=_signs(state, verdict, mask),
+        signs=_signs(state, verdict, landing.workspace.scope, mask),
         at=at,
     )
 
@@ -71,10 +73,12 @@ def changed_files(
     """How many lines a commit added to and took from each of these paths, as far as it changed them.
 
     Lines are compared as a multiset, which takes linear time: a line that only moved counts as neither. None where git
-    cannot read the trees: the commit is made, and a figure of the report is not worth its task.
+    cannot read the trees: the commit is made, and a figure of the report is not worth its task. Paths are given
+    relative to the workspace's scope, and come back as the repository has them.
     """
     try:
-        return tuple(_differing(git.tree(workspace, commit.parent), git.tree(workspace, commit.id), paths))
+        found = _differing(git.tree(workspace, commit.parent), git.tree(workspace, commit.id), paths)
+        return tuple(replace(file, path=workspace.scope.full(file.path)) for file in found)
     except GitError:
         return None
 
@@ -97,16 +101,17 @@ def _bytes(tree: Tree, entries: Mapping[str, str], path: str) -> bytes:
     return tree.read(path) if path in entries else b""
 
 
-def _signs(state: AttemptState, verdict: Verdict | None, mask: Callable[[str], str]) -> Signs:
+def _signs(state: AttemptState, verdict: Verdict | None, scope: Scope, mask: Callable[[str], str]) -> Signs:
     evidence = verdict.evidence if verdict else None
     return Signs(
-        own_tests=tuple(map(mask, sorted(state.own_tests))),
+        own_tests=tuple(map(mask, sorted(map(scope.full, state.own_tests)))),
         tests_passed=verdict.count(Result.PASSED) if verdict else 0,
         held_out=evidence.held_out if evidence else 0,
         escalations=state.escalation,
         packages=state.packages,
         findings=tuple(map(mask, sorted(state.noted))),
         left_out=tuple(map(mask, sorted(evidence.dropped))) if evidence else (),
+        remarks=masked(state.open_remarks, mask, scope.full),
     )
 
 

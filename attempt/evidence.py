@@ -15,7 +15,7 @@ import hashlib
 import hmac
 import json
 import secrets
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, field, fields, replace
 from enum import StrEnum
 from pathlib import Path
@@ -25,6 +25,8 @@ from core.attempt_state import AttemptState
 from core.errors import NightshiftError
 from core.held_out import HeldOut
 from core.isolation import RunLimits
+from core.projects import Scope, name_fault, steering
+from core.remarks import Remark, masked
 from core.revisions import Commit
 from core.tasks import Files, Language, Task
 from core.verdicts import Evidence, Result, Verdict
@@ -74,6 +76,8 @@ class Note:
     allow: tuple[str, ...] = ()
     """Rules that `command` may break."""
     language: Language = Language.PYTHON
+    project: str | None = None
+    """The part of the repository that all paths are relative to, and that the run saw (`core.projects.Scope`)."""
     changed: tuple[str, ...] = ()
     """Paths of the change that was judged, without tests."""
     start: Mapping[str, str] = field(default_factory=dict)
@@ -86,8 +90,15 @@ class Note:
     """As in the commit's trailers."""
     iterations: int = 0
     """As in the commit's trailers."""
+    remarks: tuple[Remark, ...] = ()
+    """Grave findings of readers that the change was committed with."""
     strange: tuple[str, ...] = ()
     """Fields that this version does not know."""
+
+    @property
+    def scope(self) -> Scope:
+        """The part of the repository that it is about."""
+        return Scope(project=self.project, given=(*self.tests, *self.start))
 
 
 def to_note(
@@ -99,6 +110,7 @@ def to_note(
     held: HeldOut | None = None,
     *,
     key: bytes = b"",
+    mask: Callable[[str], str] = str,
 ) -> str:
     """The note's text: JSON with sorted keys.
 
@@ -110,6 +122,7 @@ def to_note(
         limits: those of its runs.
         held: what no prompt showed of its tests.
         key: seals the note; without one there is no seal.
+        mask: takes secrets out of what readers said.
     """
     spec = task.spec
     note = Note(
@@ -125,13 +138,15 @@ def to_note(
         command=spec.test_command,
         allow=spec.allow,
         language=spec.language,
+        project=state.project,
         changed=tuple(sorted(state.change)),
-        start=digests(spec.files),
+        start=digests({**spec.files, **steering(state.project, state.change)}),
         limits=NotedLimits(**asdict(limits)),
         packages=state.packages,
         held=_unseen(held or HeldOut()),
         model=", ".join(dict.fromkeys(state.models)),
         iterations=state.iteration,
+        remarks=masked(state.open_remarks, mask),
     )
     return _written(note, key)
 
@@ -163,6 +178,8 @@ def read_note(text: str) -> Note:
         note = decode(Note, json.dumps(known))
         for case in note.held.cases:
             case.check()
+        if note.project and (why := name_fault(note.project)):
+            raise ValueError(f"project: {why}")
     except (ValueError, TypeError, RecursionError) as error:
         raise UnreadableNote(f"the note cannot be read as evidence: {' '.join(str(error).split())[:200]}") from None
     if note.format not in {1, FORMAT}:

@@ -26,11 +26,13 @@ from core.errors import MergeConflict
 from core.events import CommitData, Emitter, Kind, Level
 from core.held_out import HeldOut
 from core.isolation import RunLimits
+from core.projects import steering
+from core.remarks import counted, masked
 from core.revisions import Commit, Workspace
 from core.states import Phase
 from core.tasks import Change, Files, Task
 from core.tree import Tree, text_of
-from core.verdicts import SuiteJob, Verdict
+from core.verdicts import Label, SuiteJob, Verdict
 
 _ASKS_FOR_TESTS = re.compile(r"\btests?\b", re.IGNORECASE)
 
@@ -95,6 +97,8 @@ class Integration:
         commit, verdict = end
         await self._record(workspace, state, commit, verdict, integrated=moving)
         reason = verdict.labelled_reason if verdict else "tests passed"
+        if left := masked(state.open_remarks, self.services.mask, workspace.scope.full):
+            reason = f"findings left open: {counted(left)} ({left[0].where}: {left[0].reason}); {reason}"
         return Landed(reason=f"{reason}; {blocked}" if blocked else reason, commit=commit.id, branch=commit.branch)
 
     async def _committed(self, workspace: Workspace, state: AttemptState, *, moving: bool) -> Commit | None:
@@ -155,7 +159,7 @@ class Integration:
                 try:
                     candidate = await asyncio.to_thread(git.rebase, workspace, commit, tip)
                 except MergeConflict as conflict:
-                    return self._conflicted(state, tip, conflict)
+                    return self._conflicted(workspace, state, tip, conflict)
             if candidate.parent != state.base:
                 verdict = await self._judge_merged(workspace, candidate, state)
                 if not verdict.passed:
@@ -187,13 +191,14 @@ class Integration:
             held=self._held,
             own={path: texts[path] or text for path, text in state.own_tests.items()},
             own_proven=True,
-            start=spec.files,
+            start={**spec.files, **steering(state.project, state.change)},
             command=spec.test_command,
             allow=spec.allow,
             language=spec.language,
             packages=state.packages,
             whole_tree=not workspace.is_own,
             limits=self._run_limits(),
+            documents=bool(state.verdict and state.verdict.evidence.label is Label.DOCUMENTED),
         )
         verdict = await WithRegression(self.services.suite, self.services.imports).judge(job)
         self._events.emit(Kind.SUITE_JUDGED, f"together with newer work: {verdict.reason}", **_data(candidate))
@@ -224,9 +229,10 @@ class Integration:
 
     # --- what stands in the way
 
-    def _conflicted(self, state: AttemptState, tip: str, conflict: MergeConflict) -> Reopened:
+    def _conflicted(self, workspace: Workspace, state: AttemptState, tip: str, conflict: MergeConflict) -> Reopened:
         self._events.emit(Kind.CONFLICT, str(conflict), level=Level.WARNING)
-        kept = {path: text for path, text in state.change.items() if path not in conflict.paths}
+        lost = {workspace.scope.inside(path) for path in conflict.paths}
+        kept = {path: text for path, text in state.change.items() if path not in lost}
         feedback = (
             f"Newer work changed the same lines while you were at it. Make your change again on top of it.\n{conflict}"
         )
@@ -278,7 +284,8 @@ class Integration:
     async def _note(self, workspace: Workspace, state: AttemptState, commit: Commit, verdict: Verdict | None) -> None:
         if verdict:
             limits = self._run_limits()
-            text = to_note(self.task, state, commit, verdict, limits, self._held, key=self.services.seal_key)
+            key, mask = self.services.seal_key, self.services.mask
+            text = to_note(self.task, state, commit, verdict, limits, self._held, key=key, mask=mask)
             await asyncio.to_thread(self.services.git.note, workspace, commit.id, text)
 
 

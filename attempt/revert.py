@@ -15,7 +15,7 @@ from __future__ import annotations
 import asyncio
 from collections import defaultdict
 from collections.abc import Awaitable, Callable, Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from shlex import quote
 
@@ -27,6 +27,7 @@ from core.errors import GitError, MergeConflict, NotReverted, SandboxError
 from core.events import Emitter, Event, Kind, Level, RevertedData
 from core.isolation import RunLimits
 from core.ports import Suite
+from core.projects import WHOLE, Scope, scopes_of
 from core.revert import Reverted, revert_message
 from core.revisions import Commit, LogLine, Workspace
 from core.tasks import Language, Limits
@@ -199,14 +200,20 @@ class Reverter:
         tree, before = [await asyncio.to_thread(git.tree, workspace, each) for each in (draft.id, tip)]
         changed = await asyncio.to_thread(git.changed, workspace, tip, draft.id)
         trees = RevertTrees(tip=before, reverted=tree, changed=changed, whole_tree=not workspace.is_own)
-        tests = await asyncio.to_thread(trees.reached, self._services.imports)
+        parts = await asyncio.to_thread(trees.parts) if workspace.is_own else [(WHOLE, trees)]
+        reached = [(s, part, await asyncio.to_thread(part.reached, self._services.imports)) for s, part in parts]
+        tests = any(found for _, _, found in reached)
         opened = await self._services.open_suite() if tests else OpenedSuite(suite=None)
         if tests and opened.suite is None:
             raise not_judged(entry, opened.why_not, reapply=revert.reapply)
         packages = await asyncio.to_thread(self._packages, entry, workspace)
-        judge = RevertJudge(suite=opened.suite, limits=self._limits(entry.task_id), packages=packages)
+        judge, judged = (
+            RevertJudge(suite=opened.suite, limits=self._limits(entry.task_id), packages=packages),
+            JudgedRevert(),
+        )
         try:
-            judged = await judge.judge(trees, tests)
+            for scope, part, found in reached:
+                judged = judged.plus(await judge.judge(part, found), scope)
         except SandboxError as error:
             raise not_judged(entry, str(error), reapply=revert.reapply) from None
         if judged.broken:
@@ -262,6 +269,16 @@ class RevertTrees:
     changed: Collection[str]
     whole_tree: bool
 
+    def parts(self) -> list[tuple[Scope, RevertTrees]]:
+        """The parts of a workspace at which the trees differ, each with its own paths."""
+        found = list[tuple[Scope, RevertTrees]]()
+        for scope in scopes_of(self.tip, self.reverted):
+            tip, reverted = scope.of(self.tip), scope.of(self.reverted)
+            changed = {path for each in self.changed if (path := scope.inside(each))}
+            if mine := changed & (tip.entries().keys() | reverted.entries().keys()):
+                found.append((scope, replace(self, tip=tip, reverted=reverted, changed=mine)))
+        return found
+
     def reached(self, imports: ImportCache) -> frozenset[str]:
         """The files of tests in the reverted tree that can see one of the paths."""
         return dependants(self.reverted, self.changed, imports, unknown=self.whole_tree)
@@ -273,6 +290,11 @@ class JudgedRevert:
 
     passed: int = 0
     broken: tuple[str, ...] = ()
+
+    def plus(self, other: JudgedRevert, scope: Scope) -> JudgedRevert:
+        """Both together; the other is of a part of the repository."""
+        broken = (scope.full(name) if "::" in name else name for name in other.broken)
+        return JudgedRevert(passed=self.passed + other.passed, broken=(*self.broken, *broken))
 
     @property
     def sentence(self) -> str:

@@ -13,6 +13,7 @@ from dataclasses import replace
 
 from core.attempt_state import AttemptState
 from core.errors import Split
+from core.projects import ROOT
 from core.states import Phase, Status
 from core.subtasks import Subtask, SubtaskSpec
 from core.tasks import Limits, Task, TaskSpec
@@ -40,11 +41,12 @@ def split(task: Task, state: AttemptState, left: Limits) -> Split:
         left: what the whole may still use of models; None is unlimited.
     """
     limits = _share(task.spec.limits, left, len(state.parts) + 1)
-    parts = [SubtaskSpec(spec=_spec(task.spec, one, limits), after=one.after) for one in state.parts]
+    project = state.project or ROOT
+    parts = [SubtaskSpec(spec=_spec(task.spec, one, limits, project), after=one.after) for one in state.parts]
     return Split(f"waits for the {len(parts)} parts that its plan split it into", parts)
 
 
-def _spec(whole: TaskSpec, one: Subtask, limits: Limits) -> TaskSpec:
+def _spec(whole: TaskSpec, one: Subtask, limits: Limits, project: str) -> TaskSpec:
     """The subtask as a task: what its owner allows and wants of the whole holds for it, but he is not asked about it.
 
     The tests of the whole stay the whole's, but for those that the plan names: they were given by the owner.
@@ -52,6 +54,7 @@ def _spec(whole: TaskSpec, one: Subtask, limits: Limits) -> TaskSpec:
     return TaskSpec(
         description=_words(one),
         priority=min(MAX_PRIORITY, whole.priority + 1),
+        project=project,
         kind=whole.kind,
         language=whole.language,
         tests={name: whole.tests[name] for name in one.tests},

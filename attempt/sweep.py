@@ -17,6 +17,7 @@ from core.dependencies import closure
 from core.errors import NightshiftError
 from core.events import Emitter, Kind, Level, RegressionData
 from core.paths import is_test_path
+from core.projects import Scope, scopes_of
 from core.revisions import LogLine
 from core.tree import Tree, read_text
 from core.verdicts import SuiteJob
@@ -76,10 +77,21 @@ class Sweep:
 
     async def _failing(self, commit: str, only: Sequence[str] | None) -> tuple[str, ...] | None:
         """The test files of a commit that fail, of those of unknown closure or of `only`; None when work came up."""
-        tree = await asyncio.to_thread(self._services.git.tree, None, commit)
-        paths = (
-            await asyncio.to_thread(self._unknown, tree) if only is None else [p for p in only if p in tree.entries()]
-        )
+        whole = await asyncio.to_thread(self._services.git.tree, None, commit)
+        failing: list[str] = []
+        for scope in await asyncio.to_thread(scopes_of, whole):
+            found = await self._failing_in(scope, scope.of(whole), only)
+            if found is None:
+                return None
+            failing += map(scope.full, found)
+        return tuple(failing)
+
+    async def _failing_in(self, scope: Scope, tree: Tree, only: Sequence[str] | None) -> list[str] | None:
+        """The test files of one part of the workspace that fail, with paths of that part."""
+        if only is None:
+            paths = await asyncio.to_thread(self._unknown, tree)
+        else:
+            paths = [path for each in only if (path := scope.inside(each)) and path in tree.entries()]
         failing: list[str] = []
         for start in range(0, len(paths), BATCH):
             if only is None and not self._idle():
@@ -88,7 +100,7 @@ class Sweep:
             job = SuiteJob(base=tree, change={}, given=texts, packages=known(self._services.state))
             verdict = await self._services.suite.judge(job)
             failing += sorted({test.partition("::")[0] for test in verdict.failing} & texts.keys())
-        return tuple(failing)
+        return failing
 
     def _unknown(self, tree: Tree) -> list[str]:
         names = (path for path in tree.entries() if path.endswith(".py") and not path.endswith("conftest.py"))

@@ -83,7 +83,7 @@ class Verification:
         tree, base = (self._git.tree(self._repo, commit) for commit in (facts.id, note.base))
         sealed = evidence.check_seal(text, self._key)
         checks += tuple(await asyncio.to_thread(lambda: [*claims(note, facts, tree, base, sealed)]))
-        return await self._run(replace(report, checks=checks), note, tree, base)
+        return await self._run(replace(report, checks=checks), note, note.scope.of(tree), note.scope.of(base))
 
     def _read(self, name: str) -> tuple[CommitFacts, str]:
         commit = self._git.resolve(self._repo, name)
@@ -191,8 +191,8 @@ def _trailers(note: Note, facts: CommitFacts) -> Check:
 
 
 def _paths(note: Note, found: frozenset[str]) -> Check:
-    judged = {*note.tests, *note.own_tests, *note.changed}
-    if left_out := sorted(found & note.evidence.dropped.keys()):
+    judged = {note.scope.full(path) for path in (*note.tests, *note.own_tests, *note.changed)}
+    if left_out := sorted(found & set(map(note.scope.full, note.evidence.dropped))):
         return failed("files", f"the run left out {listed(left_out)}, which the commit changes")
     if note.format == FORMAT and (stray := sorted(found - judged)):
         return failed("files", f"the commit changes {listed(stray)}, which was not judged")
@@ -239,6 +239,7 @@ def plan_rerun(note: Note, tree: Tree, base: Tree) -> Rerun:
         packages=note.packages,
         whole_tree=note.evidence.complete,
         limits=_bounded(note.limits),
+        documents=note.evidence.label is Label.DOCUMENTED,
     )
     missing = tuple(path for path in (*note.tests, *note.own_tests) if path not in present)
     return Rerun(job=job, missing=missing, start_known=len(start) == len(note.start))

@@ -37,7 +37,7 @@ from core.queueing import PauseState
 from core.states import DaemonState
 from core.status import DaemonStatus, Restart
 from core.version import VERSION
-from intake.inbox import watch
+from intake.inbox import Inbox
 from intake.watcher import Watcher
 from maintenance.health import Vitals
 from maintenance.instance_lock import InstanceLock
@@ -80,7 +80,8 @@ class Daemon:
         self._reverter: Reverter
         self._executor: TaskExecutor | None = None
         self._sweep: Sweep
-        self._inbox: Watcher
+        self._inbox: Inbox | None = None
+        self._watcher: Watcher
         self._maintenance: Maintenance
 
     def stop(self) -> None:
@@ -217,9 +218,11 @@ class Daemon:
 
     def _open_inbox(self, stack: ExitStack) -> None:
         queue, events = self._store.queue, self._store.events
-        self._inbox = watch(self._settings.tasks_file, queue.submit, events.emit, self._inbox_died)
-        stack.callback(self._inbox.stop)
-        self._inbox.start()
+        path = self._settings.tasks_file
+        inbox = self._inbox = Inbox(queue.submit, events.emit, path.name)
+        self._watcher = Watcher(path, inbox.take, inbox.refuse, self._inbox_died)
+        stack.callback(self._watcher.stop)
+        self._watcher.start()
 
     async def _reload_on_hangup(self) -> None:
         while True:
@@ -231,7 +234,7 @@ class Daemon:
     async def _reload(self) -> Reloaded:
         await self._up.wait()
         self._link.reloading()
-        self._inbox.reread()
+        self._watcher.reread()
         try:
             done = await self._live.reload()
         finally:
@@ -299,6 +302,7 @@ class Daemon:
                 *extras.notices(optional),
                 *self._live.notices,
                 *notices(self._store, self._clock()),
+                *(self._inbox.notices() if self._inbox else ()),
             ),
             pid=os.getpid(),
             extras=optional,

@@ -17,6 +17,7 @@ from bootstrap.extras import make_extras
 from bootstrap.models import make_memory, make_models, prepare_models
 from bootstrap.repair import PROGRAMS
 from bootstrap.store import StoreServices
+from bootstrap.submission import machine_check
 from bootstrap.suites import find_sandbox, make_checker, make_suite
 from bootstrap.symbol_cache import NAME, load_cache, save_cache
 from config import Settings
@@ -25,6 +26,7 @@ from core.dependencies import ImportCache
 from core.ports import ChangeCheck, Sandbox
 from core.remarks import Gravity
 from core.revisions import Author
+from core.states import Phase
 from core.tasks import Explore, Limits
 from environments.dependency_check import DependencyCheck
 from environments.layers import LayerStore
@@ -33,6 +35,7 @@ from languages.javascript.plan import refusal as javascript_refusal
 from memory.pattern_check import PatternCheck
 from memory.store import LongTermMemory
 from model_handler import ModelHandler
+from models.chain import phase_routes
 from sandbox.pool import Warmed, warmed
 from sandbox.runtime import Runtime, open_runtime, prepare
 from settings.places import IS_CHECKOUT
@@ -77,9 +80,17 @@ def defaults(settings: Settings) -> Defaults:
             review_blocks=frozenset(map(Gravity, settings.review_blocks)),
             audit_blocks=frozenset(map(Gravity, settings.audit_blocks)),
             review_rounds=settings.review_rounds,
+            critical_left=settings.critical_left,
+            read_together=_one_model_reads(settings),
             clear_enough=settings.clear_enough,
         ),
     )
+
+
+def _one_model_reads(settings: Settings) -> bool:
+    """Whether review and audit are asked of the same model."""
+    asked = phase_routes(settings.phase_models)
+    return settings.routing == "fixed" and asked.get(Phase.REVIEW) == asked.get(Phase.AUDIT)
 
 
 def make_git(settings: Settings, store: StoreServices, clock: Clock) -> GitManager:
@@ -144,6 +155,7 @@ class Services:
         self.merge_locks: defaultdict[Path, asyncio.Lock] = defaultdict(asyncio.Lock)
         stack.callback(self.git.close)
         self._checker = make_checker(settings)
+        store.queue.check_new = machine_check(settings)
         self.sandbox_name, self.sandbox_detail = "", "being tested"
         self.notices: tuple[str, ...] = ()
         self.attempt_services: AttemptServices | None = None
@@ -202,10 +214,11 @@ class Services:
         Raises:
             ConfigError: lists the faults of the checker's rules.
         """
-        checker = make_checker(settings)
+        checker, check_new = make_checker(settings), machine_check(settings)
 
         def apply() -> None:
             self._settings, self._checker = settings, checker
+            self._store.queue.check_new = check_new
             self.git.renew(_author(settings), auto_push=settings.git_auto_push)
             if self.attempt_services is not None and self._sandbox_services is not None:
                 self.attempt_services = replace(

@@ -25,11 +25,13 @@ async def run_single(spec: TaskSpec, settings: Settings, on_event: Callable[[Eve
 
     Raises:
         AlreadyRunning: a daemon works on this home; give the task to it.
+        InvalidTask: the task could only fail here.
     """
     with ExitStack() as stack:
         settings.make_folders()
         stack.enter_context(InstanceLock(settings.lock_file, settings.db_lock_file))
         store = open_store(settings, stack)
+        services = Services(settings, store, stack, utc_now)
         await asyncio.wrap_future(store.queue.recover())
         whole = replace(spec, split=False)  # nobody else is here who could work on parts of it
         task_id = (await asyncio.wrap_future(store.queue.submit(whole))).task_id
@@ -42,7 +44,6 @@ async def run_single(spec: TaskSpec, settings: Settings, on_event: Callable[[Eve
                     on_event(event)
 
         stack.callback(store.events.subscribe(relay))
-        services = Services(settings, store, stack, utc_now)
         attempt_services = await services.prepare()
         if attempt_services is None:
             raise SandboxError(services.notices[0])

@@ -76,11 +76,13 @@ class Policy:
 
 
 def unknown(name: str, known: Collection[str]) -> str | None:
-    """Say that there is no such rule, with the nearest that there is; None when there is one."""
+    """Say that there is no such rule, with the nearest that there are; None when there is one."""
     if name in known or name in _GROUPS or _BANDIT.fullmatch(name):
         return None
-    near = difflib.get_close_matches(name, [*known, *_GROUPS], n=1)
-    return f"{name}: there is no such rule" + (f"; did you mean {near[0]}?" if near else "")
+    # Most leave out what stands before the dot: `subprocess` is `python.subprocess`.
+    near = [each for each in known if each.partition(".")[2] == name]
+    near = near or difflib.get_close_matches(name, [*known, *_GROUPS], n=1)
+    return f"{name}: there is no such rule" + (f"; did you mean {' or '.join(near[:2])}?" if near else "")
 
 
 def _default(finding: Finding, spec: TaskSpec, *, is_test: bool) -> Severity | None:

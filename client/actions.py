@@ -16,7 +16,7 @@ Values = Mapping[str, Any]
 """What was given on the command line, by parameter name of `client.command`."""
 
 ACTIONS: Mapping[Action, Callable[[Session, Values], int]] = {
-    Action.ADD: lambda s, v: tasks.add(s, task_body(v["text"][0], v)),
+    Action.ADD: lambda s, v: tasks.add(s, task_body(v["text"][0], v), typed=v["text"][0] == "-"),
     Action.RUN: lambda s, v: following.run(s, task_body(v["run"], v)),
     Action.LOAD: lambda s, v: tasks.load(s, v["load"]),
     Action.LOGS: lambda s, v: following.logs(s, _log_query(v), follow=v["follow"]),

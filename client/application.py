@@ -9,6 +9,7 @@ from flask import Flask
 from config import Settings
 from core.masking import Masker
 from core.status import DaemonStatus
+from core.tasks import TaskSpec
 from db.database import Database
 from db.event_log import EventLog
 from db.step_store import StepStore
@@ -41,7 +42,7 @@ def application(database: Database, settings: Settings, status: Callable[[], Dae
     events = EventLog(database, mask=mask)
     context = AppContext(
         database=database,
-        queue=QueueManager(database, events, mask=mask),
+        queue=QueueManager(database, events, mask=mask, check_new=lambda spec: _check(spec, settings)),
         events=events,
         mask=mask,
         steps=StepStore(database, events, mask=mask),
@@ -49,3 +50,9 @@ def application(database: Database, settings: Settings, status: Callable[[], Dae
         clarify_wait_s=lambda: settings.clarify_wait_s,
     )
     return create_api(context, ENDPOINTS)
+
+
+def _check(spec: TaskSpec, settings: Settings) -> None:
+    from bootstrap.submission import machine_check  # noqa: PLC0415  # only a new task is held against the machine
+
+    machine_check(settings)(spec)

@@ -182,6 +182,7 @@ def _switch(name: str, text: str, *more: str) -> Callable[[F], F]:
          action=Action.LOAD, help="Submit the tasks of a YAML file that are not in the queue yet.")  # fmt: skip
 @_option("--repo", metavar="PATH", help="The repository to work in, instead of the daemon's own.", **_REPO)
 @_option("--base", metavar="REF", help="The branch or commit to start from.", **_MORE)
+@_option("--project", metavar="NAME", help="The project of the daemon's workspace to work in.", **_MORE)
 @_option("--kind", type=click.Choice(list(map(str, Kind))), help="What is being built.", **_MORE)
 @_option("--language", type=click.Choice(list(map(str, Language))), help="python by default.", **_MORE)
 @_option("--tests", help="A file of tests that must pass (FILE, or PATH=FILE). Repeat for more.", **_REPEAT, **_MORE)

@@ -19,6 +19,7 @@ from core.tasks import Limits
 SAME_NAME = (
     "priority",
     "base",
+    "project",
     "kind",
     "language",
     "key",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -23,9 +23,16 @@ _PLACE = re.compile(r"([0-9]{1,18})(?::([0-9]{1,9}))??(?::([0-9]{1,9}))?", re.AS
 _FAILED = FilterIn(status=frozenset({Status.FAILED}))
 
 
-def add(session: Session, body: Mapping[str, Any]) -> int:
-    """Submit a task, given as the API's body."""
-    added = session.client.submit(body)
+def add(session: Session, body: Mapping[str, Any], *, typed: bool = False) -> int:
+    """Submit a task, given as the API's body; `typed` words are not on the command line and come back if refused."""
+    try:
+        added = session.client.submit(body)
+    except InvalidTask:
+        if typed:
+            session.out.note("not taken:")
+            for line in body["description"].splitlines():
+                session.out.note(f"  {line}")
+        raise
     task = added.task
     known = "" if added.new else ", known by its key"
     fields = {"task_id": task.task_id, "status": task.status, "new": added.new, "differs": list(task.differs)}
@@ -39,28 +46,43 @@ def add(session: Session, body: Mapping[str, Any]) -> int:
 
 
 def load(session: Session, path: Path) -> int:
-    """Submit the entries of a file, each under its key; a broken file is refused whole."""
+    """Submit the good entries of a file, each under its key, and name the others."""
     from core.submission import as_input  # noqa: PLC0415  # no other action needs it
-    from intake.inbox import with_ids  # noqa: PLC0415  # it brings YAML and the watcher of files
+    from intake.inbox import with_ids  # noqa: PLC0415  # it brings YAML
     from intake.tasks_file import load_file  # noqa: PLC0415  # as above
 
     reading, ids = load_file(path), dict[str, int]()
     rows: list[Mapping[str, object]] = []
+    faults = list(reading.faults)
     for entry in reading.entries:
-        added = session.client.submit(as_input(with_ids(entry, ids)))
-        ids[entry.key] = added.task.task_id
-        rows.append({"task_id": added.task.task_id, "status": added.task.status, "new": added.new, "line": entry.line})
+        try:
+            added = session.client.submit(as_input(with_ids(entry, ids)))
+        except KeyError:
+            faults += entry.faults({"depends_on": "an entry above was refused"})
+        except InvalidTask as invalid:
+            faults += entry.faults(invalid.fields)
+        else:
+            task = added.task
+            ids[entry.key] = task.task_id
+            rows.append({"task_id": task.task_id, "status": task.status, "new": added.new, "line": entry.line})
+    told = [f"{path.name}:{fault}" for fault in sorted(faults, key=lambda fault: (fault.line, fault.column))]
+    _print_loaded(session, rows, told, reading.notices)
+    return Exit.USAGE if told else Exit.OK
+
+
+def _print_loaded(
+    session: Session, rows: Sequence[Mapping[str, object]], faults: Sequence[str], notices: Sequence[str]
+) -> None:
     if session.out.as_json:
-        session.out.mapping({"tasks": rows, "notices": list(reading.notices)})
-        return Exit.OK
+        session.out.mapping({"tasks": rows, "notices": list(notices), "faults": faults})
+        return
     for row in rows:
         what = row["status"] if row["new"] else "known"
         session.out.line(Cell(f"task {row['task_id']} {what} (line {row['line']})"))
-    for notice in reading.notices:
-        session.out.note(notice)
+    for text in (*notices, *(f"error: {fault}" for fault in faults)):
+        session.out.note(text)
     session.out.note(f"{sum(bool(row['new']) for row in rows)} new of {len(rows)} tasks")
     session.note_if_down("the tasks wait in the queue until it starts")
-    return Exit.OK
 
 
 def history(session: Session, count: int) -> int:

@@ -83,7 +83,13 @@ class Views:
         return blocks
 
     def _task_fields(self, task: TaskDetail) -> list[tuple[str, Cell]]:
-        asked = (("kind", task.kind), ("repo", task.repo), ("base", task.base), ("key", task.key))
+        asked = (
+            ("kind", task.kind),
+            ("repo", task.repo),
+            ("base", task.base),
+            ("project", task.project),
+            ("key", task.key),
+        )
         after = ", ".join(map(str, task.depends_on))
         kin = (("depends on", after), ("subtask of", task.parent), ("subtasks", ", ".join(map(_child, task.children))))
         given = [(name, cell(value)) for name, value in (*asked, *kin) if value]

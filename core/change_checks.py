@@ -105,13 +105,23 @@ class ChangeCheckJob:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class CheckedChange:
+    """A change, by the digest of all its files, that no check holds up, and what they noted of it."""
+
+    digest: str
+    findings: tuple[Finding, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ChangeCheckReport:
     """What a check found. `packages` are distributions that may be shown to the run, name to exact version.
 
+    `declares` are dependency files, path to text, in which those that the change needs are named; the change gets them.
     `lessons` are what was learned from the like of it, for the phases that follow.
     """
 
     findings: tuple[Finding, ...] = ()
     asks: tuple[Ask, ...] = ()
     packages: Mapping[str, str] = field(default_factory=dict)
+    declares: Files = field(default_factory=dict)
     lessons: tuple[Lesson, ...] = ()

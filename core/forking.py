@@ -67,6 +67,7 @@ def begun(state: AttemptState, fork: Fork) -> AttemptState:
     return AttemptState(
         phase=_phase(state.phase if state.phase is not Phase.AWAITING_APPROVAL else state.held_in, noted=fork.noted),
         base=state.base,
+        project=state.project,
         iteration=iteration,
         plan=state.plan,
         change=state.change,

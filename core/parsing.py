@@ -39,6 +39,21 @@ def parse_quietly(text: str) -> ast.Module | None:
             return None
 
 
+def syntax_fault(text: str) -> str | None:
+    """Why a file's text is no Python, with the line where it can be told; None where it is."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        try:
+            parse(encode(text))
+        except SyntaxError as error:
+            return f"line {error.lineno}: {error.msg}" if error.lineno else str(error.msg)
+        except ValueError as error:
+            return str(error)
+        except (RecursionError, MemoryError):
+            return "is nested too deeply to be read"
+    return None
+
+
 def parse_expression(text: str) -> ast.expr:
     """The tree of an expression; raises as `parse`."""
     with _TURN:

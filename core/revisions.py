@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 
+from core.projects import WHOLE, Scope
 from core.tree import Tree
 
 
@@ -27,7 +28,8 @@ class Workspace:
 
     `repo` is the root of the checkout that was named, `git_dir` the folder that git keeps for it. `target` is the full
     name of the branch that the base was taken from, None for a base that is no branch. `since` is when the task was
-    created: an older commit that names the same task number belongs to a task of another database.
+    created: an older commit that names the same task number belongs to a task of another database. `scope` is the part
+    of the repository that `tree` holds and that changes are relative to.
     """
 
     repo: Path
@@ -39,6 +41,7 @@ class Workspace:
     branch: str
     tree: Tree
     since: datetime | None = None
+    scope: Scope = WHOLE
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

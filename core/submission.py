@@ -26,8 +26,10 @@ from core import case_input, plain_data
 from core.case_input import MAX_CASES, CaseIn
 from core.clock import no_number, to_text
 from core.errors import InvalidTask
+from core.given_files import unreadable
 from core.held_out import ValueCase
 from core.paths import MAX_FILE_CHARS, MAX_FILES, MAX_TOTAL_CHARS, clash_among, git_folder, path_fault
+from core.projects import name_fault
 from core.strict import Strict
 from core.subtasks import RESERVED
 from core.tasks import Explore, Kind, Language, Limits, TaskSpec
@@ -76,6 +78,7 @@ class TaskIn(Strict):
     priority: Annotated[StrictInt, Field(ge=-1_000_000, le=1_000_000)] = 1
     repo: Annotated[str, Field(min_length=1, max_length=4096)] | None = None
     base: Annotated[str, Field(min_length=1, max_length=250)] | None = None
+    project: Annotated[str, Field(max_length=100)] | None = None
     kind: Kind | None = None
     language: Language = Language.PYTHON
     tests: FilesIn = Field(default_factory=dict)
@@ -147,6 +150,13 @@ class TaskIn(Strict):
             raise ValueError(f"keys that begin with {RESERVED!r} belong to subtasks; choose another")
         return key
 
+    @field_validator("project")
+    @classmethod
+    def _a_folder(cls, name: str | None) -> str | None:
+        if name and (why := name_fault(name)):
+            raise ValueError(why)
+        return name
+
     @field_validator("not_before")
     @classmethod
     def _aware(cls, at: datetime | None) -> datetime | None:
@@ -177,6 +187,8 @@ class TaskIn(Strict):
             raise ValueError("packages are for tasks in Python; nothing is installed for others, leave it out")
         if why := case_input.fault(self.cases, self.oracle):
             raise ValueError(why)
+        if self.project is not None and self.repo:
+            raise ValueError("project names a folder of the daemon's own workspace; leave out project, or repo")
         if self.base and not self.repo:
             raise ValueError("base names a branch of a repo; give repo too")
         if both := sorted(self.tests.keys() & self.files.keys()):
@@ -202,6 +214,8 @@ def parse_spec(data: object) -> TaskSpec:
         read = TaskIn.model_validate(dict(data), context=case_input.limit_for_all())
     except ValidationError as error:
         raise InvalidTask(_faults(error)) from None
+    if found := unreadable(read.language, read.tests, read.files, read.description):
+        raise InvalidTask(found)
     values = read.model_dump()
     values["limits"] = Limits(**values["limits"])
     values["cases"] = tuple(map(case_input.to_case, read.cases))

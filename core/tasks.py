@@ -106,13 +106,15 @@ class TaskSpec:
     """What the owner asked for. Made by `core.submission.parse_spec` only, whichever way it came in.
 
     `allow` are rules of the static checker that this task may break, `packages` distributions that it may use. `cases`
-    are calls with the results they must have, which no prompt shows, `oracle` files that know these results.
+    are calls with the results they must have, which no prompt shows, `oracle` files that know these results. `project`
+    is the folder of the workspace that it works in (`core.projects`): empty for its root, None where the plan says it.
     """
 
     description: str
     priority: int = 1
     repo: str | None = None
     base: str | None = None
+    project: str | None = None
     kind: Kind | None = None
     language: Language = Language.PYTHON
     tests: Files = field(default_factory=dict)

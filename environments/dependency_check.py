@@ -83,8 +83,13 @@ class DependencyCheck:
                 asks.setdefault(judged.subject, judged)
             elif judged:
                 findings.append(judged)
-        packages = layer.packages if layer and not asks else {}
-        return ChangeCheckReport(findings=tuple(findings), asks=tuple(asks.values()), packages=packages)
+        if asks:
+            return ChangeCheckReport(findings=tuple(findings), asks=tuple(asks.values()))
+        return ChangeCheckReport(
+            findings=tuple(findings),
+            packages=layer.packages if layer else {},
+            declares=await asyncio.to_thread(survey.declaring, wanted, layer.packages if layer else {}),
+        )
 
     def _survey(self, job: ChangeCheckJob) -> tuple[PackageSurvey, list[WantedPackage]]:
         if self._available is None:

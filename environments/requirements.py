@@ -11,11 +11,13 @@ from core.change_checks import ChangeCheckJob
 from core.paths import is_test_path
 from core.tasks import Language
 from core.tree import read_text
-from environments import distributions
+from environments import declaring, distributions
 from environments.distributions import Requirement
 from environments.missing_modules import Imported, ImportMemory, MissingModule, MissingModuleFinder, imports, names_of
 from languages.python import pytest_settings
 
+# What runs of tests have anyway, and a clone has not.
+_TEST_LIBRARIES = frozenset({"hypothesis", "pytest"})
 # Modules that come with Node.js; they are known without `node:` too.
 _NODE = frozenset({
     "assert", "async_hooks", "buffer", "child_process", "cluster", "console", "constants", "crypto", "dgram",
@@ -91,6 +93,35 @@ class PackageSurvey:
                 package = _package(name)
                 if package and package not in own and not self._is_vendored(package):
                     yield MissingModule(module=name, names=(), path=path, line=_line_of(text, name))
+
+    def declaring(self, wanted: Iterable[WantedPackage], packages: Mapping[str, str]) -> dict[str, str]:
+        """The dependency files of the tree in which what the change needs of these packages is declared.
+
+        In a repository of the owner's only what the agent's own files import is added, and no file is made; in the
+        workspace a requirements.txt also names what runs the agent's tests.
+
+        Args:
+            wanted: what is missing without packages.
+            packages: those of the run, name to exact version.
+        """
+        versions, is_own = (
+            {distributions.normalised(name): version for name, version in packages.items()},
+            not self._job.spec.repo,
+        )
+        needed = {
+            one.requirement.name: versions[one.requirement.key]
+            for one in wanted
+            if one.requirement and one.requirement.key in versions and (one.written or is_own)
+        }
+        paths = [path for path in sorted(self._paths) if distributions.is_declaration(path)]
+        files = {path: self._text(path) or "" for path in paths}
+        if is_own and declaring.REQUIREMENTS in files:
+            imported = {each.module.partition(".")[0] for path in self._job.own for each in self._imports_of(path)}
+            needed |= dict.fromkeys(sorted(imported & _TEST_LIBRARIES), "")
+        return declaring.with_packages(files, needed, create=is_own and bool(needed), may_pin=is_own) if needed else {}
+
+    def _imports_of(self, path: str) -> list[Imported]:
+        return self._imports(path) if path.endswith(".py") else []
 
     def _wanted(self, need: MissingModule) -> WantedPackage:
         source = distributions.source_of(need.module, need.names, self.known)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import configparser
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -42,6 +42,23 @@ def given(repo: str) -> Path:
     if not path.is_dir():
         raise GitError(f"repo: there is no folder {path}")
     return path.resolve()
+
+
+def user_config(environ: Mapping[str, str]) -> tuple[Path, ...]:
+    """The files of the user's own git configuration."""
+    home = Path(environ.get("HOME", "/nonexistent"))
+    xdg = Path(environ.get("XDG_CONFIG_HOME") or home / ".config")
+    return Path("/etc/gitconfig"), xdg / "git" / "config", home / ".gitconfig"
+
+
+def refuse_unusable(place: Place, user_config: Sequence[Path]) -> None:
+    """Refuse what cannot be worked in; raises GitError for the field `repo`."""
+    if place.bare:
+        raise GitError(f"repo: {place.root} is a bare repository; give a checkout of it")
+    if why := foreign(place, user_config):
+        raise GitError(f"repo: {why}")
+    if not all(os.access(place.common / name, os.W_OK) for name in ("objects", "refs")):
+        raise GitError(f"repo: {place.root} may not be written by the user that Nightshift runs as")
 
 
 def discovered(path: Path, user_config: Sequence[Path]) -> Place:

@@ -14,7 +14,7 @@ from core.errors import GitError
 from core.revisions import Author, Workspace
 from gitrepo import protocol
 from gitrepo.commands import Git
-from gitrepo.discovery import MAIN, Place, discovered, foreign, given
+from gitrepo.discovery import MAIN, Place, discovered, given, refuse_unusable, user_config
 from gitrepo.names import Names
 from gitrepo.repository import MOVE, NO_LOG, Repository
 from gitrepo.session import Session
@@ -42,9 +42,7 @@ class Repositories:
     ) -> None:
         self._workspace, self._author, self._signature = workspace.resolve(), author, signature
         self._env = protocol.private_environment(environ)
-        home = Path(environ.get("HOME", "/nonexistent"))
-        xdg = Path(environ.get("XDG_CONFIG_HOME") or home / ".config")
-        self._user_config = (Path("/etc/gitconfig"), xdg / "git" / "config", home / ".gitconfig")
+        self._user_config = user_config(environ)
         self._lock = threading.Lock()
         self._known: dict[Path, Repository] = {}
 
@@ -126,14 +124,9 @@ class Repositories:
 
     def _opened(self, path: Path) -> Repository:
         place = discovered(path, self._user_config)
-        if place.bare:
-            raise GitError(f"repo: {place.root} is a bare repository; give a checkout of it")
         if known := self._known.get(place.folder):
             return known
-        if why := foreign(place, self._user_config):
-            raise GitError(f"repo: {why}")
-        if not all(os.access(place.common / name, os.W_OK) for name in ("objects", "refs")):
-            raise GitError(f"repo: {place.root} may not be written by the user that Nightshift runs as")
+        refuse_unusable(place, self._user_config)
         objects = {
             "GIT_OBJECT_DIRECTORY": str(place.common / "objects"),
             "GIT_SHALLOW_FILE": str(place.common / "shallow"),

@@ -1,8 +1,8 @@
-"""Puts the readings of `tasks.yaml` into the queue, and tells in the log what came of them.
+"""Puts the readings of `tasks.yaml` into the queue, and tells in the log and the status what came of them.
 
-A broken file is refused whole, so its last good reading stays. A good one is submitted entry by entry under its keys;
-what was submitted before stays as it is. An entry that the queue itself refuses (it depends on a task that is not
-there) is reported with its line, and is tried again at the next change of the file.
+Good entries are submitted one by one under their keys; what was submitted before stays as it is. An entry with faults
+stays in the file and is told until it is mended. One that the queue refuses (its repository is not there, it depends on
+a task that is not there) is tried again now and then, since what is wrong may be mended outside of the file.
 """
 
 from __future__ import annotations
@@ -10,22 +10,22 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future
 from dataclasses import replace
-from pathlib import Path
 
 from core.errors import InvalidTask
 from core.events import Emitter, Kind, Level
+from core.faults import and_more
 from core.ports import Sink
 from core.queueing import Submitted
 from core.tasks import TaskSpec
 from intake.marked_yaml import Fault, bounded
 from intake.tasks_file import Entry, Reading
-from intake.watcher import OnCrash, Watcher
 
 Submit = Callable[[TaskSpec], Future[Submitted]]
+SHOWN = 5
 
 
 class Inbox:
-    """Takes readings; lives on the watcher's thread.
+    """Takes readings; lives on the watcher's thread. `notices` may be asked for on any.
 
     Args:
         submit: hands a task to the queue, which knows it by its key.
@@ -36,9 +36,12 @@ class Inbox:
     def __init__(self, submit: Submit, emit: Sink, name: str = "tasks.yaml") -> None:
         self._submit, self._events, self._name = submit, Emitter(emit), name
         self._ids: dict[str, int] = {}
+        self._faults: tuple[Fault, ...] = ()
+        self._whole = False
+        self._reported: Reading | None = None
 
-    def take(self, reading: Reading) -> None:
-        """Submit what is not in the queue yet.
+    def take(self, reading: Reading) -> bool:
+        """Submit what is not in the queue yet; False where the queue refused an entry, so that it is tried again.
 
         Raises:
             StoreError: the database did not take it; the same reading may be handed in again.
@@ -49,28 +52,44 @@ class Inbox:
             try:
                 submitted = answer.result()
             except InvalidTask as invalid:
-                refused.append(Fault(line=entry.line, column=1, message=str(invalid)))
+                refused += entry.faults(invalid.fields)
                 continue
             self._ids[entry.key] = submitted.task_id
             if submitted.differs:
-                why = f"key: {entry.key!r} made task {submitted.task_id} before, which stays as it is: "
-                why += f"{', '.join(submitted.differs)} differ; give the entry another key"
-                refused.append(Fault(line=entry.line, column=1, message=why))
+                why = f"{entry.key!r} made task {submitted.task_id} before, which stays as it is: "
+                refused += entry.faults({"key": f"{why}{', '.join(submitted.differs)} differ; give it another key"})
             new += [submitted.task_id] * submitted.created
-        self._report(reading, new)
-        self.refuse(refused)
+        if new or reading != self._reported:
+            self._report(reading, new)
+        self._tell([*reading.faults, *refused], whole=False)
+        return not refused
 
     def refuse(self, faults: Sequence[Fault]) -> None:
-        """Report the faults of a reading."""
-        for fault in bounded(faults):
-            self._events.emit(
-                Kind.INBOX_REJECTED,
-                f"{self._name}:{fault}",
-                level=Level.WARNING,
-                file=self._name,
-                line=fault.line,
-                column=fault.column,
-            )
+        """Report why nothing of a file counts."""
+        self._reported = None
+        self._tell(faults, whole=True)
+
+    def notices(self) -> tuple[str, ...]:
+        """What holds entries up at the moment, for the status."""
+        faults, follows = self._faults, "none of its entries counts" if self._whole else "the entry waits"
+        told = [f"{self._name}:{fault} ({follows} until this is mended)" for fault in faults[:SHOWN]]
+        rest = and_more(len(faults) - SHOWN) if len(faults) > SHOWN else ""
+        return (*told, f"{self._name}: {rest}") if rest else tuple(told)
+
+    def _tell(self, faults: Sequence[Fault], *, whole: bool) -> None:
+        """Report what was not reported before."""
+        found, before = bounded(sorted(faults, key=lambda fault: (fault.line, fault.column))), self._faults
+        self._faults, self._whole = found, whole
+        for fault in found:
+            if fault not in before:
+                self._events.emit(
+                    Kind.INBOX_REJECTED,
+                    f"{self._name}:{fault}",
+                    level=Level.WARNING,
+                    file=self._name,
+                    line=fault.line,
+                    column=fault.column,
+                )
 
     def _send(self, entries: Sequence[Entry]) -> tuple[list[tuple[Entry, Future[Submitted]]], list[Fault]]:
         """Hand all in before waiting for any, so that they share commits; only what others depend on is waited for."""
@@ -81,13 +100,13 @@ class Inbox:
                 ids = {**self._ids, **{key: sent[key][1].result().task_id for key in entry.after if key in sent}}
                 spec = with_ids(entry, ids)
             except (InvalidTask, KeyError):
-                refused.append(Fault(line=entry.line, column=1, message="depends_on: an entry above was refused"))
+                refused += entry.faults({"depends_on": "an entry above was refused"})
             else:
                 sent[entry.key] = entry, self._submit(spec)
         return list(sent.values()), refused
 
     def _report(self, reading: Reading, new: Sequence[int]) -> None:
-        total = len(reading.entries)
+        self._reported, total = reading, reading.total
         message = f"{self._name}: {len(new)} new of {_count(total, 'entry', 'entries')}"
         data = {"file": self._name, "new": list(new[:100]), "entries": total, "notices": list(reading.notices[:20])}
         level = Level.INFO if new or reading.notices else Level.DEBUG
@@ -102,12 +121,6 @@ def with_ids(entry: Entry, ids: Mapping[str, int]) -> TaskSpec:
     """
     depends_on = dict.fromkeys((*entry.spec.depends_on, *(ids[key] for key in entry.after)))
     return replace(entry.spec, depends_on=tuple(depends_on))
-
-
-def watch(path: Path, submit: Submit, emit: Sink, on_crash: OnCrash) -> Watcher:
-    """A watcher, not started, that feeds the queue from the file."""
-    inbox = Inbox(submit, emit, path.name)
-    return Watcher(path, inbox.take, inbox.refuse, on_crash)
 
 
 def _count(number: int, one: str, many: str) -> str:

@@ -57,12 +57,22 @@ def bounded(found: Sequence[Fault]) -> tuple[Fault, ...]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Marked:
-    """A value and where it stands: a mapping's parts at their keys, a list's at themselves."""
+    """A value and where it stands: a mapping's parts at their keys, a list's at themselves.
+
+    `faults` are those of the value itself, such as a key that stands in it twice; `all_faults` has those below it too.
+    """
 
     value: Any
     line: int
     column: int
     parts: Mapping[str, Marked] = field(default_factory=dict)
+    faults: tuple[Fault, ...] = ()
+
+    def all_faults(self) -> Iterator[Fault]:
+        """What is wrong with the value or with a part of it."""
+        yield from self.faults
+        for part in self.parts.values():
+            yield from part.all_faults()
 
     def find(self, name: str) -> Marked:
         """The deepest part on the dotted way `name`, for example `limits.tokens`; names may hold dots themselves."""
@@ -74,10 +84,10 @@ class Marked:
 
 
 def parse(text: str) -> Marked | None:
-    """Read one document; None when there is nothing in it.
+    """Read one document; None when there is nothing in it. What plain values do not have is a fault where it stands.
 
     Raises:
-        BrokenFile: not YAML, or YAML with what plain values do not have.
+        BrokenFile: not YAML, or more than may be read.
     """
     if bad := Reader.NON_PRINTABLE.search(text):
         before = text[: bad.start()]
@@ -90,11 +100,7 @@ def parse(text: str) -> Marked | None:
         raise BrokenFile([_syntax_fault(error)]) from None
     if root is None:
         return None
-    builder = _Builder()
-    tree = builder.build(root, root)
-    if builder.faults:
-        raise BrokenFile(builder.faults)
-    return tree
+    return _Builder().build(root, root)
 
 
 def _at(line: int, column: int, message: str) -> Fault:
@@ -128,7 +134,6 @@ def _syntax_fault(error: yaml.MarkedYAMLError) -> Fault:
 
 class _Builder:
     def __init__(self) -> None:
-        self.faults: list[Fault] = []
         self._scalars = SafeConstructor()
 
     def build(self, node: yaml.Node, place: yaml.Node) -> Marked:
@@ -136,42 +141,48 @@ class _Builder:
         parts: dict[str, Marked] = {}
         value: Any = None
         if isinstance(node, yaml.MappingNode) and node.tag == _TAG + "map":
-            parts = {key: self.build(below, at) for key, at, below in self._pairs(node)}
+            pairs, found = self._pairs(node)
+            parts = {key: self.build(below, at) for key, at, below in pairs}
             value = {key: part.value for key, part in parts.items()}
         elif isinstance(node, yaml.SequenceNode) and node.tag == _TAG + "seq":
             parts = {str(i): self.build(below, below) for i, below in enumerate(node.value)}
-            value = [part.value for part in parts.values()]
+            value, found = [part.value for part in parts.values()], []
         elif isinstance(node, yaml.ScalarNode):
-            value = self._scalar(node)
+            value, found = self._scalar(node)
         else:
-            self._tag_fault(node)
-        return Marked(value=value, line=place.start_mark.line + 1, column=place.start_mark.column + 1, parts=parts)
+            found = [_tag_fault(node)]
+        return Marked(
+            value=value,
+            line=place.start_mark.line + 1,
+            column=place.start_mark.column + 1,
+            parts=parts,
+            faults=tuple(found),
+        )
 
-    def _pairs(self, node: yaml.MappingNode) -> Iterator[tuple[str, yaml.Node, yaml.Node]]:
-        seen: set[str] = set()
+    def _pairs(self, node: yaml.MappingNode) -> tuple[list[tuple[str, yaml.Node, yaml.Node]], list[Fault]]:
+        pairs, found = dict[str, tuple[str, yaml.Node, yaml.Node]](), list[Fault]()
         for key, below in node.value:
             if not isinstance(key, yaml.ScalarNode) or key.tag not in _TEXTS:
-                self.faults.append(_fault(key, "a key must be a text; put it in quotes"))
-            elif key.value in seen:
-                self.faults.append(_fault(key, f"the key {key.value!r} stands here twice"))
+                found.append(_fault(key, "a key must be a text; put it in quotes"))
+            elif key.value in pairs:
+                found.append(_fault(key, f"the key {key.value!r} stands here twice"))
             else:
-                seen.add(key.value)
-                yield key.value, key, below
+                pairs[key.value] = key.value, key, below
+        return list(pairs.values()), found
 
-    def _scalar(self, node: yaml.ScalarNode) -> Any:
+    def _scalar(self, node: yaml.ScalarNode) -> tuple[Any, list[Fault]]:
         if node.tag in _TEXTS:
-            return node.value
+            return node.value, []
         if node.tag not in _NUMBERS | _CONSTANTS:
-            return self._tag_fault(node)
+            return None, [_tag_fault(node)]
         try:
-            if node.tag in _CONSTANTS:
-                return self._scalars.construct_object(node)
-            if len(node.value) <= MAX_NUMBER_CHARS:
-                return self._scalars.construct_object(node)
+            if node.tag in _CONSTANTS or len(node.value) <= MAX_NUMBER_CHARS:
+                return self._scalars.construct_object(node), []
         except (ValueError, LookupError, yaml.YAMLError):  # what the constructor raises for `!!int x` and the like
             pass
         kind = node.tag.removeprefix(_TAG)
-        return self.faults.append(_fault(node, f"{node.value[:40]!r} is not a value of the kind {kind}"))
+        return None, [_fault(node, f"{node.value[:40]!r} is not a value of the kind {kind}")]
 
-    def _tag_fault(self, node: yaml.Node) -> None:
-        self.faults.append(_fault(node, f"the tag {node.tag.replace(_TAG, '!!')} is not allowed here"))
+
+def _tag_fault(node: yaml.Node) -> Fault:
+    return _fault(node, f"the tag {node.tag.replace(_TAG, '!!')} is not allowed here")

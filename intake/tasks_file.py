@@ -10,15 +10,15 @@
 
 An entry is submitted once, under its own `key` or one made of its content. That key leaves fields at their default out
 of account, so an upgrade that adds a field does not submit the file again. `depends_on` takes the ids of tasks and the
-keys of entries further up. Either the whole file is good or none of it counts: half a list would run tasks whose
-dependencies or neighbours the owner is still writing.
+keys of entries further up. An entry with a fault holds up itself alone, and those that depend on it. What is no YAML,
+or no list of tasks, counts as a whole: where an entry begins and ends is not known then.
 """
 
 from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -27,18 +27,27 @@ from core.errors import InvalidTask
 from core.faults import MOST, and_more
 from core.submission import as_input, parse_spec
 from core.tasks import TaskSpec
-from intake.marked_yaml import BrokenFile, Fault, Marked, parse
+from intake.marked_yaml import BrokenFile, Fault, Marked, bounded, parse
 
 MAX_BYTES = 8 << 20
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Entry:
-    """One task of the file. `spec.key` is always set; `after` are keys of entries above that it depends on."""
+    """One task of the file. `spec.key` is always set; `after` are keys of entries above that it depends on.
+
+    `marked` knows where its fields stand.
+    """
 
     spec: TaskSpec
     line: int
     after: tuple[str, ...] = ()
+    marked: Marked | None = field(default=None, compare=False, repr=False)
+
+    def faults(self, fields: Mapping[str, str]) -> list[Fault]:
+        """What is wrong with its fields, at their places."""
+        here = self.marked or Marked(value=None, line=self.line, column=1)
+        return [_fault_at(here.find(name), f"{name}: {why}") for name, why in fields.items()]
 
     @property
     def key(self) -> str:
@@ -49,17 +58,22 @@ class Entry:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reading:
-    """A good reading: the entries in the file's order, and what its author may want to know."""
+    """What was read: the good entries in the file's order, the faults of the others, and notices for their author.
+
+    `total` counts both kinds of entries.
+    """
 
     entries: tuple[Entry, ...] = ()
+    faults: tuple[Fault, ...] = ()
     notices: tuple[str, ...] = ()
+    total: int = 0
 
 
 def load_file(path: Path) -> Reading:
     """Read the file; a missing one is empty.
 
     Raises:
-        BrokenFile: it cannot be read, is too large, or holds faults.
+        BrokenFile: it cannot be read, is too large, or is no list of tasks in YAML.
     """
     try:
         return load_bytes(read_bytes(path))
@@ -91,7 +105,7 @@ def load_bytes(raw: bytes) -> Reading:
     """Read the bytes of a tasks file, UTF-8 with or without a byte order mark.
 
     Raises:
-        BrokenFile: lists every fault with its line and column.
+        BrokenFile: it is no list of tasks in YAML.
     """
     return read_tasks(_decode(raw))
 
@@ -100,18 +114,22 @@ def read_tasks(text: str) -> Reading:
     """Read the text of a tasks file.
 
     Raises:
-        BrokenFile: lists every fault with its line and column.
+        BrokenFile: it is no list of tasks in YAML.
     """
     tree = parse(text)
     if tree is None or tree.value is None:
+        if tree and tree.faults:
+            raise BrokenFile(tree.faults)
         return Reading()
-    faults: list[Fault] = []
-    reader = _Reader(faults)
-    for item in _items(tree, faults):
+    reader = _Reader()
+    for item in _items(tree):
         reader.take(item)
-    if faults:
-        raise BrokenFile(faults)
-    return Reading(entries=tuple(reader.entries.values()), notices=_few(reader.notices))
+    return Reading(
+        entries=tuple(reader.entries.values()),
+        faults=bounded(sorted(reader.faults, key=lambda fault: (fault.line, fault.column))),
+        notices=_few(reader.notices),
+        total=len(reader.entries) + reader.bad,
+    )
 
 
 def content_key(spec: TaskSpec, after: tuple[str, ...] = ()) -> str:
@@ -138,19 +156,20 @@ def _decode(raw: bytes) -> str:
         raise BrokenFile([Fault(line=line, column=column, message="is not UTF-8 text")]) from None
 
 
-def _items(tree: Marked, faults: list[Fault]) -> list[Marked]:
+def _items(tree: Marked) -> list[Marked]:
+    """The entries; raises BrokenFile for what is wrong with the file outside of them."""
     if not isinstance(tree.value, dict):
-        faults.append(_fault_at(tree, "must be a mapping with the one key `tasks`"))
-        return []
+        raise BrokenFile([*tree.all_faults(), _fault_at(tree, "must be a mapping with the one key `tasks`")])
     unknown = (part for key, part in tree.parts.items() if key != "tasks")
-    faults.extend(_fault_at(part, "unknown key at the top; only `tasks` is known") for part in unknown)
+    found = [*tree.faults, *(_fault_at(part, "unknown key at the top; only `tasks` is known") for part in unknown)]
     tasks = tree.parts.get("tasks")
-    if tasks is None or tasks.value is None:
-        return []
-    if not isinstance(tasks.value, list):
-        faults.append(_fault_at(tasks, "tasks: must be a list, each entry begun by `- `"))
-        return []
-    return list(tasks.parts.values())
+    if tasks is not None:
+        found += tasks.faults
+        if tasks.value is not None and not isinstance(tasks.value, list):
+            found.append(_fault_at(tasks, "tasks: must be a list, each entry begun by `- `"))
+    if found:
+        raise BrokenFile(found)
+    return list(tasks.parts.values()) if tasks else []
 
 
 def _fault_at(part: Marked, message: str) -> Fault:
@@ -161,37 +180,52 @@ def _fault_at(part: Marked, message: str) -> Fault:
 class _Reader:
     """Takes the entries one after the other; knows those above."""
 
-    faults: list[Fault]
+    faults: list[Fault] = field(default_factory=list)
     entries: dict[str, Entry] = field(default_factory=dict)
     notices: list[str] = field(default_factory=list)
+    refused: dict[str, int] = field(default_factory=dict)
+    """The keys of entries with faults, with their lines."""
+    bad: int = 0
 
     def take(self, item: Marked) -> None:
         """Validate one entry and keep it, or note what is wrong with it."""
+        found, misread = list[Fault](), list(item.all_faults())
         data = {"description": item.value} if isinstance(item.value, str) else item.value
-        data, after = self._split_depends_on(item, data)
+        data, after = self._split_depends_on(item, data, found)
+        spec: TaskSpec | None = None
         try:
-            spec = parse_spec(data)
+            # Values that could not be read would be told a second time, as missing or of a wrong kind.
+            spec = None if misread else parse_spec(data)
         except InvalidTask as invalid:
             # Without the keys of entries the numbers within depends_on are others than in the file.
             places = (
                 (n, item.find("depends_on" if after and n.startswith("depends_on.") else n)) for n in invalid.fields
             )
-            self.faults += [_fault_at(place, f"{name}: {invalid.fields[name]}") for name, place in places]
-        else:
-            self._keep(item, replace(spec, key=spec.key or content_key(spec, after)), after)
+            found += [_fault_at(place, f"{name}: {invalid.fields[name]}") for name, place in places]
+        found += misread
+        if spec is not None and not found:
+            self._keep(item, replace(spec, key=spec.key or content_key(spec, after)), after, found)
+        self.faults += found
+        self.bad += bool(found)
+        key = item.value.get("key") if isinstance(item.value, dict) else None
+        if found and isinstance(key, str):
+            self.refused.setdefault(key, item.line)
 
-    def _split_depends_on(self, item: Marked, data: Any) -> tuple[Any, tuple[str, ...]]:
+    def _split_depends_on(self, item: Marked, data: Any, found: list[Fault]) -> tuple[Any, tuple[str, ...]]:
         listed = data.get("depends_on") if isinstance(data, dict) else None
         if not isinstance(listed, list):
             return data, ()
         for part in item.parts["depends_on"].parts.values():
             if isinstance(part.value, str) and part.value not in self.entries:
-                self.faults.append(_fault_at(part, f"depends_on: no entry above has the key {part.value!r}"))
+                why = f"no entry above has the key {part.value!r}"
+                if line := self.refused.get(part.value):
+                    why = f"waits for the entry {part.value!r} in line {line}, which has faults of its own"
+                found.append(_fault_at(part, f"depends_on: {why}"))
         names = dict.fromkeys(name for name in listed if isinstance(name, str))
         return {**data, "depends_on": [x for x in listed if not isinstance(x, str)]}, tuple(names)
 
-    def _keep(self, item: Marked, spec: TaskSpec, after: tuple[str, ...]) -> None:
-        entry = Entry(spec=spec, line=item.line, after=after)
+    def _keep(self, item: Marked, spec: TaskSpec, after: tuple[str, ...], found: list[Fault]) -> None:
+        entry = Entry(spec=spec, line=item.line, after=after, marked=item)
         first = self.entries.setdefault(entry.key, entry)
         if first is entry:
             return
@@ -199,4 +233,4 @@ class _Reader:
             self.notices.append(f"line {item.line}: the same task as in line {first.line}; it is submitted once")
         else:
             message = f"key: {spec.key!r} stands in line {first.line} already, for another task"
-            self.faults.append(_fault_at(item.find("key"), message))
+            found.append(_fault_at(item.find("key"), message))

@@ -1,4 +1,4 @@
-"""Watches `tasks.yaml` and hands on each new good or bad reading.
+"""Watches `tasks.yaml` and hands on each new reading.
 
 The folder is watched rather than the file, because editors save by replacing it and it may appear later. Where the path
 is a symbolic link the folder of its target is watched too. Changes are collected until the file has been quiet for a
@@ -22,7 +22,7 @@ from core.errors import StoreError
 from intake.marked_yaml import BrokenFile, Fault
 from intake.tasks_file import Reading, load_bytes, read_bytes
 
-OnReading = Callable[[Reading], None]
+OnReading = Callable[[Reading], bool]
 OnFaults = Callable[[Sequence[Fault]], None]
 OnCrash = Callable[[Exception], None]
 _UNREAD = object()
@@ -34,13 +34,13 @@ class Watcher:
 
     Args:
         path: the file; its folder must exist, the file need not.
-        on_reading: takes a good reading.
-        on_faults: takes the faults of a bad one; the last good reading stays in `last`.
+        on_reading: takes a reading; False where it is to be handed in again later, though the file stays as it is.
+        on_faults: takes the faults of a file that cannot be read; the last reading stays in `last`.
         on_crash: told when a callback raised; the watcher has ended then.
         debounce_s: how long the file must be quiet before it is read.
         max_wait_s: after this it is read even if it goes on changing.
-        retry_s: when `on_reading` raises a `StoreError` (a full disk, a locked database), the file is read again
-            after this, because nobody would touch it only for that.
+        retry_s: after this the file is read again where `on_reading` asks for that, or raises a `StoreError` (a full
+            disk, a locked database), because nobody would touch it only for that.
     """
 
     def __init__(
@@ -140,7 +140,9 @@ class Watcher:
             if raw != self._seen:
                 self._seen = raw
                 self.last = load_bytes(raw)
-                self._on_reading(self.last)
+                if not self._on_reading(self.last):
+                    self._seen = _UNREAD
+                    return False
         except BrokenFile as broken:
             self._on_faults(broken.faults)
         except StoreError as error:

@@ -122,6 +122,7 @@ class TaskDetail(TaskSummary):
     """
 
     base: str | None
+    project: str | None = None
     key: str | None
     depends_on: list[int]
     metadata: dict[str, Any]

@@ -11,6 +11,7 @@ At least half of the mutants must make a test fail. All of them would be too muc
 from the original (`x < y` where the two are never equal) and one helper that the tests do not reach should not sink
 them. One alone would be too little, because a test that only calls the code notices the faults that raise errors. Tests
 that look at types or truth alone notice less than half, since most of the mutants give another value of the right type.
+Tests that were written again may not notice fewer mutants than the version before.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from __future__ import annotations
 import asyncio
 import hashlib
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from core.line_changes import written
@@ -42,7 +43,6 @@ _RARELY_TESTED = frozenset({"main", "__repr__", "__str__", "__hash__"})
 AT_ONCE = 2
 SHORTEST_S, LONGEST = 2.0, 5.0
 """A run on a mutant may take this many seconds of processor time, or so many times what the code itself took."""
-SHOWN = 3
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -138,16 +138,22 @@ class MutationScore:
     needed: int
 
     @property
+    def killed(self) -> int:
+        """How many were noticed."""
+        return self.tried - len(self.survivors)
+
+    @property
     def suffices(self) -> bool:
         """Tell whether enough were noticed."""
-        return self.tried - len(self.survivors) >= self.needed
+        return self.killed >= self.needed
 
     @property
     def note(self) -> str:
         """The finding for the evidence."""
         if not self.tried:
             return "no mutants: the change holds no Python function that could be broken"
-        return f"{self.tried - len(self.survivors)} of {self.tried} mutants killed"
+        but = f"; no test notices when {_stories(self.survivors)}" if self.survivors else ""
+        return f"{self.killed} of {self.tried} mutants killed{but}"
 
 
 async def prove_own(job: SuiteJob, run: Run, found: Judgement, runs: SuiteRuns) -> Judgement:
@@ -167,22 +173,33 @@ async def prove_own(job: SuiteJob, run: Run, found: Judgement, runs: SuiteRuns) 
     if not await runs.fails_before(job):
         reason = "the self-written tests pass without the change too: they prove nothing"
         return replace(found, reason=reason, weak=weak)
-    score = await _measured(job, run, runs)
-    found = replace(found, notes=(*found.notes, score.note))
-    return found if score.suffices else replace(found, reason=_blunt(score), weak=weak)
-
-
-async def _measured(job: SuiteJob, run: Run, runs: SuiteRuns) -> MutationScore:
-    """Try mutants, two at a time, until half of them are killed or cannot be any more."""
     change = {path: text for path, text in job.change.items() if path not in run.plan.dropped}
-    found = await asyncio.to_thread(mutants, change, _without(job))
-    needed, tried, survivors = (len(found) + 1) // 2, 0, list[Mutant]()
+    broken = await asyncio.to_thread(mutants, change, _without(job))
+    time = _time(job, run, runs)
+    score = await _measured(job, broken, time, runs)
+    found = replace(found, notes=(*found.notes, score.note))
+    if not score.suffices:
+        return replace(found, reason=f"the self-written tests prove too little: {_blunt(score.survivors)}", weak=weak)
+    noticed = await _noticed_before(job, broken, time, runs) if job.former and score.survivors else ()
+    lost = tuple(mutant for mutant in score.survivors if mutant in noticed)
+    if len(noticed) > score.killed:
+        reason = f"the self-written tests were written again and notice less than before: {_blunt(lost)}"
+        return replace(found, reason=reason, weak=weak)
+    return found
+
+
+def _time(job: SuiteJob, run: Run, runs: SuiteRuns) -> TimeLimit:
+    """How long a run on a mutant may take."""
     session = run.answer.session if run.answer else None
-    cpu_s, idle_s = (
-        max(SHORTEST_S, LONGEST * took) for took in ((session.cpu_s, session.duration_s) if session else (0.0, 0.0))
-    )
-    time = runs.time(job).at_most(cpu_s, idle_s=idle_s)
-    while tried < len(found) and tried - len(survivors) < needed and len(survivors) <= len(found) - needed:
+    took = (session.cpu_s, session.duration_s) if session else (0.0, 0.0)
+    cpu_s, idle_s = (max(SHORTEST_S, LONGEST * each) for each in took)
+    return runs.time(job).at_most(cpu_s, idle_s=idle_s)
+
+
+async def _measured(job: SuiteJob, found: Sequence[Mutant], time: TimeLimit, runs: SuiteRuns) -> MutationScore:
+    """Try mutants, two at a time, until half of them are killed or cannot be any more; all where there is a former."""
+    needed, tried, survivors = (len(found) + 1) // 2, 0, list[Mutant]()
+    while tried < len(found) and (job.former or tried - len(survivors) < needed <= len(found) - len(survivors)):
         pair = found[tried : tried + AT_ONCE]
         killed = await asyncio.gather(*(_is_killed(job, mutant, time, runs) for mutant in pair))
         survivors += [mutant for mutant, gone in zip(pair, killed, strict=True) if not gone]
@@ -192,10 +209,36 @@ async def _measured(job: SuiteJob, run: Run, runs: SuiteRuns) -> MutationScore:
 
 async def _is_killed(job: SuiteJob, mutant: Mutant, time: TimeLimit, runs: SuiteRuns) -> bool:
     """Tell whether a self-written test fails on a mutant, or does not come to its end."""
-    change = {**job.change, mutant.path: mutant.text}
-    broken = replace(job, change=change, given={}, command=(), regression=())
+    broken = _broken(job, mutant)
     found = judging.judge(await runs.run(broken, plan.first_failure(await runs.plan(broken)), time))
     return found.stopped or any(result.result is not Result.PASSED for result in found.results)
+
+
+async def _noticed_before(
+    job: SuiteJob, found: Sequence[Mutant], time: TimeLimit, runs: SuiteRuns
+) -> tuple[Mutant, ...]:
+    """The mutants that the former tests notice: those of them, that is, which pass on the code as it is."""
+    former = replace(job, own=job.former, former={}, given={}, command=(), regression=())
+    passing = await _passing(former, time, runs)
+    if not passing:
+        return ()
+    noticed = list[Mutant]()
+    for start in range(0, len(found), AT_ONCE):
+        pair = found[start : start + AT_ONCE]
+        still = await asyncio.gather(*(_passing(_broken(former, mutant), time, runs) for mutant in pair))
+        noticed += [mutant for mutant, passed in zip(pair, still, strict=True) if passing - passed]
+    return tuple(noticed)
+
+
+async def _passing(job: SuiteJob, time: TimeLimit, runs: SuiteRuns) -> frozenset[str]:
+    """The ids of the self-written tests that pass."""
+    found = judging.judge(await runs.run(job, plan.tests_alone(await runs.plan(job)), time))
+    return frozenset(result.id for result in found.results if result.result is Result.PASSED)
+
+
+def _broken(job: SuiteJob, mutant: Mutant) -> SuiteJob:
+    """The self-written tests on a mutant."""
+    return replace(job, change={**job.change, mutant.path: mutant.text}, given={}, command=(), regression=())
 
 
 def _changes_anything(job: SuiteJob) -> bool:
@@ -214,8 +257,9 @@ def _without(job: SuiteJob) -> Callable[[str], str | None]:
     return before
 
 
-def _blunt(score: MutationScore) -> str:
-    stories = [mutant.story for mutant in score.survivors[:SHOWN]]
-    more = len(score.survivors) - len(stories)
-    also = f", and {more} more" if more else ""
-    return f"the self-written tests prove too little: they go on passing when {'; when '.join(stories)}{also}"
+def _blunt(survivors: Sequence[Mutant]) -> str:
+    return f"they go on passing when {_stories(survivors)}"
+
+
+def _stories(survivors: Sequence[Mutant]) -> str:
+    return "; when ".join(mutant.story for mutant in survivors)

@@ -22,10 +22,12 @@ from agent.prompt.text import fenced, quoted
 from agent.python_outline import local_files, wanted_files
 from agent.symbols import SymbolCache
 from agent.view import View
+from core import projects
 from core.attempt_state import AttemptContext, AttemptState
 from core.gauge import Gauge
 from core.javascript import is_source
 from core.paths import is_test_path
+from core.projects import Scope
 from core.tasks import Files
 
 _WORD = re.compile(r"[\w./-]{3,200}")
@@ -37,6 +39,7 @@ _MAX_AROUND = 12
 _AROUND_LINES = 15
 _MOST_EXCERPTS = 3
 _MAX_SHARED = 4
+_PROJECT_FILES = ("README.md", *projects.DEPENDENCY_FILES)
 _NEAR, _AROUND = 0.25, 0.08
 """Ranks beside the highest, below which a file is not shown whole, and not by its outline either."""
 _OF_OTHERS = 60
@@ -84,12 +87,16 @@ def expected_files(context: AttemptContext, state: AttemptState, view: View) -> 
 
     The first of these sources that names exactly one file decides; when none does, all that they name.
     """
-    spec = context.task.spec
+    spec, laid_out = context.task.spec, projects.LAID_OUT if state.project else ()
     tests = {**spec.tests, **state.own_tests}
     sources = [
-        [path for path in state.change if not is_test_path(path)],
+        [path for path in state.change if not is_test_path(path) and path not in laid_out],
         [path for place, text in tests.items() for path in _wanted(place, text, view)],
-        [path for path in named_paths(spec.description) if not is_test_path(path) and path not in tests],
+        [
+            path
+            for path in named_paths(projects.without_folder(spec.description, state.project, view.paths()))
+            if not is_test_path(path) and path not in tests
+        ],
     ]
     found = [list(dict.fromkeys(source)) for source in sources]
     single = next((source for source in found if len(source) == 1), None)
@@ -113,9 +120,9 @@ def surroundings(context: AttemptContext, state: AttemptState, view: View, symbo
     loop.
     """
     chosen = _pointed_to(context, state, view)
-    interest = interest_in(f"{context.task.spec.description}\n{state.plan}", frozenset(chosen))
+    interest = interest_in(_words(context, state, view), frozenset(chosen))
     tests = {**context.task.spec.tests, **state.own_tests}
-    if not context.whole_tree:
+    if not context.sees_all(state):
         mentioned_files = _mentioned_files(chosen, interest, view, tests, symbol_cache)
         return Surroundings(matter=mentioned_files[:_MAX_RELEVANT], interest=interest)
     ranks = ranked(read(view, symbol_cache), interest, view.text)
@@ -127,7 +134,8 @@ def surroundings(context: AttemptContext, state: AttemptState, view: View, symbo
     around = [
         path for path, rank in rest if rank >= _AROUND * (1 if weight_of(path) == 1.0 else 2) and path not in near
     ][:_MAX_AROUND]
-    return Surroundings(matter=(*chosen[:_MAX_RELEVANT], *near), around=tuple(around), interest=interest)
+    matter = dict.fromkeys((*chosen[:_MAX_RELEVANT], *near, *(_PROJECT_FILES if state.project else ())))
+    return Surroundings(matter=tuple(path for path in matter if path in view), around=tuple(around), interest=interest)
 
 
 def _mentioned_files(
@@ -152,14 +160,23 @@ def _pointed_to(context: AttemptContext, state: AttemptState, view: View) -> lis
     first = [
         *state.change,
         *spec.files,
-        *mentioned(f"{spec.description}\n{state.plan}", view, by_name=context.whole_tree),
+        *mentioned(_words(context, state, view), view, by_name=context.sees_all(state)),
+        *filter(None, map(Scope(project=state.project).inside, context.built_on)),
     ]
     first += [path for place, text in tests.items() for path in _imported(place, text, view)]
-    first += mentioned(state.feedback, view, by_name=context.whole_tree)
+    first += mentioned(state.feedback, view, by_name=context.sees_all(state))
     chosen = dict.fromkeys(path for path in first if path in view and path not in tests)
     for path in list(chosen)[:_MAX_RELEVANT]:
         chosen.update(dict.fromkeys(p for p in _imported(path, view.text(path) or "", view) if p not in tests))
     return list(chosen)
+
+
+def _words(context: AttemptContext, state: AttemptState, view: View) -> str:
+    """What the task and its plan say and what was answered; paths that begin with the task's project as it has them."""
+    asked = (*(state.brief.questions if state.brief else ()), *state.questions)
+    answers = (context.answers.get(one.subject, "") or one.answer for one in asked)
+    words = "\n".join([context.task.spec.description, state.plan, *filter(None, answers)])
+    return projects.without_folder(words, state.project, view.paths())
 
 
 def _imported(path: str, text: str, view: View) -> list[str]:

@@ -8,9 +8,11 @@ from dataclasses import dataclass, replace
 from agent.asking import answers
 from agent.exploring import EXPLORING, is_wanted
 from agent.history import fitted, last_failure, lines_of
+from agent.kinds import asks_for_documents
 from agent.prompt.budget import Prompt, Section, Shown, clipped, compose, fixed
 from agent.prompt.context import Surroundings, expected_files, listing, outlines, show_files, show_tests, surroundings
 from agent.prompt.conventions import conventions
+from agent.prompt.neighbours import neighbours, where
 from agent.prompt.text import quoted
 from agent.services import AgentServices
 from agent.view import View
@@ -19,6 +21,7 @@ from core.brief import Brief
 from core.dialogue import Message
 from core.gauge import Gauge
 from core.masking import printable
+from core.remarks import Gravity
 from core.states import Phase
 from core.tasks import Language
 
@@ -94,6 +97,8 @@ def language_file(context: AttemptContext, *, tests: bool = False) -> str:
 
 def kind_file(context: AttemptContext) -> tuple[str, ...]:
     """The prompt part about the kind of thing that is built, where the owner said which; else the plan says it."""
+    if asks_for_documents(context.task.spec):
+        return ("kinds/documentation",)
     kind = context.task.spec.kind
     return () if kind is None else (f"kinds/{kind}",)
 
@@ -175,12 +180,21 @@ def the_repository(about: PromptContext) -> Section:
 
 
 def _repository(about: PromptContext, space: int) -> Shown:
+    """The task's own files, below a line on the project, above what is shown of other projects."""
+    head = where(about.state, about.services.tree)
+    others = neighbours(about.context, about.state, about.services.tree, space // 2, about.gauge)
+    around = "\n\n".join(filter(None, (head, others)))
+    own = _own_files(about, space - about.gauge.tokens(around))
+    return replace(own, text="\n\n".join(filter(None, (head, own.text, others))))
+
+
+def _own_files(about: PromptContext, space: int) -> Shown:
     if about.explores:
         return _overview(about, min(space, _OVERVIEW_TOKENS))
     names = listing(
         about.view,
         about.near.matter,
-        whole_tree=about.context.whole_tree,
+        whole_tree=about.context.sees_all(about.state),
         space=space // 2,
         gauge=about.gauge,
     )
@@ -195,7 +209,11 @@ def _repository(about: PromptContext, space: int) -> Shown:
 def _overview(about: PromptContext, space: int) -> Shown:
     """For who reads for himself: names of files or folders, and the files that the task seems to be about."""
     names = listing(
-        about.view, about.near.matter, whole_tree=about.context.whole_tree, space=space // 2, gauge=about.gauge
+        about.view,
+        about.near.matter,
+        whole_tree=about.context.sees_all(about.state),
+        space=space // 2,
+        gauge=about.gauge,
     )
     lengths = {path: text.count("\n") for path in about.near.matter[:_LIKELY] if (text := about.view.text(path))}
     likely = "\n".join(f"{path} ({lines} lines)" for path, lines in lengths.items())
@@ -230,7 +248,8 @@ def _files(about: PromptContext, space: int) -> Shown:
     space -= about.gauge.tokens(more)
     shown = show_files(about.view, about.near.matter, space, about.gauge, about.near.interest)
     shown_count = len(shown.whole) + len(shown.outlined) + len(shown.named)
-    away = about.view.count() - shown_count if about.context.whole_tree else len(about.near.matter) - shown_count
+    all_of_it = about.context.sees_all(about.state)
+    away = (about.view.count() if all_of_it else len(about.near.matter)) - shown_count
     return replace(shown, text=(shown.text + more).strip(), left_out=max(0, away))
 
 
@@ -270,7 +289,17 @@ def the_history(about: PromptContext, *, failure: bool = True) -> list[Section]:
         ),
         Section(title="Earlier tries", fill=lambda space: _earlier(state, space, gauge), share=0.15, rank=3),
     ]
-    return [*parts, the_failure(about)] if failure else parts
+    return [*parts, the_failure(about), _remarks(state)] if failure else parts
+
+
+def _remarks(state: AttemptState) -> Section:
+    """What readers found in the change and the feedback does not say: mended along with the rest, or not at all."""
+    found = [one for one in state.remarks_on_change if one.gravity is not Gravity.LOW]
+    lines = [
+        f"- {one}{f' Suggested: {one.fix}' if one.fix else ''}" for one in found if one.reason not in state.feedback
+    ]
+    text = quoted("remarks", "\n".join(lines)) if state.feedback and lines else ""
+    return fixed("What readers of the change found besides; mend it along the way", text, share=0.1, rank=4)
 
 
 def the_failure(about: PromptContext) -> Section:

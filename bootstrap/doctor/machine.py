@@ -11,21 +11,25 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
+from contextlib import ExitStack
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from bootstrap.doctor.context import CheckContext, Finding, ago, fault, note, ok, warning
 from bootstrap.extras import make_extras
+from bootstrap.submission import machine_check
 from bootstrap.suites import drop_event
-from core.errors import StoreError
+from core.errors import InvalidTask, StoreError
 from core.status import ExtraState
 from core.version import VERSION
+from db.database import Database
 from db.inspection import facts, library
 from gitrepo.protocol import OLDEST, version_of
-from intake.marked_yaml import BrokenFile
-from intake.tasks_file import load_file
+from intake.marked_yaml import BrokenFile, Fault, bounded
+from intake.tasks_file import Reading, load_file
 from settings.places import ROOT, user_folders
+from taskqueue.store import id_of_key
 
 if TYPE_CHECKING:
     from packaging.requirements import Requirement
@@ -151,9 +155,27 @@ def check_intake(context: CheckContext) -> Iterator[Finding]:
         for line in str(error).splitlines()[:10]:
             yield fault("tasks.yaml", line, f"correct it in {path}; none of its entries counts meanwhile")
         return
-    count = len(reading.entries)
-    yield ok("tasks.yaml", f"{count} {'entry' if count == 1 else 'entries'}, all of them good")
+    faults = bounded([*reading.faults, *_refused(context, reading)])
+    for each in faults[:10]:
+        yield fault("tasks.yaml", str(each), f"correct it in {path}; this entry waits meanwhile, the others do not")
+    count = reading.total
+    if not faults:
+        yield ok("tasks.yaml", f"{count} {'entry' if count == 1 else 'entries'}, all of them good")
     yield from (note("tasks.yaml", text) for text in reading.notices)
+
+
+def _refused(context: CheckContext, reading: Reading) -> Iterator[Fault]:
+    """What the queue would refuse of the entries that it does not have yet."""
+    check = machine_check(context.settings)
+    with ExitStack() as stack:
+        db = context.settings.db_path
+        conn = stack.enter_context(Database(db, readonly=True)).reader() if db.exists() else None
+        for entry in reading.entries:
+            if conn is None or id_of_key(conn, entry.key) is None:
+                try:
+                    check(entry.spec)
+                except InvalidTask as invalid:
+                    yield from entry.faults(invalid.fields)
 
 
 def check_clock(context: CheckContext) -> Iterator[Finding]:

@@ -1,10 +1,10 @@
-"""What self-written tests weigh: only what can fail counts."""
+"""What self-written tests assert: only what can fail counts."""
 
 from __future__ import annotations
 
 import pytest
 
-from agent.assertions import Weight, excuses, idle_tests, weigh
+from agent.assertions import asserts_something, excuses, idle_tests
 
 SAMPLE = """import pytest
 
@@ -28,11 +28,14 @@ class TestB:
 """
 
 
-def test_assertions_are_counted_in_all_their_forms() -> None:
-    assert weigh("test_x.py", SAMPLE) == Weight(tests=3, assertions=3, exact=2)
+def test_assertions_are_found_in_all_their_forms() -> None:
+    assert asserts_something("test_x.py", SAMPLE)
     assert idle_tests("test_x.py", SAMPLE) == ["test_d"]
-    script = "import test from 'node:test'\ntest('a', () => { assert.equal(1, 1); assert(true) })\n"
-    assert weigh("a.test.mjs", script) == Weight(tests=1, assertions=2, exact=1)
+    script = "import test from 'node:test'\ntest('a', () => { assert.equal(1, 1) })\n"
+    assert asserts_something("a.test.mjs", script)
+    assert not asserts_something("a.test.mjs", script.replace("assert.equal", "console.log"))
+    assert not asserts_something("test_x.py", "assert f() == 1\n"), "no test"
+    assert not asserts_something("test_x.py", "def test_a(:")
 
 
 @pytest.mark.parametrize(
@@ -53,7 +56,7 @@ def test_assertions_are_counted_in_all_their_forms() -> None:
 )
 def test_what_cannot_fail_does_not_count(body: str) -> None:
     text = f"from a import f\n\n\ndef test_a():\n    {body}\n"
-    assert weigh("test_a.py", text).assertions == 0
+    assert not asserts_something("test_a.py", text)
 
 
 @pytest.mark.parametrize(
@@ -69,21 +72,16 @@ def test_what_cannot_fail_does_not_count(body: str) -> None:
         "self.assertEqual(f(), 1)",
     ],
 )
-def test_what_can_fail_counts_and_names_a_result(body: str) -> None:
+def test_what_can_fail_counts(body: str) -> None:
     text = f"from a import f\n\n\ndef test_a():\n    {body}\n"
-    assert weigh("test_a.py", text) == Weight(tests=1, assertions=1, exact=1)
+    assert asserts_something("test_a.py", text)
 
 
 def test_a_test_that_a_later_one_replaces_and_a_helper_that_nobody_calls_do_not_count() -> None:
-    one, other, unused = (
-        "test_a():\n    assert f() == 1",
-        "test_a():\n    assert f() > 0",
-        "unused():\n    assert f() == 2",
-    )
-    twice = "".join(f"def {text}\n\n\n" for text in (one, other, unused))
-    assert weigh("test_a.py", twice) == Weight(tests=1, assertions=1)
-    fixture = "@pytest.fixture\ndef one():\n    assert f() == 1\n\n\ndef test_a(one):\n    assert one is None\n"
-    assert weigh("test_a.py", fixture).assertions == 2
+    one, other, unused = ("test_a():\n    assert f() == 1", "test_a():\n    f()", "unused():\n    assert f() == 2")
+    assert not asserts_something("test_a.py", "".join(f"def {text}\n\n\n" for text in (one, other, unused)))
+    fixture = "@pytest.fixture\ndef one():\n    assert f() == 1\n\n\ndef test_a(one):\n    one()\n"
+    assert asserts_something("test_a.py", fixture)
 
 
 @pytest.mark.parametrize(

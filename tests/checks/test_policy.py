@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from checks.catalogue import RULES, Finding
-from checks.policy import Policy
+from checks.policy import Policy, unknown
 from core.change_checks import Severity
 from core.errors import ConfigError
 from core.tasks import Kind, TaskSpec
@@ -94,3 +94,11 @@ def test_rules_that_do_not_exist_are_all_told_with_the_nearest() -> None:
 
 def test_every_rule_says_why_and_what_instead() -> None:
     assert all(rule.why and rule.instead and not rule.why.endswith(".") for rule in RULES.values())
+
+
+@pytest.mark.parametrize(
+    ("name", "meant"),
+    [("subprocess", "python.subprocess?"), ("eval", "python.eval or js.eval?"), ("python.sockt", "python.socket?")],
+)
+def test_a_rule_without_its_group_is_known_again(name: str, meant: str) -> None:
+    assert unknown(name, RULES) == f"{name}: there is no such rule; did you mean {meant}"

@@ -189,12 +189,25 @@ def test_the_tasks_of_a_file_are_submitted_once(either: Home) -> None:
     assert "0 new of 2 tasks" in again.err
 
 
-def test_a_broken_file_of_tasks_is_refused_whole(either: Home) -> None:
+def test_the_good_tasks_of_a_file_are_submitted_and_the_bad_ones_named(either: Home) -> None:
     path = either.path / "list.yaml"
-    path.write_text("tasks:\n- good\n- description: bad\n  priority: high\n")
+    bad = "- {description: bad, key: bad, priority: high}\n- {description: waits, depends_on: [bad]}\n"
+    path.write_text("tasks:\n- good\n" + bad + "- {description: early, depends_on: [99]}\n")
+    result = either.cli("--load-tasks", str(path))
+    assert (result.code, result.out) == (2, "task 1 queued (line 2)\n")
+    faults = result.err.splitlines()[:3]
+    assert [fault.split(":")[2] for fault in faults] == ["3", "4", "5"]
+    assert faults[0] == "error: list.yaml:3:32: priority: Input should be a valid integer"
+    assert len(either.cli("--load-tasks", str(path), "--json").json["faults"]) == 3
+    assert len(either.cli("--history", "--json").json) == 1
+
+
+def test_a_file_of_tasks_that_is_no_yaml_is_refused_whole(either: Home) -> None:
+    path = either.path / "list.yaml"
+    path.write_text("tasks:\n- good\n- 'bad\n")
     result = either.cli("--load-tasks", str(path))
     assert (result.code, result.out) == (2, "")
-    assert result.err == "error: list.yaml:4:3: priority: Input should be a valid integer\n"
+    assert result.err.startswith("error: list.yaml:4:1: ")
     assert either.cli("--history", "--json").json == []
 
 

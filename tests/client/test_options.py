@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import io
 from datetime import datetime
-from pathlib import Path
 from typing import Any
 
 import pytest
 
 from client.command import Action, command
+from tests.support.git_repo import make_repo
 from tests.support.home import Home
 
 
@@ -70,16 +70,16 @@ def test_an_unknown_field_of_the_task_is_refused_as_by_the_api(home: Home) -> No
 def test_every_field_of_a_task_can_be_given(home: Home) -> None:
     (home.path / "case.py").write_text("def test_a(): assert 1\n")
     home.cli("the first")
-    case = str(home.path / "case.py")
+    case, repo = str(home.path / "case.py"), str(make_repo(home.path / "shop"))
     task = submitted(
-        home, "do it", "--priority", "5", "--repo", "~", "--base", "main", "--kind", "cli_tool",
+        home, "do it", "--priority", "5", "--repo", repo, "--base", "main", "--kind", "cli_tool",
         "--language", "javascript", "--tests", f"tests/test_a.py={case}", "--file", case, "--depends-on", "1",
         "--key", "k", "--limit", "iterations=3", "--limit", "wall_s=1.5", "--limit", "cpus=0.5",
         "--meta", "category=api",
         "--review", "--no-audit", "--clarify", "--integrate", "--allow", "python.socket", "--allow", "command.remote",
     )  # fmt: skip
     assert (task["priority"], task["kind"], task["language"], task["base"]) == (5, "cli_tool", "javascript", "main")
-    assert (task["repo"], task["depends_on"], task["key"]) == (str(Path.home()), [1], "k")
+    assert (task["repo"], task["depends_on"], task["key"]) == (repo, [1], "k")
     assert (task["status"], task["metadata"]) == ("blocked", {"category": "api"})
     context = home.context()
     spec = context.queue.get(task["task_id"]).spec

@@ -111,3 +111,17 @@ def test_a_place_is_a_task_a_step_or_a_step_of_an_attempt(text: str, place: tupl
 def test_what_is_no_place_is_a_usage_error(text: str) -> None:
     with pytest.raises(click.UsageError, match="--fork takes"):
         parse_place(text)
+
+
+@pytest.mark.parametrize("option", [("--repo", "/nope"), ("--allow", "subprocess"), ("--test-command", "mkae test")])
+def test_a_task_that_could_only_fail_here_is_refused_without_a_daemon(home: Home, option: tuple[str, str]) -> None:
+    result = home.cli("Write calc.py", *option)
+    assert result.code == 2
+    assert result.err.startswith(f"error: {option[0][2:].replace('-', '_')}")
+    assert home.cli("--history", "5", "--json").json == []
+
+
+def test_words_that_came_over_the_standard_input_come_back_with_the_refusal(home: Home) -> None:
+    result = home.run("-", "--repo", "/nope", stdin="Write calc.py\nwith add\n")
+    assert (result.code, result.out) == (2, "")
+    assert result.err == "not taken:\n  Write calc.py\n  with add\nerror: repo: there is no folder /nope\n"

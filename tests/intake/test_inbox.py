@@ -9,6 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from bootstrap.submission import machine_check
+from config import load_settings
 from core.errors import StoreFull
 from core.events import Event, Kind, Level
 from core.queueing import Submitted
@@ -16,10 +18,12 @@ from core.states import Status
 from core.tasks import TaskSpec
 from db.database import Database
 from db.event_log import EventLog
-from intake.inbox import Inbox, watch
+from intake.inbox import Inbox
+from intake.marked_yaml import BrokenFile
 from intake.tasks_file import read_tasks
 from intake.watcher import Watcher
 from queue_manager import QueueManager
+from tests.support.git_repo import make_repo
 
 TWO = "tasks:\n- {description: a, key: first}\n- {description: b, depends_on: [first]}\n"
 
@@ -95,8 +99,8 @@ def test_an_entry_that_the_queue_refuses_is_told_and_the_others_are_taken(intake
     text = "tasks:\n- a\n- {description: b, key: b, depends_on: [99]}\n- {description: c, depends_on: [b]}\n"
     assert intake.read(text) == [
         "tasks.yaml: 1 new of 3 entries",
-        "tasks.yaml:4:1: depends_on: an entry above was refused",
-        "tasks.yaml:3:1: depends_on: there is no task 99",
+        "tasks.yaml:3:28: depends_on: there is no task 99",
+        "tasks.yaml:4:20: depends_on: an entry above was refused",
     ]
     assert intake.told[1].kind is Kind.INBOX_REJECTED
     assert intake.read(text.replace("99", "1"))[0] == "tasks.yaml: 2 new of 3 entries"
@@ -106,7 +110,7 @@ def test_of_many_refused_entries_the_first_are_told_and_the_others_counted(intak
     text = "tasks:\n" + "".join(f"- {{description: d{number}, depends_on: [99]}}\n" for number in range(200))
     told = intake.read(text)
     assert len(told) == 52
-    assert told[1] == "tasks.yaml:2:1: depends_on: there is no task 99"
+    assert told[1] == "tasks.yaml:2:21: depends_on: there is no task 99"
     assert told[-1].endswith(": and 150 more")
 
 
@@ -126,12 +130,14 @@ def test_a_thousand_entries_share_their_commits(intake: Intake) -> None:
 def test_a_saved_file_reaches_the_queue_and_a_broken_one_the_log(intake: Intake, tmp_path: Path) -> None:
     path, told = tmp_path / "tasks.yaml", queue.Queue[Event]()
     crashes: list[Exception] = []
-    watcher = watch(path, intake.queue.submit, told.put, crashes.append)
+    inbox = Inbox(intake.queue.submit, told.put)
+    watcher = Watcher(path, inbox.take, inbox.refuse, crashes.append)
     watcher.start()
     assert told.get(timeout=5).message == "tasks.yaml: 0 new of 0 entries"
     path.write_text(TWO)
     assert told.get(timeout=5).message == "tasks.yaml: 2 new of 2 entries"
     path.write_text("tasks:\n- description: c\n  priority: high\n")
+    assert told.get(timeout=5).message == "tasks.yaml: 0 new of 1 entry"
     event = told.get(timeout=5)
     assert (event.kind, event.data["line"], event.data["column"]) == (Kind.INBOX_REJECTED, 3, 3)
     assert event.message == "tasks.yaml:3:3: priority: Input should be a valid integer"
@@ -157,3 +163,59 @@ def test_a_full_disk_is_tried_again_until_there_is_room(intake: Intake, tmp_path
     assert told.get(timeout=5).message == "tasks.yaml: 1 new of 1 entry"
     watcher.stop()
     assert crashes == []
+
+
+MIXED = "tasks:\n- a\n- {description: b, priority: high}\n- c\n"
+
+
+def test_the_neighbours_of_a_bad_entry_are_queued_and_it_is_once_it_is_mended(intake: Intake) -> None:
+    fault = "tasks.yaml:3:20: priority: Input should be a valid integer"
+    assert intake.read(MIXED) == ["tasks.yaml: 2 new of 3 entries", fault]
+    assert intake.tasks() == ["a", "c"]
+    assert intake.inbox.notices() == (f"{fault} (the entry waits until this is mended)",)
+    intake.inbox = Inbox(intake.queue.submit, intake.told.append)  # as after a restart
+    assert intake.read(MIXED) == ["tasks.yaml: 0 new of 3 entries", fault]
+    assert intake.read(MIXED.replace("high", "2")) == ["tasks.yaml: 1 new of 3 entries"]
+    assert intake.tasks() == ["a", "c", "b"]
+    assert intake.inbox.notices() == ()
+
+
+def test_a_fault_is_told_once_however_often_the_file_is_saved(intake: Intake) -> None:
+    intake.read(MIXED)
+    assert intake.read(MIXED + "- d\n") == ["tasks.yaml: 1 new of 4 entries"]
+    assert len(intake.inbox.notices()) == 1
+
+
+def test_a_file_that_is_no_yaml_holds_up_everything_and_says_so(intake: Intake) -> None:
+    intake.read("tasks: [a]")
+    with pytest.raises(BrokenFile) as caught:
+        read_tasks("tasks:\n- a\n- 'b\n")
+    intake.inbox.refuse(caught.value.faults)
+    (notice,) = intake.inbox.notices()
+    assert notice.startswith("tasks.yaml:4:1: ")
+    assert notice.endswith("(none of its entries counts until this is mended)")
+    intake.read("tasks: [a]")
+    assert intake.inbox.notices() == ()
+
+
+def test_of_many_faults_the_status_tells_a_few(intake: Intake) -> None:
+    intake.read("tasks:\n" + "".join(f"- {{description: d{n}, k: 1}}\n" for n in range(9)))
+    assert len(intake.inbox.notices()) == 6
+    assert intake.inbox.notices()[-1] == "tasks.yaml: and 4 more"
+
+
+def test_what_the_queue_refused_is_tried_again_when_it_was_mended_elsewhere(intake: Intake, tmp_path: Path) -> None:
+    path, told, repo = tmp_path / "tasks.yaml", queue.Queue[Event](), tmp_path / "shop"
+    intake.queue.check_new = machine_check(load_settings(home=tmp_path))
+    path.write_text(f"tasks:\n- a\n- {{description: b, repo: {repo}}}\n")
+    inbox, crashes = Inbox(intake.queue.submit, told.put), list[Exception]()
+    watcher = Watcher(path, inbox.take, inbox.refuse, crashes.append, retry_s=0.05)
+    watcher.start()
+    assert told.get(timeout=5).message == "tasks.yaml: 1 new of 2 entries"
+    assert told.get(timeout=5).message == f"tasks.yaml:3:20: repo: there is no folder {repo}"
+    make_repo(repo)
+    while (event := told.get(timeout=10)).kind is not Kind.INBOX_READ:
+        assert event.kind is Kind.INBOX_REJECTED
+    assert event.message == "tasks.yaml: 1 new of 2 entries"
+    watcher.stop()
+    assert (crashes, intake.tasks(), inbox.notices()) == ([], ["a", "b"], ())

@@ -25,8 +25,9 @@ class Ear:
         self.crashes: queue.Queue[Exception] = queue.Queue()
         self.watcher = Watcher(path, self._reading, self._faults, self.crashes.put, debounce_s=0.05, max_wait_s=0.5)
 
-    def _reading(self, reading: Reading) -> None:
+    def _reading(self, reading: Reading) -> bool:
         self.heard.put([entry.spec.description for entry in reading.entries])
+        return True
 
     def _faults(self, faults: Sequence[Fault]) -> None:
         self.heard.put("; ".join(map(str, faults)))
@@ -103,8 +104,8 @@ def test_the_target_of_a_symbolic_link_is_watched_too(tmp_path: Path) -> None:
 
 def test_a_broken_file_is_told_and_the_last_good_reading_stays(ear: Ear, path: Path) -> None:
     ear.next()
-    path.write_text("tasks:\n  - description: a\n    priority: x\n")
-    assert ear.next() == "3:5: priority: Input should be a valid integer"
+    path.write_text("tasks:\n  - description: a\n    priority: x\nother: 1\n")
+    assert ear.next() == "4:1: unknown key at the top; only `tasks` is known"
     assert [entry.spec.description for entry in ear.watcher.last.entries] == ["first"]
     path.write_text("tasks: [mended]")
     assert ear.next() == ["mended"]
@@ -158,7 +159,7 @@ def test_a_missing_folder_is_an_error_at_the_start(tmp_path: Path) -> None:
 def test_a_callback_that_raises_ends_the_watcher_and_is_told(path: Path) -> None:
     ear = Ear(path)
 
-    def broken(_: Reading) -> None:
+    def broken(_: Reading) -> bool:
         raise OSError("no space left")
 
     watcher = Watcher(path, broken, lambda _: None, ear.crashes.put)

@@ -126,6 +126,12 @@ def test_a_story_tells_place_and_fault() -> None:
 CLAMP = {
     "clamp.py": "def clamp(x, low, high):\n    if x < low:\n        return low\n    return high if x > high else x\n"
 }
+LONG = {
+    "clamp.py": (
+        "def clamp(x, low, high):\n    if x < low:\n        return low\n"
+        "    if x > high:\n        return high\n    return x\n"
+    )
+}
 HEAD = "from clamp import clamp\n\n\n"
 SHARP = {
     "test_clamp.py": (
@@ -156,6 +162,30 @@ async def test_tests_that_look_at_types_are_weak_and_the_survivors_are_told(judg
     assert not verdict.failing, "the code is not to blame"
 
 
+async def test_tests_that_are_written_again_may_not_notice_less_than_before(judge: Judge) -> None:
+    assertions = ["assert clamp(1, 2, 4) == 2", "assert clamp(5, 2, 4) == 4", "assert clamp(3, 2, 4) == 3"]
+    tests = [f"def test_{n}():\n    {line}\n" for n, line in enumerate(assertions)]
+    former = {"test_clamp.py": HEAD + "\n\n".join([*tests, "def test_wrong():\n    assert clamp(2, 2, 4) == 9\n"])}
+    less = {"test_clamp.py": HEAD + tests[0]}
+    alone, again, right = await asyncio.gather(
+        judge(LONG, own=less), judge(LONG, own=less, former=former), judge(LONG, own=SHARP, former=former)
+    )
+    assert alone.passed, alone.reason
+    assert not again.passed
+    assert "written again and notice less than before: they go on passing when `" in again.reason
+    assert "(clamp.py:" in again.reason
+    assert again.weak == ("test_clamp.py::test_0",)
+    assert right.passed, right.reason
+
+
+async def test_evidence_names_the_faults_that_no_test_notices(judge: Judge) -> None:
+    own = {"test_clamp.py": HEAD + "def test_low():\n    assert clamp(1, 2, 4) == 2\n"}
+    verdict = await judge(LONG, own=own, former=own)
+    assert verdict.passed, verdict.reason
+    (note,) = verdict.evidence.notes
+    assert " of 4 mutants killed; no test notices when `" in note
+
+
 async def test_only_own_tests_are_measured_and_those_proven_before_are_not(judge: Judge) -> None:
     given, proven = await asyncio.gather(judge(CLAMP, BLUNT), judge(CLAMP, own=BLUNT, own_proven=True))
     assert given.passed
@@ -182,7 +212,7 @@ async def test_only_what_the_change_wrote_is_broken(judge: Judge) -> None:
     base = {"clamp.py": old + CLAMP["clamp.py"].replace("x < low", "x < 0")}
     verdict = await judge({"clamp.py": old + CLAMP["clamp.py"]}, own=SHARP, base=base)
     assert verdict.passed, verdict.reason
-    assert verdict.evidence.notes[0].endswith("mutants killed")
+    assert "mutants killed" in verdict.evidence.notes[0]
 
 
 @pytest.mark.parametrize(

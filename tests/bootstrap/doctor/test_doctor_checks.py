@@ -331,7 +331,10 @@ def test_a_broken_inbox_is_told_line_by_line(home: Home) -> None:
     assert look(machine.check_intake(whom), "tasks.yaml").grade is Grade.OK
     whom.settings.tasks_file.write_text("tasks:\n  - description: fine\n  - priority: 1\n")
     broken = look(machine.check_intake(whom), "tasks.yaml")
-    assert (broken.grade, "tasks.yaml:3" in broken.text) == (Grade.FAULT, True)
+    assert (broken.grade, broken.text) == (Grade.FAULT, "3:5: description: Field required")
+    whom.settings.tasks_file.write_text("tasks:\n  - fine\n  - {description: b, repo: /nope}\n")
+    refused = look(machine.check_intake(whom), "tasks.yaml")
+    assert (refused.grade, refused.text) == (Grade.FAULT, "3:22: repo: there is no folder /nope")
     whom.settings.tasks_file.write_text("tasks:\n  - fine\n")
     assert look(machine.check_intake(whom), "tasks.yaml").text == "1 entry, all of them good"
 

@@ -36,6 +36,7 @@ const Order = ({text, change}) => html`
   </div>
   <div class="row">
     <${Field} label="Branch" hint="to begin from" autocomplete="off" spellcheck="false" placeholder="main" ...${text('base')} />
+    <${Field} label="Project" hint="of the workspace; empty: the plan says it" autocomplete="off" spellcheck="false" ...${text('project')} />
     <${Field} as="select" label="Language" ...${text('language')} onChange=${change('language')}>
       <option value="">Python</option><option value="javascript">JavaScript</option>
     <//>
@@ -45,7 +46,7 @@ const Order = ({text, change}) => html`
 
 const More = ({text, change, errors}) => {
   const isWrong = [...LIMITS, ...SWITCHES].some(({name}) => errors[name])
-    || ['after', 'notBefore', 'base', 'language', 'packages', 'key'].some((name) => errors[name]);
+    || ['after', 'notBefore', 'base', 'project', 'language', 'packages', 'key'].some((name) => errors[name]);
   return html`<details open=${isWrong}>
     <summary>Limits, order, switches</summary>
     <p class="hint">What is left empty is as in the settings.</p>

@@ -35,7 +35,7 @@ function limitsOf(form) {
 /** What was written, as the API takes it; empty fields are left to its defaults. */
 export function taskOf(form) {
   const task = {description: form.description, ...limitsOf(form)};
-  for (const name of ['kind', 'repo', 'base', 'language', 'key']) if (form[name]?.trim()) task[name] = form[name].trim();
+  for (const name of ['kind', 'repo', 'base', 'project', 'language', 'key']) if (form[name]?.trim()) task[name] = form[name].trim();
   if (form.priority.trim()) task.priority = number(form.priority);
   if (form.testsText.trim()) task.tests = {[form.testsPath.trim()]: form.testsText};
   if (form.command?.trim()) task.test_command = form.command.trim().split(/\s+/);
@@ -55,7 +55,7 @@ function byField(data) {
     const field = first === 'limits' && second ? second : of[first] ?? first;
     found[field] = found[field] ? `${found[field]}; ${why}` : why;
   }
-  const known = new Set([...Object.keys(BLANK), 'base', 'language', 'key', 'after', 'command', 'packages', 'notBefore',
+  const known = new Set([...Object.keys(BLANK), 'base', 'project', 'language', 'key', 'after', 'command', 'packages', 'notBefore',
     ...LIMITS.map(({name}) => name), ...SWITCHES.map(({name}) => name)]);
   const rest = Object.entries(found).filter(([name]) => name && !known.has(name)).map(([name, why]) => `${name}: ${why}`);
   if (data.more) rest.push(`and ${data.more} more`);
