@@ -36,6 +36,7 @@ from core.brief import Question
 from core.dialogue import Completion
 from core.errors import BadReply
 from core.events import DroppedData, Kind, Level
+from core.projects import LAID_OUT
 from core.states import Ending, Outcome, Phase
 from core.tasks import digest
 from core.verdicts import Verdict
@@ -224,6 +225,8 @@ def _judged(context: AttemptContext, before: AttemptState, after: AttemptState, 
     if found := syntax.verdict(own, digest(after.change, after.own_tests)):
         return _redo(after, feedback.shape(found), found, feedback.headline(found))
     if not draft.taken and not draft.refused:
+        if set(after.change) <= set(LAID_OUT):  # no project is begun for nothing
+            after = replace(after, change={})
         note = f"nothing to write: {left.summary}"[:300]
         return Step(phase=Phase.CODING, outcome=Outcome.OK, state=after, note=note)
     note = f"wrote {_names(draft.taken)}" + (f"; dropped {_names(draft.refused)}" if draft.refused else "")

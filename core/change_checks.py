@@ -105,6 +105,14 @@ class ChangeCheckJob:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class CheckedChange:
+    """A change, by the digest of all its files, that no check holds up, and what they noted of it."""
+
+    digest: str
+    findings: tuple[Finding, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ChangeCheckReport:
     """What a check found. `packages` are distributions that may be shown to the run, name to exact version.
 

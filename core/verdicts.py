@@ -86,12 +86,18 @@ class Evidence:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SuiteReport:
-    """How tests ended. `reason` says in a line what went wrong."""
+    """How tests ended. `reason` says in a line what went wrong.
+
+    `before` names tests of the base that failed without the change already, as far as that was looked at, and still do:
+    they are left out of `results` and `failures`. `mended` are those that failed before and pass now.
+    """
 
     reason: str
     results: tuple[CaseResult, ...] = ()
     failures: tuple[Failure, ...] = ()
     duration_s: float = 0.0
+    before: tuple[str, ...] = ()
+    mended: tuple[str, ...] = ()
 
     def count(self, result: Result) -> int:
         """How many tests ended so."""
@@ -113,11 +119,9 @@ class SuiteReport:
 class Trial(SuiteReport):
     """A run of tests while the change is being written. It proves nothing, and cannot stand where a verdict is asked.
 
-    `reason` is empty where all passed. `before` names tests that fail without the change already; they are left out of
-    `results`. `dropped` are files of the change that the run did not see, path to reason.
+    `reason` is empty where all passed. `dropped` are files of the change that the run did not see, path to reason.
     """
 
-    before: tuple[str, ...] = ()
     dropped: Mapping[str, str] = field(default_factory=dict)
 
 

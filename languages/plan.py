@@ -168,6 +168,7 @@ class Plan:
         split: the run that comes before, with the tested code in a process of its own.
         must_fail: whether the files are must-fail copies.
         only: ids of tests, where not all of them are to run.
+        without: ids of tests, without parameters, that are not run: they end no run of the base either.
     """
 
     files: tuple[SuiteFile, ...]
@@ -185,6 +186,7 @@ class Plan:
     split: SplitPlan | None = None
     must_fail: bool = False
     only: tuple[str, ...] = ()
+    without: tuple[str, ...] = ()
 
     @property
     def order(self) -> tuple[str, ...]:

@@ -144,7 +144,7 @@ def _around(
     }
     mine = [ask for ask in around.asks if ask.task_id == commit.task_id and ask.granted]
     return Around(
-        granted=sorted({ask.subject for ask in mine if ask.kind is AskKind.FINDING}),
+        granted=sorted({ask.subject for ask in mine if ask.kind is AskKind.FINDING and not ask.assumed}),
         first_packages=[p for p in packages if around.first_uses.get((commit.asked_repo, p)) == commit.task_id],
         later_failures=sorted(task for task in later if task is not None),
         regressions=_regressions(commit, around.log),

@@ -69,7 +69,8 @@ class CaseReport:
 class Session:
     """What one child did.
 
-    `how` is exited, timeout, flood or memory; `exit_code` is None unless it exited. `running` is the test that had
+    `how` is exited, timeout, flood or memory; `exit_code` is None unless it exited. `collection` has
+    the files that could not be collected, `skipped` those that were skipped as a whole. `running` is the test that had
     started and not ended, `at` the one that was begun last, where a recorder tells of beginnings apart. `finishes` are
     the exit statuses that pytest reported, `changed` the framework functions found changed. `garbled` tells that
     something in the events was not the recorder's. `cpu_s` is the processor time that its processes used, `limit` says
@@ -80,6 +81,7 @@ class Session:
     exit_code: int | None
     tests: tuple[CaseReport, ...] = ()
     collection: tuple[tuple[str, Fault], ...] = ()
+    skipped: tuple[tuple[str, Fault], ...] = ()
     internal: str = ""
     running: str | None = None
     at: str | None = None
@@ -245,6 +247,7 @@ def _session(data: Mapping[str, Any]) -> Session:
         exit_code=data["exit"],
         tests=tuple(reader.tests),
         collection=tuple(reader.collection),
+        skipped=tuple(reader.skipped),
         internal=reader.internal,
         running=reader.running,
         at=reader.at,
@@ -264,6 +267,7 @@ class _Events:
     def __init__(self) -> None:
         self.tests: list[CaseReport] = []
         self.collection: list[tuple[str, Fault]] = []
+        self.skipped: list[tuple[str, Fault]] = []
         self.finishes: list[int] = []
         self.changed: list[str] = []
         self.internal, self.garbled = "", False
@@ -295,7 +299,7 @@ class _Events:
 
     def _collect(self, event: Mapping[str, Any]) -> None:
         if fault := _fault(event):
-            self.collection.append((str(event["id"]), fault))
+            (self.skipped if event.get("skipped") else self.collection).append((str(event["id"]), fault))
 
     def _internal(self, event: Mapping[str, Any]) -> None:
         self.internal = str(event["message"])

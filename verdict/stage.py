@@ -118,6 +118,7 @@ def _instructions(plan: Plan, limits: SandboxLimits, runtime: Runtime, time: Tim
         "options": plan.options,
         "paths": plan.paths,
         "preload": plan.preload,
+        "without": plan.without,
         "token": token,
     }
     return {

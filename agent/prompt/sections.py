@@ -21,6 +21,7 @@ from core.brief import Brief
 from core.dialogue import Message
 from core.gauge import Gauge
 from core.masking import printable
+from core.remarks import Gravity
 from core.states import Phase
 from core.tasks import Language
 
@@ -288,7 +289,17 @@ def the_history(about: PromptContext, *, failure: bool = True) -> list[Section]:
         ),
         Section(title="Earlier tries", fill=lambda space: _earlier(state, space, gauge), share=0.15, rank=3),
     ]
-    return [*parts, the_failure(about)] if failure else parts
+    return [*parts, the_failure(about), _remarks(state)] if failure else parts
+
+
+def _remarks(state: AttemptState) -> Section:
+    """What readers found in the change and the feedback does not say: mended along with the rest, or not at all."""
+    found = [one for one in state.remarks_on_change if one.gravity is not Gravity.LOW]
+    lines = [
+        f"- {one}{f' Suggested: {one.fix}' if one.fix else ''}" for one in found if one.reason not in state.feedback
+    ]
+    text = quoted("remarks", "\n".join(lines)) if state.feedback and lines else ""
+    return fixed("What readers of the change found besides; mend it along the way", text, share=0.1, rank=4)
 
 
 def the_failure(about: PromptContext) -> Section:

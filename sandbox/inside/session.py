@@ -66,7 +66,7 @@ def run(config, events, libraries):
     prepare(config, libraries)
     code = precompiled.Precompiled(precompiled.texts(config["files"]))
     code.install()
-    return pytest_main(words(config), Recorder(events, config["token"], code))
+    return pytest_main(words(config), Recorder(events, config["token"], code, config["without"]))
 
 
 def prepare(config, libraries):
@@ -133,8 +133,8 @@ class Coroutines:
 class Recorder(Coroutines):
     """The plugin that reports; in the same way of tests and of copies that must fail, so that neither can tell."""
 
-    def __init__(self, events, token, code):
-        self._code = code
+    def __init__(self, events, token, code, without=()):
+        self._code, self._without = code, frozenset(without)
         self._differing = []
         self._events, self._write, self._dumps = events, os.write, json.dumps
         self._mark, self._genuine = token.encode(), AssertionError
@@ -162,6 +162,11 @@ class Recorder(Coroutines):
         """Do without pytest's long descriptions, which nobody reads."""
         item.repr_failure = in_no_words
 
+    def pytest_collection_modifyitems(self, items):
+        """Leave out the tests that are not to run."""
+        if self._without:
+            items[:] = [item for item in items if item.nodeid.partition("[")[0] not in self._without]
+
     @hookimpl(tryfirst=True)
     def pytest_load_initial_conftests(self, early_config):
         """Compile the tests before a conftest can import tested code."""
@@ -180,6 +185,7 @@ class Recorder(Coroutines):
             self._emit(
                 e="collect",
                 id=report.nodeid,
+                skipped=report.outcome == "skipped",
                 **details(excinfo and excinfo.value, str(report.longrepr), self._workspace),
             )
         return report

@@ -15,11 +15,13 @@ from attempt.services import AttemptServices
 from core.attempt_state import AttemptState
 from core.clock import utc_now
 from core.events import Emitter, Event, Kind
+from core.projects import Scope
 from core.revisions import Workspace
 from core.states import Phase, Status
 from core.submission import parse_spec
 from core.tasks import Task
 from core.verdicts import SuiteJob
+from db.commit_ledger import CommitLedger
 from tests.support.counting import Counting
 from tests.support.git_repo import git
 from tests.support.services import open_services
@@ -180,6 +182,47 @@ async def test_a_merged_tree_is_judged_by_what_was_held_out_as_well(site: Site) 
     note = json.loads(git(at_mine.repo, "notes", "--ref=nightshift", "show", str(landed.commit)))
     assert (note["evidence"]["label"], note["evidence"]["held_out"]) == ("verified", len(note["held"]["cases"]))
     assert note["held"]["shown"] == {}
+
+
+async def test_a_project_s_change_lands_in_its_folder_beside_newer_work_of_others(site: Site) -> None:
+    first, second = site.task(1, tests={"test_calc.py": TEST_ADD}), site.task(2)
+    at_root = site.open(first)
+    in_shop = site.parts.git.within(site.open(second), Scope(project="shop"))
+    change = {"calc.py": ADD.replace("a + b", "b + a"), "README.md": "# shop\n", "requirements.txt": "pytest\n"}
+    one = await site.judged(at_root, first, {"calc.py": ADD})
+    assert isinstance(await site.land(at_root, first, one), Landed)
+    judged = await site.judged(in_shop, replace(second, spec=first.spec), change)
+    work = replace(judged, project="shop", own_tests={"tests/test_calc.py": TEST_ADD})
+    landed = await site.land(in_shop, second, work)
+    assert isinstance(landed, Landed)
+    tip = site.parts.git.tree(None, site.parts.git.resolve(None, "main"))
+    assert {"calc.py", "shop/calc.py", "shop/tests/test_calc.py", "test_calc.py"} <= tip.entries().keys()
+    assert tip.read("calc.py").decode() == ADD
+    ledger = CommitLedger(site.parts.db, site.parts.events).page(1, task_id=2)[0]
+    assert {file.path for file in ledger.files or ()} == {f"shop/{path}" for path in (*change, "tests/test_calc.py")}
+    assert ledger.signs.own_tests == ("shop/tests/test_calc.py",)
+
+
+async def test_lines_that_two_tasks_of_a_project_changed_are_written_again_with_the_paths_of_the_project(
+    site: Site,
+) -> None:
+    task = site.task(1, tests={"test_calc.py": TEST_ADD})
+    scope = Scope(project="shop")
+    start = site.parts.git.within(site.open(task), scope)
+    seed = await site.judged(start, task, {"calc.py": ADD, "README.md": "# shop\n"})
+    assert isinstance(await site.land(start, task, replace(seed, project="shop")), Landed)
+    second, third = site.task(2), site.task(3)
+    places = [site.parts.git.within(site.open(each), scope) for each in (second, third)]
+    works = [
+        AttemptState(
+            phase=Phase.COMMIT, base=places[0].base, project="shop", change={"calc.py": text, f"{name}.py": ""}
+        )
+        for name, text in (("a", ADD + "\n# a\n"), ("b", ADD + "\n# b\n"))
+    ]
+    assert isinstance(await site.land(places[0], second, works[0]), Landed)
+    again = await site.land(places[1], third, works[1])
+    assert isinstance(again, Reopened)
+    assert dict(again.state.change) == {"b.py": ""}
 
 
 @pytest.mark.parametrize(("words", "commits"), [("Add add()", False), ("Write tests for calc.py", True)])

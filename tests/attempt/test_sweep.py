@@ -78,3 +78,17 @@ async def test_a_sweep_has_the_packages_that_old_tests_were_judged_with(tmp_path
         await asyncio.wrap_future(landed_packages.remember(parts.state, {}))
         assert landed_packages.known(parts.state) == {"moonphase": "1.0"}
         assert await sweep.once()
+
+
+async def test_each_project_is_swept_as_if_it_were_alone(tmp_path: Path) -> None:
+    async with open_services(tmp_path) as rooms:
+        parts, settings = rooms.parts, rooms.settings
+        beginning = {"shop/README.md": "# shop\n", "shop/requirements.txt": "pytest\n", "answer.py": "VALUE = 41\n"}
+        land(parts, 1, **beginning, **{"shop/answer.py": "VALUE = 42\n", "shop/tests/test_answer.py": LOADS_BY_NAME})
+        sweep = Sweep(parts, settings.workspace, idle=lambda: True)
+        assert await sweep.once()
+        culprit = land(parts, 2, **{"shop/answer.py": "VALUE = 41\n"})
+        assert not await sweep.once()
+        await asyncio.wrap_future(rooms.store.events.catch_up())
+        (told,) = [event for event in rooms.store.events.last(50) if event.kind is Kind.REGRESSION]
+        assert (told.data["commit"], told.data["tests"]) == (culprit, ["shop/tests/test_answer.py"])

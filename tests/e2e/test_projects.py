@@ -1,4 +1,4 @@
-"""The workspace by projects: plans choose and begin them, and a fresh clone of each installs what it says and passes."""
+"""Projects of the workspace: plans choose and begin them, and each stands alone in a fresh clone."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ import json
 import subprocess
 import sys
 from pathlib import Path
-from typing import Any
 
 from tests.support.daemon import Daemon, git, settings_for, until
 from tests.support.wheelhouse import environ, wheel
@@ -14,7 +13,12 @@ from tests.support.wire_server import WireServer
 
 TILL = "def total(prices):\n    return sum(prices)\n"
 CHANGE = TILL + "\n\ndef change(paid, prices):\n    return paid - total(prices)\n"
-DAYS = "from datetime import date\n\n\ndef days(a, b):\n    return abs((date.fromisoformat(b) - date.fromisoformat(a)).days)\n"
+DAYS = """from datetime import date
+
+
+def days(a, b):
+    return abs((date.fromisoformat(b) - date.fromisoformat(a)).days)
+"""
 MOON = "import moonphase\n\n\ndef moons(nights):\n    return nights * moonphase.FULL\n"
 
 Story = dict[str, tuple[str, str, str, str]]
@@ -30,15 +34,25 @@ STORY: Story = {
         "**Project:** almanac (new) - days and moons\n1. days.py: days(a, b) of two ISO dates.",
         "days.py",
         DAYS,
-        "from days import days\n\n\ndef test_days():\n    assert days('2026-01-01', '2026-01-31') == 30\n"
-        "    assert days('2026-01-03', '2026-01-01') == 2\n",
+        """from days import days
+
+
+def test_days():
+    assert days('2026-01-01', '2026-01-31') == 30
+    assert days('2026-01-03', '2026-01-01') == 2
+""",
     ),
     "Customers want their change back": (
         "Project: corner-shop\n1. corner-shop/till.py: change(paid, prices).",
         "till.py",
         CHANGE,
-        "import pytest\n\nfrom till import change\n\n\n@pytest.mark.parametrize('paid', [9, 12])\n"
-        "def test_change(paid):\n    assert change(paid, [2, 3]) == paid - 5\n    assert change(9, [2, 3]) == 4\n",
+        """from till import change
+
+
+def test_change():
+    assert change(9, [2, 3]) == 4
+    assert change(5, []) == 5
+""",
     ),
     "Say how many moons there are": (
         "Project: almanac\n1. moons.py: moons(nights), with moonphase.",
@@ -77,8 +91,9 @@ def bare_pytest(folder: Path, libraries: Path) -> str:
     if wanted:
         subprocess.run([*pip, "--target", str(libraries), *wanted], check=True, capture_output=True)
     done = subprocess.run(
-        [sys.executable, "-c", "import sys, pytest; sys.path = [p for p in sys.path if p]; sys.exit(pytest.main(['-q']))"],
+        [str(Path(sys.executable).with_name("pytest")), "-q", "-p", "no:cacheprovider"],
         cwd=folder, env={"PATH": "/usr/bin:/bin", "PYTHONPATH": str(libraries)}, capture_output=True, text=True,
+        check=False,
     )  # fmt: skip
     assert done.returncode == 0, done.stdout + done.stderr
     return done.stdout
@@ -106,7 +121,7 @@ def test_two_projects_are_begun_gone_on_with_by_meaning_and_stand_alone_in_a_clo
         assert "almanac: days and moons" in told
         assert TILL in model.seen[change, "CODING"]
         assert "1. till.py: change(paid, prices)." in model.seen[change, "CODING"]
-        for task in (*begun, later, moon):
+        for task in (later, moon):
             verified = daemon.cli("--verify", task["commit"])
             assert verified.returncode == 0, verified.stdout + verified.stderr
         diff = daemon.get(f"/api/task/{moon['task_id']}/diff")
@@ -121,10 +136,4 @@ def test_two_projects_are_begun_gone_on_with_by_meaning_and_stand_alone_in_a_clo
     assert (clone / "almanac" / "requirements.txt").read_text() == "pytest\nmoonphase==1.0\n"
     assert (clone / "corner-shop" / "README.md").read_text().startswith("# corner-shop\n\nthe till of a corner shop\n")
     assert "2 passed" in bare_pytest(clone / "almanac", tmp_path / "libraries")
-    assert "3 passed" in bare_pytest(clone / "corner-shop", tmp_path / "nothing")
-
-
-def refused(daemon: Daemon, **task: Any) -> str:
-    status, body = daemon.ask("POST", "/api/task", {"description": "Write it", **task})
-    assert status == 400, body
-    return str(body["fields"]["project"])
+    assert "2 passed" in bare_pytest(clone / "corner-shop", tmp_path / "nothing")

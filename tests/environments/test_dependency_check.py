@@ -82,7 +82,9 @@ async def test_what_the_owner_allows_is_installed_with_what_it_depends_on(
     asked = job({"moon.py": USES}, packages=["moonphase"] if how == "task" else [])
     asked = replace(asked, granted=frozenset({"package:moonphase"} if how == "granted" else ()))
     found = await allowed.examine(asked)
-    assert found == ChangeCheckReport(packages={"moonphase": "1.0", "tidewave": "2.0"})
+    line = "Moonphase==1.0\n" if how == "setting" else "moonphase==1.0\n"
+    packages = {"moonphase": "1.0", "tidewave": "2.0"}
+    assert found == ChangeCheckReport(packages=packages, declares={"requirements.txt": line})
     (event,) = events
     assert (event.kind, event.task_id, event.message) == (Kind.PACKAGE_INSTALLED, 7, "moonphase 1.0, tidewave 2.0")
     assert event.data["packages"]["tidewave"][1].startswith("sha256:")
@@ -183,3 +185,21 @@ def test_what_every_run_has_is_read_from_what_is_shown() -> None:
     found = provided(runtime())
     assert {"json", "sys", "pytest", "hypothesis", "_pytest"} <= found
     assert "moonphase" not in found
+
+
+async def test_an_owner_s_repository_gets_a_line_only_in_the_file_that_it_has(checker: Make) -> None:
+    about: dict[str, Any] = {"repo": "/home/me/sky", "packages": ["moonphase"]}
+    declared = {"requirements.txt": "# of the sky\n", "lib/old.py": "import yaml\n"}
+    found = await checker("PyYAML").examine(job({"sky.py": f"import lib.old\n{USES}"}, declared, **about))
+    assert found.declares == {"requirements.txt": "# of the sky\nmoonphase==1.0\n"}, (
+        "what the owner's files import is his"
+    )
+    none = await checker().examine(job({"sky.py": USES}, **about))
+    assert (dict(none.packages)["moonphase"], dict(none.declares)) == ("1.0", {})
+
+
+async def test_what_runs_the_agent_s_tests_is_named_where_a_project_has_requirements(checker: Make) -> None:
+    own = {"tests/test_moon.py": "import hypothesis\nimport pytest\n"}
+    found = await checker().examine(job({"moon.py": "X = 1\n", "requirements.txt": "pytest\n"}, own=own))
+    assert found.declares == {"requirements.txt": "pytest\nhypothesis\n"}
+    assert (await checker().examine(job({"moon.py": "X = 1\n"}, own=own))).declares == {}
