@@ -66,9 +66,7 @@ class Reading:
     unread: str = ""
 
 
-def masked(
-    found: Iterable[Remark], mask: Callable[[str], str], full: Callable[[str], str] = str
-) -> tuple[Remark, ...]:
+def masked(found: Iterable[Remark], mask: Callable[[str], str], full: Callable[[str], str] = str) -> tuple[Remark, ...]:
     """The findings without secrets, which a model may repeat; `full` gives paths as the repository has them."""
     return tuple(replace(one, path=mask(full(one.path)), reason=mask(one.reason), fix=mask(one.fix)) for one in found)
 
