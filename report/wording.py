@@ -9,7 +9,7 @@ from core.masking import printable
 from core.shares import Interval, Share, wilson
 from report.model_figures import Cost
 
-MAX_TEXT, SHORT_TEXT = 120, 64
+MAX_TEXT = 120
 UNKNOWN = "unknown"
 
 
