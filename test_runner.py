@@ -36,7 +36,7 @@ from verdict.baseline import Baselines
 from verdict.held import layer
 from verdict.held.asking import Asker
 from verdict.judging import Judgement, Run
-from verdict.suite_runs import SuiteRuns
+from verdict.suite_runs import SuiteRuns, fewer
 from verdict.time_limits import SuiteTimes, Taken
 
 MOST_LEFT_OUT = 3
@@ -128,7 +128,7 @@ class SuiteRunner(Suite):
         if planned.command:
             found = judging.judge_command(run)
         else:
-            run, found = await self._excused(job, run)
+            found = await self._with_rest(job, *await self._excused(job, run))
         return Trial(
             reason=found.reason,
             results=found.results,
@@ -166,7 +166,19 @@ class SuiteRunner(Suite):
     async def _weighed(self, job: SuiteJob, run: Run) -> Judgement:
         """The judgement of a run, with the further runs it takes where a question is left."""
         run, found = await self._excused(job, run)
+        found = await self._with_rest(job, run, found)
         return await mutation.prove_own(job, run, found, self._runs)
+
+    async def _with_rest(self, job: SuiteJob, run: Run, found: Judgement) -> Judgement:
+        """A judgement with those of the runs that a long suite takes besides; none where something failed before."""
+        left = run.left
+        while left and found.passed:
+            run, rest = await self._excused(job, await self._runs.settled(job, plan.rest(run.plan, left)))
+            found, left = found.with_rest(rest), fewer(left, run)
+        if left and not found.passed:
+            files = "file" if len(left) == 1 else "files"
+            return replace(found, reason=f"{found.reason}; {len(left)} {files} of tests were not reached")
+        return found
 
     async def _excused(self, job: SuiteJob, run: Run) -> tuple[Run, Judgement]:
         """A run and its judgement, with a look at how it was before the change where that may excuse a failure.

@@ -51,6 +51,24 @@ class Judgement:
     notes: tuple[str, ...] = ()
     tampering: str = ""
 
+    def with_rest(self, rest: Judgement) -> Judgement:
+        """The same with what a run of the tests that this one left says; `self` has passed."""
+        results = (*self.results, *rest.results)
+        return replace(
+            self,
+            reason=rest.reason.replace(f" of {len(rest.results)} tests", f" of {len(results)} tests"),
+            results=results,
+            failures=rest.failures,
+            copies_failed=self.copies_failed + rest.copies_failed,
+            left=(*self.left, *rest.left),
+            mended=(*self.mended, *rest.mended),
+            skipped=(*self.skipped, *rest.skipped),
+            stopped=rest.stopped,
+            late=rest.late,
+            notes=tuple(dict.fromkeys((*self.notes, *rest.notes))),
+            tampering=rest.tampering,
+        )
+
     @property
     def passed(self) -> bool:
         """Tell whether nothing was found wrong."""
@@ -110,6 +128,12 @@ class Run:
             took = known.wall_s if limit == "idle" else known.cpu_s
             return f"{words} (earlier passing runs took at most {max(took, 0.1):.1f} s)"
         return words
+
+    @property
+    def left(self) -> tuple[str, ...]:
+        """The files of the base's tests that were left for another run."""
+        left = self.answer.session.left if self.answer else ()
+        return tuple(file.staged for file in self.plan.files if file.staged in left and file.role is Role.REGRESSION)
 
     @property
     def cut_in(self) -> str:

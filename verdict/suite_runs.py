@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Protocol
 
 from core.dependencies import ImportCache
+from core.errors import SandboxError
 from core.isolation import RUN_LIMITS, Ended, SandboxLimits, SandboxResult
 from core.parsing import parse
 from core.ports import Sandbox
@@ -46,6 +47,9 @@ REMEMBERED = 64
 OUTPUT_BYTES = 16 << 20
 """What one test may print; the last three thousand bytes are kept of those that fail."""
 RECENT = 8
+SHARE, ALONE = 0.5, 0.1
+"""After this share of its time a run begins no further file of the base's tests; after less in one that runs alone, for
+some file took the rest of the time before."""
 
 
 class SuiteRuns:
@@ -214,7 +218,8 @@ class SuiteRuns:
         runtime = await with_packages(self.runtime, self._layers, job.packages)
         limits = job.sandbox_limits(self._limits)
         time = time or self.time(job)
-        ready = await asyncio.to_thread(staged, planned, job.base, runtime, self._trees, limits, time)
+        share = ALONE if alone else SHARE
+        ready = await asyncio.to_thread(staged, planned, job.base, runtime, self._trees, limits, time, share)
         return ready, await self.sandbox.run(replace(ready.job, alone=alone))
 
     async def before(self, job: SuiteJob, paths: Collection[str]) -> Mapping[str, Result]:
@@ -265,8 +270,23 @@ class SuiteRuns:
     async def _unchanged(self, job: SuiteJob) -> Judgement:
         """What a run of the job's tests without its change says."""
         unchanged = replace(job, change={})
-        planned = plan.originals(await self.plan(unchanged))
-        return judging.judge(await self._settled(unchanged, planned, self.run))
+        run = await self._settled(unchanged, plan.originals(await self.plan(unchanged)), self.run)
+        found, left = judging.judge(run), run.left
+        while left and not found.stopped:
+            run = await self._settled(unchanged, plan.rest(run.plan, left), self.run)
+            found, left = found.with_rest(judging.judge(run)), fewer(left, run)
+        return found
+
+
+def fewer(left: tuple[str, ...], run: Run) -> tuple[str, ...]:
+    """Of files that were left for a run those that it left for a further one.
+
+    Raises:
+        SandboxError: it began none of them, which no honest run does.
+    """
+    if len(run.left) >= len(left):
+        raise SandboxError("a run of tests began none of the files that were left for it")
+    return run.left
 
 
 def _not_passed(found: Judgement, path: str) -> Mapping[str, Result]:
