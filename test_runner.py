@@ -31,12 +31,16 @@ from languages import dialect_of, plan
 from languages.plan import Plan, Role
 from sandbox.cleaning import Mask, cleaned
 from sandbox.runtime import Runtime
-from verdict import judging, mutation
+from verdict import documents, judging, mutation
+from verdict.baseline import Baselines
 from verdict.held import layer
 from verdict.held.asking import Asker
 from verdict.judging import Judgement, Run
-from verdict.suite_runs import SuiteRuns
+from verdict.suite_runs import SuiteRuns, fewer
 from verdict.time_limits import SuiteTimes, Taken
+
+MOST_LEFT_OUT = 3
+"""So many tests that end no run of the base either are left out of one; then it is given up."""
 
 
 class SuiteRunner(Suite):
@@ -54,9 +58,10 @@ class SuiteRunner(Suite):
         layers: the packages that jobs may ask for; without it such a job is refused.
         hooks: which test commands never run.
         times: the file that keeps what suites took when they passed; without it that is forgotten with the runner.
+        baselines: the file that keeps how tests ended before anything was changed; without it, likewise.
     """
 
-    def __init__(  # noqa: PLR0913 (two parts and nine keywords, of which seven have a default)
+    def __init__(  # noqa: PLR0913 (two parts and ten keywords, of which eight have a default)
         self,
         sandbox: Sandbox,
         runtime: Runtime,
@@ -70,11 +75,12 @@ class SuiteRunner(Suite):
         layers: LayerStore | None = None,
         hooks: CommandHooks | None = None,
         times: Path | None = None,
+        baselines: Path | None = None,
     ) -> None:
         self._events, self._mask, self._hooks = Emitter(emit), mask or Masker(), hooks or CommandHooks()
         self._runs = SuiteRuns(
             sandbox, runtime, staging_dir, mask=self._mask, limits=limits, imports=imports, layers=layers,
-            times=SuiteTimes(times),
+            times=SuiteTimes(times), baselines=Baselines(baselines),
         )  # fmt: skip
         self._asker = Asker(self._runs, oracle_inputs)
 
@@ -122,14 +128,13 @@ class SuiteRunner(Suite):
         if planned.command:
             found = judging.judge_command(run)
         else:
-            run, found = await self._excused(job, run)
-        failed = {Result.FAILED, Result.ERROR}  # what is skipped, or fails as expected, is no failure
-        before = tuple(sorted(name for name, result in run.before.items() if name and result in failed))
+            found = await self._with_rest(job, *await self._excused(job, run))
         return Trial(
             reason=found.reason,
             results=found.results,
             failures=found.failures,
-            before=before,
+            before=found.left,
+            mended=found.mended,
             dropped=planned.dropped,
         )
 
@@ -140,8 +145,15 @@ class SuiteRunner(Suite):
     async def _of_tests(self, job: SuiteJob) -> Verdict:
         """What the job's tests proved."""
         planned = await self._runs.plan(job)
+        if job.documents:
+            verdict = await self._ran(job, planned) if planned.files or planned.command else documents.passed(job)
+            return await documents.judged(job, verdict, self._runs) if verdict.passed else verdict
         if refusal := _refusal(job, planned):
             return self._verdict(planned, refusal, None)
+        return await self._ran(job, planned)
+
+    async def _ran(self, job: SuiteJob, planned: Plan) -> Verdict:
+        """What a plan proved that there is something to run in."""
         run = await self._runs.settled(job, planned)
         found = judging.judge_command(run) if planned.command else await self._weighed(job, run)
         if found.passed and run.answer:
@@ -152,16 +164,38 @@ class SuiteRunner(Suite):
     async def _weighed(self, job: SuiteJob, run: Run) -> Judgement:
         """The judgement of a run, with the further runs it takes where a question is left."""
         run, found = await self._excused(job, run)
+        found = await self._with_rest(job, run, found)
         return await mutation.prove_own(job, run, found, self._runs)
 
+    async def _with_rest(self, job: SuiteJob, run: Run, found: Judgement) -> Judgement:
+        """A judgement with those of the runs that a long suite takes besides; none where something failed before."""
+        left = run.left
+        while left and found.passed:
+            run, rest = await self._excused(job, await self._runs.settled(job, plan.rest(run.plan, left)))
+            found, left = found.with_rest(rest), fewer(left, run)
+        if left and not found.passed:
+            files = "file" if len(left) == 1 else "files"
+            return replace(found, reason=f"{found.reason}; {len(left)} {files} of tests were not reached")
+        return found
+
     async def _excused(self, job: SuiteJob, run: Run) -> tuple[Run, Judgement]:
-        """A run and its judgement, with a look at how it was before the change where that may excuse all failures."""
-        found = judging.judge(run)
-        if found.excusable:
-            failing = {result.id.partition("::")[0] for result in found.results if result.result is not Result.PASSED}
-            run = replace(run, before=await self._runs.before(job, tuple(sorted(failing))))
+        """A run and its judgement, with a look at how it was before the change where that may excuse a failure.
+
+        A test of the base that no run came out of before the change either is left out, and the rest runs again.
+        """
+        before = dict[str, Result]()
+        for _ in range(MOST_LEFT_OUT):
             found = judging.judge(run)
-        return run, found
+            if not found.questioned:
+                break
+            before |= await self._runs.before(job, found.questioned)
+            run = replace(run, before=before)
+            found, stuck = judging.judge(run), run.names.id(run.cut_in)
+            if not (found.stopped and run.before and stuck in run.before):
+                return run, found
+            run = await self._runs.settled(job, replace(run.plan, without=(*run.plan.without, run.cut_in)))
+        run = replace(run, before=before) if before else run
+        return run, judging.judge(run)
 
     def _verdict(self, planned: Plan, found: Judgement, run: Run | None) -> Verdict:
         return Verdict(
@@ -181,6 +215,8 @@ class SuiteRunner(Suite):
             ),
             results=found.results,
             failures=found.failures,
+            before=found.left,
+            mended=found.mended,
             weak=found.weak,
             tampering=found.tampering,
         )

@@ -3,6 +3,9 @@
 What a check blocks goes back to the model in the shape of failed tests, with the line and the reason. What only the
 owner can decide holds the attempt; he is asked when nothing is blocked any more, so that no question is about code that
 will be written anew. Notes are reported once and stop nothing.
+
+They cost no model call, so the first phase that looks at a change begins with them: a reader where one is on, else
+TESTING. A change that they let run is remembered by its digest and not looked at again while it stays as it is.
 """
 
 from __future__ import annotations
@@ -15,13 +18,14 @@ from agent import kinds, syntax
 from agent.services import AgentServices
 from agent.view import View, misplaced, settled
 from core.attempt_state import AttemptContext, AttemptState, Lesson
-from core.change_checks import Ask, ChangeCheckJob, ChangeCheckReport, Finding, Severity
+from core.change_checks import Ask, ChangeCheckJob, ChangeCheckReport, CheckedChange, Finding, Severity
 from core.events import FindingData, Kind, Level
 from core.tasks import Change, digest
 from core.verdicts import Evidence, Failure, Label, Verdict
 
 _COMMANDS = "command."
 _SHOWN = 20
+_MOST_KEPT = 30
 _MOST_LESSONS = 6
 """In one attempt; each more of them makes all of them less heeded."""
 _LEVELS = {Severity.BLOCK: Level.WARNING, Severity.ASK: Level.WARNING, Severity.NOTE: Level.INFO}
@@ -37,13 +41,17 @@ class Checked:
     findings: tuple[Finding, ...] = ()
 
     @property
-    def data(self) -> dict[str, object]:
-        """The findings for the timeline; nothing where there are none."""
-        shown = [
+    def shown(self) -> list[dict[str, object]]:
+        """The first findings for the timeline."""
+        return [
             {"rule": f.rule, "severity": str(f.severity), "path": f.path, "line": f.line, "message": f.message[:200]}
             for f in self.findings[:_SHOWN]
         ]
-        return {"findings": shown} if shown else {}
+
+    @property
+    def data(self) -> dict[str, object]:
+        """The same as the data of a step; nothing where there are none."""
+        return {"findings": self.shown} if self.findings else {}
 
     @property
     def question(self) -> str:
@@ -53,7 +61,9 @@ class Checked:
 
 
 async def check(context: AttemptContext, state: AttemptState, services: AgentServices) -> Checked:
-    """Ask every check, merge what they say, and report what is new. Raises what a check raises."""
+    """Ask every check, merge what they say, report what is new; once for each change. Raises what a check raises."""
+    if state.checked and state.checked.digest == digest(state.change, state.own_tests):
+        return Checked(state=state)
     reports = await _reports(context, state, services)
     findings = _worst_first(reports)
     _report(state, services, findings)
@@ -62,15 +72,20 @@ async def check(context: AttemptContext, state: AttemptState, services: AgentSer
     state = replace(state, lessons=_lessons(state, reports))
     if any(finding.severity is Severity.BLOCK for finding in findings):
         return Checked(state=state, verdict=_refused(state, services, findings), findings=findings)
-    asks = tuple({ask.subject: ask for report in reports for ask in report.asks}.values())
-    if not asks:
-        state = replace(state, change=_declared(state, services, reports))
-    return Checked(state=state, asks=asks, findings=findings)
+    if asks := tuple({ask.subject: ask for report in reports for ask in report.asks}.values()):
+        return Checked(state=state, asks=asks, findings=findings)
+    state = state.with_declared(_declared(state, services, reports))
+    passed = CheckedChange(digest=digest(state.change, state.own_tests), findings=findings[:_MOST_KEPT])
+    return Checked(state=replace(state, checked=passed), findings=findings)
 
 
-async def findings_of(context: AttemptContext, state: AttemptState, services: AgentServices) -> tuple[Finding, ...]:
-    """What every check finds, the worst first; nothing follows from it here. Raises what a check raises."""
-    return _worst_first(await _reports(context, state, services))
+async def asks_for(
+    context: AttemptContext, state: AttemptState, services: AgentServices, packages: tuple[str, ...]
+) -> tuple[Ask, ...]:
+    """What the owner must decide before a plan that names these packages is carried out. Raises what a check raises."""
+    job = replace(_job(context, state, services), change={}, own={}, wanted=packages)
+    reports = await asyncio.gather(*(check.examine(job) for check in services.change_checks))
+    return tuple({ask.subject: ask for report in reports for ask in report.asks}.values())
 
 
 async def _reports(context: AttemptContext, state: AttemptState, services: AgentServices) -> list[ChangeCheckReport]:

@@ -1,18 +1,20 @@
 """A failing verdict as text for a model: shaped, not dumped.
 
 At most five distinct failures and about 1,500 tokens; errors of collection and import first, because nothing else means
-anything while those stand; and a line that says what changed since the last run.
+anything while those stand, and what fails only since the last try before what failed in it as well; the names of those
+that are not shown; and a line each on what changed since the last run, and on what failed before the change already.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 from agent.prompt.context import estimate_tokens
 from core.verdicts import Failure, Result, SuiteReport, Verdict
 
 MAX_FAILURES = 5
 MAX_TOKENS = 1500
+MAX_NAMES = 20
 _FIRST = ("collect", "import", "modulenotfound", "syntax", "indentation", "timeout")
 
 
@@ -24,15 +26,14 @@ def shape(verdict: SuiteReport, before: Verdict | None = None, max_tokens: int =
         before: the verdict of the try before, for the line that compares.
         max_tokens: the length at which details are left out, by estimate.
     """
-    head = [line for line in (_counts(verdict), _reason(verdict), _delta(verdict, before), _dropped(verdict)) if line]
-    shown = _distinct(verdict.failures)[:MAX_FAILURES]
+    lines = (_counts(verdict), _reason(verdict), _delta(verdict, before), _baseline(verdict), _dropped(verdict))
+    head = [line for line in lines if line]
+    known = before.failing if before else frozenset[str]()
+    shown = _distinct(verdict.failures, known)[:MAX_FAILURES]
     left = max(200, max_tokens - sum(map(estimate_tokens, head)))
     body = [_failure(n, failure, left // max(1, len(shown))) for n, failure in enumerate(shown, 1)]
-    more = len(verdict.failing) - len({f.id for f in verdict.failures})
-    hidden = len(_distinct(verdict.failures)) - len(shown) + max(0, more)
-    tail = [f"({hidden} more not shown.)"] if hidden > 0 and shown else []
-    if not shown and verdict.failing:
-        tail = ["Failing: " + ", ".join(sorted(verdict.failing)[:20])]
+    hidden = sorted(verdict.failing - {failure.id for failure in shown}, key=lambda name: (name in known, name))
+    tail = [f"{'Also failing' if shown else 'Failing'}: {_some(hidden)}"] if hidden else []
     return "\n\n".join([" ".join(head), *body, *tail])
 
 
@@ -69,6 +70,19 @@ def _reason(verdict: SuiteReport) -> str:
     return reason.rstrip(".") + "." if reason else "The tests did not pass."
 
 
+def _baseline(verdict: SuiteReport) -> str:
+    """What the change has nothing to do with, and what it mended."""
+    count, mended = len(verdict.before), len(verdict.mended)
+    left = f"{count} more failed before the change already and are not counted." if count else ""
+    return " ".join(part for part in (left, f"{mended} that failed before pass now." if mended else "") if part)
+
+
+def _some(names: Sequence[str]) -> str:
+    """The first names, and how many there are beyond them."""
+    more = f" and {len(names) - MAX_NAMES} more" if len(names) > MAX_NAMES else ""
+    return ", ".join(names[:MAX_NAMES]) + more
+
+
 def _dropped(verdict: SuiteReport) -> str:
     dropped = verdict.evidence.dropped if isinstance(verdict, Verdict) else {}
     return (
@@ -76,12 +90,12 @@ def _dropped(verdict: SuiteReport) -> str:
     )
 
 
-def _distinct(failures: Sequence[Failure]) -> list[Failure]:
-    """One failure for each (kind, frame or message), those that hide others first."""
+def _distinct(failures: Sequence[Failure], known: Collection[str] = ()) -> list[Failure]:
+    """One failure for each (kind, frame or message), those that hide others first, then those that are not known."""
     seen: dict[tuple[str, str], Failure] = {}
     for failure in failures:
         seen.setdefault((failure.kind, failure.frame or failure.message), failure)
-    return sorted(seen.values(), key=lambda f: not f.kind.lower().startswith(_FIRST))
+    return sorted(seen.values(), key=lambda f: (not f.kind.lower().startswith(_FIRST), f.id in known))
 
 
 def _failure(number: int, failure: Failure, tokens: int) -> str:

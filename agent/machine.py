@@ -1,13 +1,13 @@
 """The phase table and the loop that walks it: no model can talk its way past the checks.
 
 COMMIT has one entrance, from TESTING, and TESTING is reached from CODING alone, through REVIEW and AUDIT where they are
-switched on. Only CODING may change a file, but for the dependency file, in which TESTING names the packages that the
-owner allowed before it judges. So whatever the phases answer, a walk that commits ends with CODING, the
-checks and TESTING all passed on one and the same change; a property test walks the table and proves it. Every cycle of
-the table leads through REFLECTING, which counts the tries and ends them. Within TESTING the static checks come before
-the suite (`agent.change_check`). A walk that waits for its owner goes on in the very phase that asked him, from its
-beginning. One that was split goes on at CODING, or at PLANNING again, when the subtasks have ended: in front of every
-check.
+switched on. Only CODING may change a file, but for the dependency file, in which the checks name the packages that the
+owner allowed before a change is read and judged. So whatever the phases answer, a walk that commits ends with CODING,
+the checks and TESTING all passed on one and the same change; a property test walks the table and proves it. Every cycle
+of the table leads through REFLECTING, which counts the tries and ends them. The checks that need no model come first of
+all that looks at a change, and always before the suite (`agent.change_check`). A walk that waits for its owner goes on
+in the very phase that asked him, from its beginning. One that was split goes on at CODING, or at PLANNING again, when
+the subtasks have ended: in front of every check.
 
 Each step is handed out before the next phase runs: whoever walks makes it durable first, and an `AttemptState` that was
 stored continues at its `phase`.
@@ -41,6 +41,7 @@ TABLE: Mapping[tuple[Phase, Outcome], Phase] = {
     (_P.CODING, _O.GIVE_UP): _P.ABANDON,
     (_P.REVIEW, _O.OK): _P.AUDIT,
     (_P.REVIEW, _O.REDO): _P.REFLECTING,
+    (_P.REVIEW, _O.NEEDS_APPROVAL): _P.AWAITING_APPROVAL,
     (_P.AUDIT, _O.OK): _P.TESTING,
     (_P.AUDIT, _O.REDO): _P.REFLECTING,
     (_P.AUDIT, _O.NEEDS_APPROVAL): _P.AWAITING_APPROVAL,
@@ -68,6 +69,7 @@ PHASES: Mapping[Phase, Runner] = {
 
 
 _MOST_PROMPTS = 12
+_CHECKED_IN = (_P.REVIEW, _P.AUDIT, _P.TESTING)
 
 
 class Machine:
@@ -173,9 +175,9 @@ def _hold_to_rules(before: AttemptState, step: Step) -> None:
 
 
 def _declares(before: AttemptState, after: AttemptState) -> bool:
-    """Tell whether TESTING changed no more than the files that name the packages which the change was allowed."""
+    """Tell whether the checks changed no more than the files that name the packages which the change was allowed."""
     paths = {path for path, _ in before.change.items() ^ after.change.items()}
-    return before.phase is Phase.TESTING and all(
+    return before.phase in _CHECKED_IN and all(
         path in DEPENDENCY_FILES and after.change.get(path) is not None for path in paths
     )
 

@@ -1,223 +1,172 @@
-"""REVIEW and AUDIT: a reader who sees the task and the change, and not the author's praise of it.
+"""REVIEW and AUDIT: what follows from what readers found in a change (`agent.reading`).
 
-The change is shown whole, in as many questions as it takes. Findings at or above the gravities that block send it back
-with the findings as feedback; the others are reported and stop nothing. A change that has passed is not read again
-while it stays as it is, also when a test fails afterwards.
+The checks that need no model come first. A finding at or above the gravities that block sends the change back, a few
+times for each reader (`review_rounds`); one about a file that the change has not is kept, and blocks where it is
+critical. What is left then never vanishes: it is kept with the change (`AttemptState.open_remarks`) and named wherever
+the change is.
 
-A review is an opinion: after it has sent the work back a few times in one attempt, it only reports, because a reviewer
-who is never content would otherwise decide what the tests should. For the same reason a review that cannot be read does
-not stop the task. An audit is a check: what it finds grave enough goes back as often as it takes, and an audit that
-cannot be read makes the task wait for its owner, who may let this very change pass.
+A review is an opinion, so after its rounds the tests decide, but for a critical finding: that is its owner's to decide,
+as `critical_left` says. A review that cannot be read does not stop the task. An audit is a check: what blocks after its
+rounds, or cannot be read, waits for the owner, who may let this very change pass.
 """
 
 from __future__ import annotations
 
-import asyncio
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Annotated, Any
 
-from pydantic import AliasChoices, BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
-
-from agent import change_check
-from agent.dialogue import Dialogue
-from agent.patches import Piece, pieces
-from agent.prompt import sections
-from agent.prompt.budget import Prompt, fixed
-from agent.prompt.text import quoted, system
-from agent.replies import find_json, spoken
+from agent import change_check, feedback
+from agent.reading import PHASES, with_reading
 from agent.services import AgentServices
 from core.attempt_state import AttemptContext, AttemptState, Step
-from core.change_checks import Ask, AskKind, Finding
-from core.dialogue import Message
+from core.change_checks import Ask, AskKind
 from core.events import Kind, Level, RemarkData
-from core.gauge import Gauge
-from core.masking import printable
-from core.remarks import Gravity, Remark
+from core.remarks import Gravity, Reader, Reading, Remark, counted
 from core.states import Outcome, Phase
 from core.tasks import digest
 
+_SHOWN = 20
+_ASKED = 3
+"""So many findings stand in a question."""
+_NAMES = {Reader.REVIEW: "review", Reader.AUDIT: "security audit"}
+UNANSWERED = "it is tested and committed, and the finding is named wherever the commit is"
+"""What is assumed where nobody answers in time what is to become of a critical finding."""
+
 
 async def review(context: AttemptContext, state: AttemptState, services: AgentServices) -> Step:
-    """Review the change. Raises what the model raises."""
-    settings = services.settings
-    blocks = settings.review_blocks if state.sent_back < settings.review_rounds else frozenset()
-    reviewer = Reviewer(phase=Phase.REVIEW, who="review", blocks=blocks)
-
-    def unreadable(after: AttemptState, why: str) -> Step:
-        text = f"the review gave no answer that can be used, so the tests alone decide: {why}"
-        services.events.emit(Kind.REMARK, text, level=Level.WARNING)
-        return Step(phase=Phase.REVIEW, outcome=Outcome.OK, state=after, note=text[:300])
-
-    return await read_change(context, state, services, reviewer, unreadable)
-
-
-_MOST_KNOWN = 30
+    """Review the change. Raises what the model and the checks raise."""
+    return await _run(Reader.REVIEW, context, state, services)
 
 
 async def audit(context: AttemptContext, state: AttemptState, services: AgentServices) -> Step:
     """Audit the change. Raises what the model and the checks raise."""
-    subject = f"audit:{digest(state.change)[:16]}"
-    if subject in context.granted:
-        return Step(phase=Phase.AUDIT, outcome=Outcome.OK, state=state, note="its owner lets this change pass unread")
-    found = await change_check.findings_of(context, state, services)
-    reviewer = Reviewer(
-        phase=Phase.AUDIT, who="security audit", blocks=services.settings.audit_blocks, known=_known(found)
-    )
+    return await _run(Reader.AUDIT, context, state, services)
 
-    def unreadable(after: AttemptState, why: str) -> Step:
-        if subject in context.denied:
-            text = "The security audit gave no answer that can be used, and its owner does not let the change pass."
-            return Step(
-                phase=Phase.AUDIT, outcome=Outcome.REDO, state=replace(after, feedback=text, verdict=None), note=text
+
+async def _run(reader: Reader, context: AttemptContext, state: AttemptState, services: AgentServices) -> Step:
+    phase, before = PHASES[reader], state.verdict
+    # Tests of the agent's own are checked where they are written, in TESTING.
+    checked = await change_check.check(context, replace(state, own_tests={}), services)
+    state = replace(checked.state, own_tests=state.own_tests)
+    if checked.verdict:
+        after = replace(state, verdict=checked.verdict, feedback=feedback.shape(checked.verdict, before))
+        note = feedback.headline(checked.verdict)[:300]
+        return Step(phase=phase, outcome=Outcome.REDO, state=after, note=note, data=checked.data)
+    if checked.asks:
+        after = replace(state, asks=checked.asks, reason=checked.question[:1000])
+        data = {**checked.data, "asks": [ask.subject for ask in checked.asks[:_SHOWN]]}
+        note = checked.question[:300]
+        return Step(phase=phase, outcome=Outcome.NEEDS_APPROVAL, state=after, note=note, data=data)
+    reading = state.reading(reader)
+    if reading is None:
+        known = state.readings
+        state = await with_reading(context, state, services, reader)
+        _report(state, services, [one for one in state.readings if one not in known])
+        reading = state.reading(reader)
+        assert reading is not None
+    step = _Decision(reader=reader, reading=reading, context=context, state=state, services=services).step()
+    found = [*checked.shown, *map(_as_data, reading.found[:_SHOWN])]
+    return replace(step, data={"findings": found}) if found else step
+
+
+def blocks(remark: Remark, state: AttemptState, services: AgentServices) -> bool:
+    """Tell whether a finding sends the change back."""
+    settings = services.settings
+    gravities = settings.review_blocks if remark.reader is Reader.REVIEW else settings.audit_blocks
+    return remark.gravity in gravities and (remark.path in state.change or remark.gravity is Gravity.CRITICAL)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Decision:
+    """What follows from one reading."""
+
+    reader: Reader
+    reading: Reading
+    context: AttemptContext
+    state: AttemptState
+    services: AgentServices
+
+    @property
+    def phase(self) -> Phase:
+        return PHASES[self.reader]
+
+    @property
+    def subject(self) -> str:
+        """What the owner decides on: this very change."""
+        return f"{self.reader}:{digest(self.state.change)[:16]}"
+
+    @property
+    def blocking(self) -> tuple[Remark, ...]:
+        return tuple(one for one in self.reading.found if blocks(one, self.state, self.services))
+
+    def step(self) -> Step:
+        """The step of the phase."""
+        unread = bool(self.reading.unread) and self.reader is Reader.AUDIT
+        if self.subject in self.context.granted:
+            return self._passed("its owner did not object to this change")
+        if not self.blocking and not unread:
+            return self._passed(_note(self.reading))
+        if self.subject in self.context.denied:
+            return self._denied()
+        if self.blocking and self.state.sent_back_by.count(self.reader) < self.services.settings.review_rounds:
+            return self._sent_back(as_feedback(self.blocking, _NAMES[self.reader]))
+        if self.reader is Reader.REVIEW and not self._asks():
+            return self._passed(f"{counted(self.blocking)} left open after {self._rounds()}")
+        return self._asked()
+
+    def _asks(self) -> bool:
+        critical = any(one.gravity is Gravity.CRITICAL for one in self.blocking)
+        return critical and self.services.settings.critical_left != "commit"
+
+    def _passed(self, note: str) -> Step:
+        return Step(phase=self.phase, outcome=Outcome.OK, state=replace(self.state, remarks=()), note=note)
+
+    def _sent_back(self, text: str) -> Step:
+        remarks, by = self.blocking, (*self.state.sent_back_by, self.reader)
+        after = replace(self.state, feedback=text, verdict=None, remarks=remarks, sent_back_by=by)
+        note = f"sent back: {remarks[0].where}: {remarks[0].reason}" if remarks else text
+        return Step(phase=self.phase, outcome=Outcome.REDO, state=after, note=note[:300])
+
+    def _denied(self) -> Step:
+        if not self.blocking:
+            name = _NAMES[self.reader]
+            return self._sent_back(
+                f"The {name} gave no answer that can be used, and its owner does not let the change pass."
             )
-        question = f"The security audit gave no answer that can be used ({why}) Let this change be tested without it?"
-        ask = Ask(kind=AskKind.FINDING, subject=subject, question=question)
+        return self._sent_back(as_feedback(self.blocking, f"{_NAMES[self.reader]}, and the owner with it,"))
+
+    def _asked(self) -> Step:
+        question, state = self._question(), self.state
+        waits = self.reader is Reader.AUDIT or self.services.settings.critical_left == "wait"
+        ask = Ask(kind=AskKind.FINDING, subject=self.subject, question=question, default="" if waits else UNANSWERED)
         note = f"waits for your decision: {question}"
-        return Step(
-            phase=Phase.AUDIT, outcome=Outcome.NEEDS_APPROVAL, state=replace(after, asks=(ask,)), note=note[:300]
+        after = replace(state, asks=(ask,), reason=note[:1000])
+        return Step(phase=self.phase, outcome=Outcome.NEEDS_APPROVAL, state=after, note=note[:300])
+
+    def _question(self) -> str:
+        name = _NAMES[self.reader]
+        if not self.blocking:
+            why = f"The {name} gave no answer that can be used ({self.reading.unread})"
+            return f"{why} Let this change be tested without it?"
+        named = "; ".join(f"{one.gravity}: {one.where}: {one.reason}" for one in self.blocking[:_ASKED])
+        more = f" (and {len(self.blocking) - _ASKED} more)" if len(self.blocking) > _ASKED else ""
+        missed = " A part of the change could not be read." if self.reading.unread else ""
+        return (
+            f"After {self._rounds()} the {name} still says: {named}{more}.{missed} Let this change pass all the same?"
         )
 
-    return await read_change(context, state, services, reviewer, unreadable)
-
-
-def _known(found: tuple[Finding, ...]) -> str:
-    return "\n".join(
-        f"{one.path}:{one.line}: {one.rule} ({one.severity}): {one.message}" for one in found[:_MOST_KNOWN]
-    )
-
-
-# --- reading a change
-
-
-_SHARE = 0.5
-"""Of a prompt for the change; less where the instructions take much."""
-_REST = 0.12
-"""Of a prompt for all beside change and instructions: headings, seals, the lines on what is left out."""
-_SHOWN = 20
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Reviewer:
-    """One of the two: `who` is its name in sentences, `blocks` are the gravities that send a change back."""
-
-    phase: Phase
-    who: str
-    blocks: frozenset[Gravity]
-    known: str = ""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Reading:
-    """What was found in so many pieces; `unread` says why the last reply could not be used, where that is so."""
-
-    found: tuple[Remark, ...] = ()
-    parts: int = 0
-    unread: str = ""
-
-
-Unreadable = Callable[[AttemptState, str], Step]
-
-
-async def read_change(
-    context: AttemptContext, state: AttemptState, services: AgentServices, reviewer: Reviewer, unreadable: Unreadable
-) -> Step:
-    """Have the change read, and let it pass or send it back. Raises what the model raises."""
-    mark = f"{reviewer.phase}:{digest(state.change)}"
-    if mark in state.looked_at:
-        return Step(phase=reviewer.phase, outcome=Outcome.OK, state=state, note="this change has passed before")
-    dialogue = Dialogue(reviewer.phase, context, state, services)
-    reading = await _read_all(context, state, services, reviewer, dialogue)
-    state = dialogue.charge(state)
-    if reading.unread:
-        return unreadable(state, reading.unread)
-    blocking = tuple(one for one in reading.found if one.gravity in reviewer.blocks)
-    _report(services, reviewer, reading.found)
-    data: dict[str, object] = {"findings": [_as_data(one) for one in reading.found[:_SHOWN]]} if reading.found else {}
-    if blocking:
-        return _sent_back(state, reviewer, blocking, data)
-    state = replace(state, looked_at=(*state.looked_at, mark), remarks=())
-    return Step(phase=reviewer.phase, outcome=Outcome.OK, state=state, note=_note(reading), data=data)
+    def _rounds(self) -> str:
+        count = self.state.sent_back_by.count(self.reader)
+        return f"{count} round{'' if count == 1 else 's'}"
 
 
 def _note(reading: Reading) -> str:
     if not reading.parts:
         return "nothing has changed, so there is nothing to read"
+    if reading.unread:
+        return f"the review could not be read, so the tests alone decide: {reading.unread}"[:300]
     count = len(reading.found)
     return f"{count} remark{'s' if count > 1 else ''}, none that blocks" if count else "nothing to find fault with"
-
-
-def _sent_back(state: AttemptState, reviewer: Reviewer, blocking: Sequence[Remark], data: dict[str, object]) -> Step:
-    text = as_feedback(blocking, reviewer.who)
-    after = replace(state, feedback=text, verdict=None, remarks=tuple(blocking), sent_back=state.sent_back + 1)
-    first = blocking[0]
-    note = f"sent back: {first.where}: {first.reason}"
-    return Step(phase=reviewer.phase, outcome=Outcome.REDO, state=after, note=note[:300], data=data)
-
-
-async def _read_all(
-    context: AttemptContext, state: AttemptState, services: AgentServices, reviewer: Reviewer, dialogue: Dialogue
-) -> Reading:
-    gauge = services.gauge(reviewer.phase, state.escalation)
-    found = list[Remark]()
-    parts = pieces(
-        services.tree, context.task.spec, state.change, _budget_tokens(context, services, reviewer, gauge), gauge
-    )
-    for number, piece in enumerate(parts, 1):
-        answer = await _read(context, state, services, reviewer, dialogue, piece, f"{number} of {len(parts)}")
-        if isinstance(answer, str):
-            return Reading(unread=answer)
-        found += answer
-    return Reading(found=worst_first(found), parts=len(parts))
-
-
-async def _read(
-    context: AttemptContext,
-    state: AttemptState,
-    services: AgentServices,
-    reviewer: Reviewer,
-    dialogue: Dialogue,
-    piece: Piece,
-    part: str,
-) -> tuple[Remark, ...] | str:
-    """The findings in one piece, or why the last reply could not be used; asks again a few times."""
-    prompt = first = await asyncio.to_thread(_request, context, state, services, reviewer, piece, part)
-    answer: tuple[Remark, ...] | str = ""
-    for _ in range(services.settings.reasks + 1):
-        reply = await dialogue.ask(prompt, json_reply=True)
-        answer = read_remarks(reply.text, piece.paths)
-        if not isinstance(answer, str):
-            return answer
-        again = f"{answer} Send the one JSON object that was asked for, and nothing else."
-        prompt = dialogue.again(first, reply.text, again)
-    return answer
-
-
-def _request(
-    context: AttemptContext, state: AttemptState, services: AgentServices, reviewer: Reviewer, piece: Piece, part: str
-) -> Prompt:
-    about = sections.prompt_context(context, state, services, reviewer.phase)
-    parts = [
-        sections.the_task(about),
-        sections.the_tests(about),
-        sections.the_conventions(about),
-        fixed(
-            "What other tools found", quoted("findings", reviewer.known) if reviewer.known else "", share=0.15, rank=4
-        ),
-        fixed(f"The change, part {part}", quoted("change", piece.text), rank=0),
-        sections.closing("Answer with the one JSON object."),
-    ]
-    return sections.composed(about, _head(context, reviewer), parts)
-
-
-def _budget_tokens(context: AttemptContext, services: AgentServices, reviewer: Reviewer, gauge: Gauge) -> int:
-    """How many tokens of the change one question may hold."""
-    limit = services.settings.limit(reviewer.phase, gauge)
-    return min(int(limit * _SHARE), int(limit * (1 - _REST)) - gauge.tokens(_head(context, reviewer).text))
-
-
-def _head(context: AttemptContext, reviewer: Reviewer) -> Message:
-    return system(reviewer.phase, sections.language_file(context), *sections.kind_file(context))
 
 
 def _as_data(one: Remark) -> RemarkData:
@@ -226,94 +175,17 @@ def _as_data(one: Remark) -> RemarkData:
     )
 
 
-def _report(services: AgentServices, reviewer: Reviewer, found: Sequence[Remark]) -> None:
-    for one in found[:_SHOWN]:
-        blocks = one.gravity in reviewer.blocks
-        text = f"{reviewer.who}: {one.where} ({one.gravity}): {one.reason}"[:500]
-        data = _as_data(one) | {"blocks": blocks}
-        services.events.emit(Kind.REMARK, text, level=Level.WARNING if blocks else Level.INFO, **data)
-
-
-# --- the findings in a reply
-
-
-MOST_REMARKS = 20
-_MAX_CHARS = 500
-_ALSO = {
-    "blocker": Gravity.CRITICAL,
-    "severe": Gravity.CRITICAL,
-    "error": Gravity.HIGH,
-    "major": Gravity.HIGH,
-    "moderate": Gravity.MEDIUM,
-    "warning": Gravity.MEDIUM,
-    "minor": Gravity.LOW,
-    "info": Gravity.LOW,
-    "note": Gravity.LOW,
-    "nit": Gravity.LOW,
-}
-
-
-def _gravity(value: Any) -> Any:
-    answer = str(value).strip().lower()
-    return _ALSO.get(answer, answer)
-
-
-def _text(value: Any) -> str:
-    return " ".join(printable(str(value if value is not None else "")).split())[:_MAX_CHARS]
-
-
-def _line(value: Any) -> int:
-    first = str(value if value is not None else "").strip().lstrip("L").split("-")[0]
-    return min(int(first), 10**6) if first.isdecimal() else 0
-
-
-class RemarkIn(BaseModel):
-    """One finding as a model writes it; unknown fields are passed over."""
-
-    model_config = ConfigDict(extra="ignore")
-
-    file: Annotated[str, BeforeValidator(_text)] = Field(validation_alias=AliasChoices("file", "path"))
-    line: Annotated[int, BeforeValidator(_line)] = 0
-    severity: Annotated[Gravity, BeforeValidator(_gravity)]
-    reason: Annotated[str, BeforeValidator(_text)] = Field(
-        min_length=3, validation_alias=AliasChoices("reason", "message", "description")
-    )
-    fix: Annotated[str, BeforeValidator(_text)] = Field(
-        default="", validation_alias=AliasChoices("fix", "suggestion", "suggested_fix")
-    )
-
-
-def read_remarks(text: str, paths: Collection[str]) -> tuple[Remark, ...] | str:
-    """The findings in a reply, the worst first, or a sentence about why it cannot be used.
-
-    A finding about a file that is not in the change is passed over: nothing could be mended there.
-    """
-    data = find_json(spoken(text))
-    if data is None or not isinstance(data.get("findings"), list):
-        return 'The reply was no JSON object with a list "findings".'
-    found = list[Remark]()
-    for number, item in enumerate(data["findings"][:MOST_REMARKS], 1):
-        try:
-            answer = RemarkIn.model_validate(item)
-        except ValidationError as error:
-            first = error.errors(include_url=False)[0]
-            return f"Finding {number}: {'.'.join(map(str, first['loc'])) or 'it'}: {first['msg']}."
-        path = (
-            answer.file.removeprefix("./").removeprefix("a/").removeprefix("b/")
-            if answer.file not in paths
-            else answer.file
-        )
-        if path in paths:
-            found.append(
-                Remark(path=path, line=answer.line, gravity=answer.severity, reason=answer.reason, fix=answer.fix)
-            )
-    return worst_first(found)
-
-
-def worst_first(found: Sequence[Remark]) -> tuple[Remark, ...]:
-    """Each finding once, in the order of gravity, then of place."""
-    order = list(Gravity)
-    return tuple(sorted(dict.fromkeys(found), key=lambda one: (order.index(one.gravity), one.path, one.line)))
+def _report(state: AttemptState, services: AgentServices, readings: Sequence[Reading]) -> None:
+    for reading in readings:
+        name = _NAMES[reading.reader]
+        if reading.unread:
+            text = f"the {name} gave no answer that can be used, or not of the whole change: {reading.unread}"
+            services.events.emit(Kind.REMARK, text[:500], level=Level.WARNING)
+        for one in reading.found[:_SHOWN]:
+            stops = blocks(one, state, services)
+            text = f"{name}: {one.where} ({one.gravity}): {one.reason}"[:500]
+            level = Level.WARNING if stops else Level.INFO
+            services.events.emit(Kind.REMARK, text, level=level, **(_as_data(one) | {"blocks": stops}))
 
 
 def as_feedback(found: Sequence[Remark], who: str) -> str:

@@ -6,7 +6,7 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 from types import MappingProxyType
-from typing import Any
+from typing import Any, Literal
 
 from agent.symbols import SymbolCache
 from agent.tools.corpus import CorpusCache
@@ -35,6 +35,9 @@ PHASE_SHARES: Mapping[Phase, float] = MappingProxyType(
 WINDOW_SHARE = 0.75
 """A prompt leaves a quarter of the model's context to the reply."""
 LEAST_TOKENS = 3000
+
+
+CriticalLeft = Literal["ask", "wait", "commit"]
 
 
 class EditFormat(StrEnum):
@@ -69,7 +72,13 @@ class AgentSettings:
     audit_blocks: frozenset[Gravity] = frozenset({Gravity.CRITICAL, Gravity.HIGH})
     """Findings of an audit that send a change back."""
     review_rounds: int = 2
-    """How often a review may send a change back within an attempt."""
+    """How often each reader may send a change back within an attempt."""
+    critical_left: CriticalLeft = "ask"
+    """What becomes of a critical finding of a review after its rounds: the owner is asked and nothing is done before he
+    answers (`wait`), he is asked and it is committed where he does not answer in time (`ask`), or at once (`commit`).
+    """
+    read_together: bool = True
+    """Whether one question may serve review and audit; not where they are to be asked of different models."""
     explore: Explore = Explore.AUTO
     """Whether models use tools (`agent.exploring.is_wanted`)."""
     conversation_tokens: int = 96_000

@@ -22,7 +22,7 @@ from agent.prompt.budget import Prompt, Section, Shown
 from agent.prompt.text import quoted, system
 from agent.replies import parse
 from agent.services import AgentServices
-from agent.suite_job import job_for
+from agent.suite_job import job_for, writes_documents
 from agent.view import View, base_text, misplaced
 from core.attempt_state import AttemptContext, AttemptState, Step, Try
 from core.dialogue import Completion
@@ -44,7 +44,9 @@ _MOST_LINES = 200
 async def run(context: AttemptContext, state: AttemptState, services: AgentServices) -> Step:
     """Judge the change; OK only with a passing verdict. Raises what model and suite raise."""
     before, state = state.verdict, replace(state, own_tests=test_paths.moved(state.own_tests, services.tree))
-    if _needs_tests(context, state):
+    if writes_documents(context, state, services):
+        state = replace(state, own_tests={})
+    elif _needs_tests(context, state):
         dialogue = Dialogue(Phase.TESTING, context, state, services)
         written = await write_tests(context, state, services, dialogue)
         former = state.former_tests or (state.own_tests if written.tests != state.own_tests else {})

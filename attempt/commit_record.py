@@ -20,6 +20,7 @@ from core.clock import from_text
 from core.commit_message import trailers
 from core.errors import GitError
 from core.projects import Scope
+from core.remarks import masked
 from core.revisions import Commit, Workspace
 from core.tasks import Task
 from core.tree import Tree
@@ -110,6 +111,7 @@ def _signs(state: AttemptState, verdict: Verdict | None, scope: Scope, mask: Cal
         packages=state.packages,
         findings=tuple(map(mask, sorted(state.noted))),
         left_out=tuple(map(mask, sorted(evidence.dropped))) if evidence else (),
+        remarks=masked(state.open_remarks, mask, scope.full),
     )
 
 

@@ -15,7 +15,7 @@ import hashlib
 import hmac
 import json
 import secrets
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, field, fields, replace
 from enum import StrEnum
 from pathlib import Path
@@ -26,6 +26,7 @@ from core.errors import NightshiftError
 from core.held_out import HeldOut
 from core.isolation import RunLimits
 from core.projects import Scope, name_fault, steering
+from core.remarks import Remark, masked
 from core.revisions import Commit
 from core.tasks import Files, Language, Task
 from core.verdicts import Evidence, Result, Verdict
@@ -89,6 +90,8 @@ class Note:
     """As in the commit's trailers."""
     iterations: int = 0
     """As in the commit's trailers."""
+    remarks: tuple[Remark, ...] = ()
+    """Grave findings of readers that the change was committed with."""
     strange: tuple[str, ...] = ()
     """Fields that this version does not know."""
 
@@ -107,6 +110,7 @@ def to_note(
     held: HeldOut | None = None,
     *,
     key: bytes = b"",
+    mask: Callable[[str], str] = str,
 ) -> str:
     """The note's text: JSON with sorted keys.
 
@@ -118,6 +122,7 @@ def to_note(
         limits: those of its runs.
         held: what no prompt showed of its tests.
         key: seals the note; without one there is no seal.
+        mask: takes secrets out of what readers said.
     """
     spec = task.spec
     note = Note(
@@ -141,6 +146,7 @@ def to_note(
         held=_unseen(held or HeldOut()),
         model=", ".join(dict.fromkeys(state.models)),
         iterations=state.iteration,
+        remarks=masked(state.open_remarks, mask),
     )
     return _written(note, key)
 

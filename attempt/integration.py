@@ -27,11 +27,12 @@ from core.events import CommitData, Emitter, Kind, Level
 from core.held_out import HeldOut
 from core.isolation import RunLimits
 from core.projects import steering
+from core.remarks import counted, masked
 from core.revisions import Commit, Workspace
 from core.states import Phase
 from core.tasks import Change, Files, Task
 from core.tree import Tree, text_of
-from core.verdicts import SuiteJob, Verdict
+from core.verdicts import Label, SuiteJob, Verdict
 
 _ASKS_FOR_TESTS = re.compile(r"\btests?\b", re.IGNORECASE)
 
@@ -96,6 +97,8 @@ class Integration:
         commit, verdict = end
         await self._record(workspace, state, commit, verdict, integrated=moving)
         reason = verdict.labelled_reason if verdict else "tests passed"
+        if left := masked(state.open_remarks, self.services.mask, workspace.scope.full):
+            reason = f"findings left open: {counted(left)} ({left[0].where}: {left[0].reason}); {reason}"
         return Landed(reason=f"{reason}; {blocked}" if blocked else reason, commit=commit.id, branch=commit.branch)
 
     async def _committed(self, workspace: Workspace, state: AttemptState, *, moving: bool) -> Commit | None:
@@ -195,6 +198,7 @@ class Integration:
             packages=state.packages,
             whole_tree=not workspace.is_own,
             limits=self._run_limits(),
+            documents=bool(state.verdict and state.verdict.evidence.label is Label.DOCUMENTED),
         )
         verdict = await WithRegression(self.services.suite, self.services.imports).judge(job)
         self._events.emit(Kind.SUITE_JUDGED, f"together with newer work: {verdict.reason}", **_data(candidate))
@@ -280,7 +284,8 @@ class Integration:
     async def _note(self, workspace: Workspace, state: AttemptState, commit: Commit, verdict: Verdict | None) -> None:
         if verdict:
             limits = self._run_limits()
-            text = to_note(self.task, state, commit, verdict, limits, self._held, key=self.services.seal_key)
+            key, mask = self.services.seal_key, self.services.mask
+            text = to_note(self.task, state, commit, verdict, limits, self._held, key=key, mask=mask)
             await asyncio.to_thread(self.services.git.note, workspace, commit.id, text)
 
 

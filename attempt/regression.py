@@ -5,14 +5,14 @@ from __future__ import annotations
 import asyncio
 from dataclasses import dataclass, replace
 
-from core.dependencies import ImportCache, dependants
+from core.dependencies import ImportCache, dependants, nearest_first
 from core.ports import Suite
 from core.verdicts import SuiteJob, Trial, Verdict
 
 
 @dataclass(frozen=True, slots=True)
 class WithRegression(Suite):
-    """Adds to each job the tests of its base that the changed files can break.
+    """Adds to each job the tests of its base that the changed files can break, the likeliest first.
 
     `changed` names those files where the job's base holds the change already (a merged tree). Where tests are staged by
     their closure, those whose closure is not known are left to the sweep of the whole suite (`attempt.sweep`): run
@@ -36,4 +36,5 @@ class WithRegression(Suite):
         if not changed:
             return job
         found = dependants(job.base, changed, self.imports, unknown=job.whole_tree)
-        return replace(job, regression=tuple(sorted(found - job.given.keys() - job.own.keys())))
+        left = found - job.given.keys() - job.own.keys()
+        return replace(job, regression=nearest_first(job.base, changed, left, self.imports))

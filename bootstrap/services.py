@@ -26,6 +26,7 @@ from core.dependencies import ImportCache
 from core.ports import ChangeCheck, Sandbox
 from core.remarks import Gravity
 from core.revisions import Author
+from core.states import Phase
 from core.tasks import Explore, Limits
 from environments.dependency_check import DependencyCheck
 from environments.layers import LayerStore
@@ -34,6 +35,7 @@ from languages.javascript.plan import refusal as javascript_refusal
 from memory.pattern_check import PatternCheck
 from memory.store import LongTermMemory
 from model_handler import ModelHandler
+from models.chain import phase_routes
 from sandbox.pool import Warmed, warmed
 from sandbox.runtime import Runtime, open_runtime, prepare
 from settings.places import IS_CHECKOUT
@@ -78,9 +80,17 @@ def defaults(settings: Settings) -> Defaults:
             review_blocks=frozenset(map(Gravity, settings.review_blocks)),
             audit_blocks=frozenset(map(Gravity, settings.audit_blocks)),
             review_rounds=settings.review_rounds,
+            critical_left=settings.critical_left,
+            read_together=_one_model_reads(settings),
             clear_enough=settings.clear_enough,
         ),
     )
+
+
+def _one_model_reads(settings: Settings) -> bool:
+    """Whether review and audit are asked of the same model."""
+    asked = phase_routes(settings.phase_models)
+    return settings.routing == "fixed" and asked.get(Phase.REVIEW) == asked.get(Phase.AUDIT)
 
 
 def make_git(settings: Settings, store: StoreServices, clock: Clock) -> GitManager:

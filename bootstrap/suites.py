@@ -21,8 +21,9 @@ from sandbox import Choice, choose
 from sandbox.cleaning import Mask
 from sandbox.runtime import Runtime
 from test_runner import SuiteRunner
+from verdict.suite_runs import OUTPUT_BYTES
 
-TIMES = "suite_times.json"
+TIMES, BASELINES = "suite_times.json", "suite_baselines.json"
 
 
 async def find_sandbox(
@@ -77,9 +78,11 @@ def make_suite(  # two parts and what two callers have each of their own
             memory_mb=settings.sandbox_memory_mb,
             pids=settings.sandbox_pids,
             work_mb=settings.sandbox_work_mb,
+            output_bytes=OUTPUT_BYTES,
         ),
         staging_dir=staging_dir,
         times=settings.state_dir / TIMES,
+        baselines=settings.state_dir / BASELINES,
         imports=imports,
         layers=layers,
         mask=mask,

@@ -134,20 +134,31 @@ def _list(session: Session, found: Commits) -> list[Block]:
         [
             cell(row.task_id),
             cell(row.commit[:10]),
-            cell(row.label.replace("_", " "), LABELS.get(row.label, Tone.WARN)),
+            _label(row),
             stamp(row.at, local=session.views.local),
             cell(row.target or row.branch, Tone.PLAIN if row.integrated else Tone.WARN),
             cell(row.subject),
         ]
         for row in found.commits
     ]
+    left = [
+        Cell(f"{row.task_id}: left open: {one.severity} ({one.reader}): {one.place}: {one.reason}", Tone.BAD)
+        for row in found.commits
+        for one in row.remarks
+    ]
     looks = [Cell(f"{row.task_id}: git -C {quote(row.repo)} show {row.commit[:10]}", Tone.DIM) for row in found.commits]
     more = [Cell(f"and {found.unread - len(found.commits)} more", Tone.DIM)] if found.next_after else []
     return [
         Table(head=("task", "commit", "label", "made", "on", "subject"), rows=rows),
+        *([Lines(lines=left)] if left else []),
         Lines(lines=[*looks, *more]),
         Lines(lines=[Cell(line) for line in WHAT_TO_DO]),
     ]
+
+
+def _label(row: CommitRow) -> Cell:
+    label = row.label.replace("_", " ")
+    return cell(f"{label}, findings", Tone.BAD) if row.remarks else cell(label, LABELS.get(row.label, Tone.WARN))
 
 
 def _report_blocks(report: Report) -> list[Block]:

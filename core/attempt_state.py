@@ -7,13 +7,13 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from core.brief import Brief, Question
-from core.change_checks import Ask
+from core.change_checks import Ask, CheckedChange
 from core.held_out import HeldOut
 from core.isolation import RUN_LIMITS, RunLimits
-from core.remarks import Remark
+from core.remarks import GRAVE, Reader, Reading, Remark, worst_first
 from core.states import Ending, Outcome, Phase
 from core.subtasks import Subtask
-from core.tasks import Change, Files, Spent, Task
+from core.tasks import Change, Files, Spent, Task, digest
 from core.verdicts import Verdict
 
 SHORT_TERM = 5
@@ -45,6 +45,8 @@ class Reflection:
     """The approach itself is wrong: plan anew."""
     tests_at_fault: bool = False
     """The agent's own tests are wrong, not the code; given tests are never at fault."""
+    contradicting_test: str = ""
+    """The id of a failing test of the repository that demands what the task rules out; its owner decides."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -135,12 +137,14 @@ class AttemptState:
     """The task made precise, where its words were vague."""
     questions: tuple[Question, ...] = ()
     """What the owner was asked while the change was written."""
-    looked_at: tuple[str, ...] = ()
-    """The reviews that a change has passed: phase and digest of the change."""
+    checked: CheckedChange | None = None
+    """The last change that the checks let run."""
+    readings: tuple[Reading, ...] = ()
+    """What readers found in the last few changes that they read, oldest first."""
     remarks: tuple[Remark, ...] = ()
     """Why a review or an audit sent the last change back."""
-    sent_back: int = 0
-    """How often that happened."""
+    sent_back_by: tuple[Reader, ...] = ()
+    """Who sent a change back, once for each time."""
     parts: tuple[Subtask, ...] = ()
     """The subtasks that the plan split the task into, once in an attempt at most; stored under this name."""
     project: str | None = None
@@ -148,6 +152,30 @@ class AttemptState:
     name, empty for the root; None is the whole, until a plan says it and in repositories of the owner's."""
     handed: HandOver | None = None
     """What prompts show in place of the tries before a fresh start."""
+
+    def reading(self, reader: Reader) -> Reading | None:
+        """What a reader found in the change as it is now; None where he has not read it."""
+        now = digest(self.change)
+        return next((one for one in reversed(self.readings) if (one.reader, one.change) == (reader, now)), None)
+
+    @property
+    def remarks_on_change(self) -> tuple[Remark, ...]:
+        """What readers found in the change as it is now, the worst first."""
+        found = (self.reading(reader) for reader in Reader)
+        return worst_first(remark for one in found if one for remark in one.found)
+
+    @property
+    def open_remarks(self) -> tuple[Remark, ...]:
+        """The grave ones of these: whoever sees the change is told of them."""
+        return tuple(one for one in self.remarks_on_change if one.gravity in GRAVE)
+
+    def with_declared(self, change: Change) -> AttemptState:
+        """The state with dependency files named in its change; what readers found holds for it as before."""
+        if change == self.change:
+            return self
+        before, now = digest(self.change), digest(change)
+        readings = tuple(replace(one, change=now) if one.change == before else one for one in self.readings)
+        return replace(self, change=change, readings=readings)
 
     def still_held(self, held: HeldOut) -> HeldOut:
         """What is held out of the tests, as far as it can witness for this change."""

@@ -10,6 +10,8 @@ from dataclasses import dataclass
 
 from core.attempt_state import AttemptState
 from core.masking import Masker, printable
+from core.projects import Scope
+from core.remarks import counted, masked
 from core.tasks import Task
 
 SUBJECT_CHARS = 72
@@ -46,14 +48,19 @@ def message_for(task: Task, state: AttemptState, mask: Callable[[str], str] = _S
     first, _, rest = (mask(state.summary.strip()) or description.partition("\n")[0]).partition("\n")
     asked = textwrap.indent(description, "> ", lambda _line: True)
     verdict = str(state.verdict.evidence.label) if state.verdict else ""
+    left = masked(state.open_remarks, mask, Scope(project=state.project).full)
+    named = "\n".join(textwrap.fill(f"- {one}", SUBJECT_CHARS, subsequent_indent="  ") for one in left)
+    # In front of what was asked for: a body that is too long is cut at its end.
+    parts = (_wrapped(rest), named and f"Findings that are left open:\n{named}", f"Asked for:\n{asked}")
     return CommitMessage(
         subject=first,
-        body="\n\n".join(part for part in (_wrapped(rest), f"Asked for:\n{asked}") if part),
+        body="\n\n".join(part for part in parts if part),
         trailers={
             "Task": str(task.id),
             "Model": ", ".join(dict.fromkeys(state.models)),
             "Iterations": str(state.iteration),
             "Verdict": verdict,
+            "Open-Findings": counted(left),
         },
     )
 

@@ -20,7 +20,7 @@ from core.paths import is_test_path
 from core.tasks import Change, Files
 from core.tree import Tree
 
-__all__ = ["Closure", "ImportCache", "closure", "dependants"]
+__all__ = ["Closure", "ImportCache", "closure", "dependants", "nearest_first"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -58,6 +58,18 @@ def dependants(tree: Tree, changed: Collection[str], cache: ImportCache, *, unkn
     with cache.view(tree, {path: "" for path in changed if path not in entries}) as view:
         reached = _reach([*changed, *(view.dynamic() if unknown else ())], view.users)
         return frozenset(path for path in reached if path in entries and _is_suite(path))
+
+
+def nearest_first(tree: Tree, changed: Collection[str], tests: Collection[str], cache: ImportCache) -> tuple[str, ...]:
+    """Tests in the order in which it is likely that a change breaks them; those alike by their paths.
+
+    First those that were changed or use a changed file themselves, then those that reach one, then the others.
+    """
+    entries = tree.entries()
+    with cache.view(tree, {path: "" for path in changed if path not in entries}) as view:
+        near = {*changed, *(user for path in changed for user in view.users(path))}
+        reached = _reach(changed, view.users)
+    return tuple(sorted(tests, key=lambda path: (path not in near, path not in reached, path)))
 
 
 def _is_suite(path: str) -> bool:

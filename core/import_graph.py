@@ -22,6 +22,8 @@ SETTINGS = frozenset(
 """Files at the root that steer pytest; every test depends on them."""
 
 PACKAGE = "package.json"
+LIKE = 0.5
+"""The share of paths that two trees have in common at least where the graph of one is made from the other's."""
 _NOTHING = Facts()
 
 
@@ -55,12 +57,11 @@ class ImportCache:
     def _graph(self, tree: Tree) -> _Graph:
         """The graph of the most similar tree seen, brought up to this one; the one used last stands at the end."""
         entries = tree.entries()
-        best = max(self._graphs, key=lambda graph: graph.likeness(tree.commit, entries), default=None)
-        if best is None or best.likeness(tree.commit, entries) < 0.5:
-            best = _Graph()
-        else:
-            self._graphs.remove(best)
-        self._graphs = [*self._graphs, best][-self._max_graphs :]
+        best = next((graph for graph in self._graphs if graph.commit == tree.commit), None)
+        if best is None:
+            likeness, at = max(((graph.likeness(entries), at) for at, graph in enumerate(self._graphs)), default=(0, 0))
+            best = self._graphs[at] if likeness >= LIKE else _Graph()
+        self._graphs = [*(graph for graph in self._graphs if graph is not best), best][-self._max_graphs :]
         best.move_to(tree.commit, entries)
         return best
 
@@ -71,25 +72,23 @@ class _Graph:
     def __init__(self) -> None:
         self.names = Names()
         self.dynamic: set[str] = set()
-        self._commit, self._entries = "", dict[str, str]()
+        self.commit, self._entries = "", dict[str, str]()
         self._indexed: dict[str, str] = {}
         self._words: dict[str, frozenset[str]] = {}
         self._users: defaultdict[str, set[str]] = defaultdict(set)
 
-    def likeness(self, commit: str, entries: Mapping[str, str]) -> float:
-        """The share of a tree's paths that are known here; 2 for the same commit."""
-        if commit == self._commit:
-            return 2.0
+    def likeness(self, entries: Mapping[str, str]) -> float:
+        """The share of a tree's paths that are known here."""
         return len(entries.keys() & self._entries.keys()) / max(1, len(entries), len(self._entries))
 
     def move_to(self, commit: str, entries: Mapping[str, str]) -> None:
         """Become the graph of another tree by what differs."""
-        if commit != self._commit:
+        if commit != self.commit:
             for path in self._entries.keys() - entries.keys():
                 self.names.remove(path)
             for path in entries.keys() - self._entries.keys():
                 self.names.add(path)
-            self._commit, self._entries = commit, dict(entries)
+            self.commit, self._entries = commit, dict(entries)
 
     def users_of(self, words: Iterable[str], facts: Callable[[str], Facts]) -> set[str]:
         """Files of the tree that use one of these words."""
@@ -100,9 +99,10 @@ class _Graph:
         """Note the words of files that are new or other than when they were noted last."""
         if self._indexed is self._entries:
             return
-        for path in self._indexed.keys() - self._entries.keys():
+        known = self._indexed
+        for path in known.keys() - self._entries.keys():
             self._forget(path)
-        for path, _ in self._entries.items() - self._indexed.items():
+        for path in [path for path, blob in self._entries.items() if known.get(path) != blob]:
             self._forget(path)
             found = facts(path)
             words = self._words[path] = frozenset(_words(path, found))

@@ -85,7 +85,7 @@ def is_test_path(path: str) -> bool:
 
 def folders_of(path: str) -> list[str]:
     """The folders above a path, outermost first, without the root."""
-    return [path[:place] for place, char in enumerate(path) if char == "/"]
+    return [path[:place] for place, char in enumerate(path) if char == "/"] if "/" in path else []
 
 
 def at_or_below(paths: Iterable[str], places: Collection[str]) -> tuple[str, str] | None:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections import Counter
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, replace
 from enum import StrEnum
 
 
@@ -15,17 +17,67 @@ class Gravity(StrEnum):
     LOW = "low"
 
 
+GRAVE = frozenset({Gravity.CRITICAL, Gravity.HIGH})
+"""What is named wherever a change is shown, as long as it stands."""
+
+
+class Reader(StrEnum):
+    """Who reads a change before it is tested."""
+
+    REVIEW = "review"
+    AUDIT = "audit"
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Remark:
-    """A finding in a change. `line` counts from 1 in the new file, 0 is none; `fix` may be empty."""
+    """A finding in a change. `line` counts from 1 in the new file, 0 is none; `fix` may be empty.
+
+    `path` is what the reader wrote: where the change has no such file, the remark is on the change as a whole.
+    """
 
     path: str
     line: int
     gravity: Gravity
     reason: str
     fix: str = ""
+    reader: Reader = Reader.REVIEW
 
     @property
     def where(self) -> str:
         """Path and line."""
         return f"{self.path}:{self.line}" if self.line else self.path
+
+    def __str__(self) -> str:
+        """The finding in a line."""
+        return f"{self.gravity} ({self.reader}): {self.where}: {self.reason}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reading:
+    """What a reader found in a change, which is named by its digest.
+
+    `parts` counts the pieces that it was read in; `unread` says why one of them was not, where that is so.
+    """
+
+    reader: Reader
+    change: str
+    found: tuple[Remark, ...] = ()
+    parts: int = 0
+    unread: str = ""
+
+
+def masked(found: Iterable[Remark], mask: Callable[[str], str], full: Callable[[str], str] = str) -> tuple[Remark, ...]:
+    """The findings without secrets, which a model may repeat; `full` gives paths as the repository has them."""
+    return tuple(replace(one, path=mask(full(one.path)), reason=mask(one.reason), fix=mask(one.fix)) for one in found)
+
+
+def worst_first(found: Iterable[Remark]) -> tuple[Remark, ...]:
+    """Each finding once, in the order of gravity, then of place."""
+    order = list(Gravity)
+    return tuple(sorted(dict.fromkeys(found), key=lambda one: (order.index(one.gravity), one.path, one.line)))
+
+
+def counted(found: Iterable[Remark]) -> str:
+    """How many of which gravity, such as `1 critical, 2 high`; empty where there are none."""
+    counts = Counter(one.gravity for one in found)
+    return ", ".join(f"{counts[gravity]} {gravity}" for gravity in Gravity if counts[gravity])

@@ -19,6 +19,7 @@ class Label(StrEnum):
     TESTS_PASSED = "tests_passed"
     SELF_TESTED = "self_tested"
     EXIT_CODE = "exit_code"
+    DOCUMENTED = "documented"
 
 
 class Result(StrEnum):
@@ -85,12 +86,18 @@ class Evidence:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SuiteReport:
-    """How tests ended. `reason` says in a line what went wrong."""
+    """How tests ended. `reason` says in a line what went wrong.
+
+    `before` names tests of the base that failed without the change already, as far as that was looked at, and still do:
+    they are left out of `results` and `failures`. `mended` are those that failed before and pass now.
+    """
 
     reason: str
     results: tuple[CaseResult, ...] = ()
     failures: tuple[Failure, ...] = ()
     duration_s: float = 0.0
+    before: tuple[str, ...] = ()
+    mended: tuple[str, ...] = ()
 
     def count(self, result: Result) -> int:
         """How many tests ended so."""
@@ -112,11 +119,9 @@ class SuiteReport:
 class Trial(SuiteReport):
     """A run of tests while the change is being written. It proves nothing, and cannot stand where a verdict is asked.
 
-    `reason` is empty where all passed. `before` names tests that fail without the change already; they are left out of
-    `results`. `dropped` are files of the change that the run did not see, path to reason.
+    `reason` is empty where all passed. `dropped` are files of the change that the run did not see, path to reason.
     """
 
-    before: tuple[str, ...] = ()
     dropped: Mapping[str, str] = field(default_factory=dict)
 
 
@@ -153,7 +158,8 @@ class SuiteJob:
     distributions besides the test libraries that the run may see, name to exact version. `own_proven` tells that the
     agent's tests were found red and sharp before, so that they need not prove it again. `held` is what the model does
     not know of the tests. `allow` are rules that `command` may break. Without `limits` those of the runner hold. `only`
-    are the paths of test files, of any kind, where a trial runs just these; a verdict is on all of them.
+    are the paths of test files, of any kind, where a trial runs just these; a verdict is on all of them. `documents`
+    tells that the change is documentation alone and is judged as such.
     """
 
     base: Tree
@@ -172,6 +178,7 @@ class SuiteJob:
     limits: RunLimits | None = None
     whole_tree: bool = True
     only: tuple[str, ...] = ()
+    documents: bool = False
 
     def sandbox_limits(self, usual: SandboxLimits) -> SandboxLimits:
         """The sandbox of the run: the usual one, with the limits of the job where it has any."""

@@ -9,6 +9,7 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
+from core.remarks import Remark
 from db.codec import decode, encode
 
 
@@ -29,6 +30,7 @@ class Signs:
     cases that no prompt had shown. `escalations` tells how often it went in circles and began afresh. `packages` are
     those beyond the libraries of every run, name to version. `findings` are rules of the static checker that let the
     change pass with a note, as `rule:path`. `left_out` are paths that the model wrote and the run did not take.
+    `remarks` are grave findings of readers that were still there, the worst first.
     """
 
     own_tests: tuple[str, ...] = ()
@@ -38,6 +40,7 @@ class Signs:
     packages: Mapping[str, str] = field(default_factory=dict)
     findings: tuple[str, ...] = ()
     left_out: tuple[str, ...] = ()
+    remarks: tuple[Remark, ...] = ()
 
 
 def files_text(files: Sequence[ChangedFile] | None) -> str | None:

@@ -16,7 +16,7 @@ from dataclasses import dataclass, fields, replace
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from core.change_checks import AskKind
+from core.change_checks import Answerer, AskKind
 from core.clock import from_text, to_text
 from core.events import Kind, MoveData
 from core.queueing import PauseSource
@@ -127,7 +127,10 @@ class FailureRow:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AskRow:
-    """What a task asked its owner; `granted` and `answered_at` are None while there is no answer."""
+    """What a task asked its owner; `granted` and `answered_at` are None while there is no answer.
+
+    `assumed` tells that nobody answered in time.
+    """
 
     task_id: int
     kind: AskKind
@@ -135,6 +138,7 @@ class AskRow:
     granted: bool | None
     asked_at: datetime
     answered_at: datetime | None
+    assumed: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -346,7 +350,7 @@ class ReportQueries:
     def asks(self, since: datetime, until: datetime) -> list[AskRow]:
         """What was asked or answered in the span, or was still open at its end; oldest first."""
         rows = self._rows(
-            "SELECT task_id, kind, subject, granted, asked_at, answered_at FROM approvals "
+            "SELECT task_id, kind, subject, granted, asked_at, answered_at, answered_by FROM approvals "
             "WHERE asked_at < ? AND (asked_at >= ? OR coalesce(answered_at, '9') >= ?) ORDER BY id",
             *(until, since, since),
         )
@@ -403,6 +407,7 @@ def _ask(row: Row, until: datetime) -> AskRow:
         granted=bool(row["granted"]) if answered else None,
         asked_at=from_text(row["asked_at"]),
         answered_at=from_text(row["answered_at"]) if answered else None,
+        assumed=answered and row["answered_by"] == Answerer.ASSUMED,
     )
 
 

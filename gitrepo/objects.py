@@ -7,7 +7,7 @@ from bisect import bisect_left
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import Literal
+from typing import Literal, NamedTuple
 
 from core.errors import GitError
 from core.paths import Spellings, folders_of, git_folder, is_git_folder, path_fault
@@ -19,9 +19,8 @@ FOLDER = "40000"
 _NEVER = frozenset({"", ".", "..", ".git"})
 
 
-@dataclass(frozen=True, slots=True)
-class Record:
-    """What a tree holds at a path: git's mode, and the id of the content."""
+class Record(NamedTuple):
+    """What a tree holds at a path: git's mode, and the id of the content. Each commit read makes one for every file."""
 
     mode: str
     id: str

@@ -168,6 +168,8 @@ class Plan:
         split: the run that comes before, with the tested code in a process of its own.
         must_fail: whether the files are must-fail copies.
         only: ids of tests, where not all of them are to run.
+        without: ids of tests, without parameters, that are not run: they end no run of the base either.
+        canary: path, text and test names of a canary for a run of the base's tests alone.
     """
 
     files: tuple[SuiteFile, ...]
@@ -185,6 +187,8 @@ class Plan:
     split: SplitPlan | None = None
     must_fail: bool = False
     only: tuple[str, ...] = ()
+    without: tuple[str, ...] = ()
+    canary: tuple[str, str, frozenset[str]] = ("", "", frozenset())
 
     @property
     def order(self) -> tuple[str, ...]:
@@ -234,6 +238,14 @@ def copies(plan: Plan) -> Plan | None:
     copied = [file for file in plan.files if file.copied]
     alone = tuple(replace(file.alone(), staged=file.must_fail_path, text=file.must_fail_text) for file in copied)
     return replace(plan, files=alone, mounted=mounted(alone), must_fail=True) if alone else None
+
+
+def rest(plan: Plan, paths: Collection[str]) -> Plan:
+    """A run of some of the base's tests, which another run has left; with a canary of its own."""
+    first, *others = (file.alone() for file in plan.files if file.role is Role.REGRESSION and file.staged in paths)
+    path, text, names = plan.canary
+    files = (replace(first, must_fail_path=path, must_fail_text=text, must_fail_names=names), *others)
+    return replace(plan, files=files, mounted={**originals(plan).mounted, **mounted(files)}, split=None)
 
 
 def tests_alone(plan: Plan) -> Plan:

@@ -18,6 +18,11 @@ COPIED_FILES = 10
 """A test command that names more files than this runs them as they are, with a canary in place of copies."""
 
 
+def folder_of(path: str) -> str:
+    """The folder of a file, with a slash at its end where it is not the root."""
+    return path[: path.rfind("/") + 1]
+
+
 class Planner(ABC):
     """Plans the run of one job; what a language does in its own way is in methods that it has to define.
 
@@ -60,6 +65,7 @@ class Planner(ABC):
             options=self._options(support), paths=self._paths(),
             command=() if named is not None or self._tests else self._job.command,
             split=self._split(files, support),
+            canary=self._canary(next((folder_of(f.path) for f in files if f.role is Role.REGRESSION), "")),
         )  # fmt: skip
 
     @abstractmethod
@@ -107,7 +113,7 @@ class Planner(ABC):
         found = [*given, *own, *named, *(self._as_is(Role.REGRESSION, path) for path in left if self._is_mine(path))]
         found = [file for file in found if not self._job.only or file.path in self._job.only]
         if found and not any(file.must_fail_path for file in found):
-            path, text, names = self._canary(found[0].path[: found[0].path.rfind("/") + 1])
+            path, text, names = self._canary(folder_of(found[0].path))
             found[0] = replace(found[0], must_fail_path=path, must_fail_text=text, must_fail_names=names)
         yield from found
 

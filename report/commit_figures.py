@@ -18,6 +18,7 @@ KINDS = (Kind.REGRESSION, Kind.CONFLICT, Kind.PUSH_FAILED, Kind.REVERTED, Kind.R
 _TONES = {
     Label.VERIFIED: Tone.GOOD,
     Label.TESTS_PASSED: Tone.PLAIN,
+    Label.DOCUMENTED: Tone.PLAIN,
     Label.SELF_TESTED: Tone.WARN,
     Label.EXIT_CODE: Tone.BAD,
 }
@@ -143,7 +144,7 @@ def _around(
     }
     mine = [ask for ask in around.asks if ask.task_id == commit.task_id and ask.granted]
     return Around(
-        granted=sorted({ask.subject for ask in mine if ask.kind is AskKind.FINDING}),
+        granted=sorted({ask.subject for ask in mine if ask.kind is AskKind.FINDING and not ask.assumed}),
         first_packages=[p for p in packages if around.first_uses.get((commit.asked_repo, p)) == commit.task_id],
         later_failures=sorted(task for task in later if task is not None),
         regressions=_regressions(commit, around.log),

@@ -16,6 +16,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
+from core.remarks import Gravity, Remark
 from core.verdicts import Label
 from db.report_queries import CommitRow
 
@@ -34,6 +35,7 @@ WEIGHTS = {
     "exit_code": Weight(points=30, most=30, why="only a command's exit code vouches for it, and that can be forged"),
     "unjudged": Weight(points=30, most=30, why="no verdict is known"),
     "self_tested": Weight(points=25, most=25, why="code and tests are of one hand: one misunderstanding, twice"),
+    "documented": Weight(points=4, most=4, why="links, examples and names are right; nobody checked the words"),
     "tests_passed": Weight(points=8, most=8, why="no held-out case was compared, so fitted answers would pass"),
     "size": Weight(points=4, most=20, why="faults grow with the lines to read: points for each doubling beyond 25"),
     "spread": Weight(points=2, most=10, why="a change of many files is harder to see whole: for each beyond the third"),
@@ -43,6 +45,8 @@ WEIGHTS = {
     "attempt": Weight(points=3, most=9, why="earlier attempts at the task came to nothing"),
     "stuck": Weight(points=8, most=16, why="the attempt went in circles and began afresh"),
     "finding": Weight(points=4, most=12, why="the static checker let it pass with a note"),
+    "critical_left": Weight(points=40, most=40, why="a reader says that it loses data or does not do what was asked"),
+    "high_left": Weight(points=12, most=24, why="a reader sees a wrong result or a way in"),
     "granted": Weight(points=6, most=12, why="it holds what you were asked about and granted"),
     "package": Weight(points=8, most=16, why="it is the first to use this package"),
     "left_out": Weight(points=6, most=6, why="the model wrote files that steer tests; they were left out"),
@@ -142,6 +146,7 @@ def _of_verdict(commit: CommitRow) -> list[Reason]:
 
 _LABELS: dict[str, str] = {
     Label.TESTS_PASSED: "tests passed, nothing was held out",
+    Label.DOCUMENTED: "documentation: links, examples and names were checked",
     Label.SELF_TESTED: "judged by tests that the agent wrote",
     Label.EXIT_CODE: "judged by an exit code alone",
 }
@@ -174,13 +179,23 @@ def _of_attempt(commit: CommitRow) -> list[Reason]:
     ]
     if signs is None:
         return found
+    critical, others = (
+        [one for one in signs.remarks if (one.gravity is Gravity.CRITICAL) is wanted] for wanted in (True, False)
+    )
     rules = sorted({finding.partition(":")[0] for finding in signs.findings})
     return [
         *found,
         *_reason("stuck", signs.escalations, f"went in circles, {_times(signs.escalations)} begun afresh"),
+        *_reason("critical_left", len(critical), _said(critical)),
+        *_reason("high_left", len(others), _said(others)),
         *_reason("finding", len(signs.findings), f"noted by the checker: {_listed(rules)}"),
         *_reason("left_out", bool(signs.left_out), f"left out of it: {_short(signs.left_out)}"),
     ]
+
+
+def _said(found: Sequence[Remark]) -> str:
+    more = f" and {len(found) - 1} more" if len(found) > 1 else ""
+    return f"left open: {found[0]}{more}" if found else ""
 
 
 def _of_surroundings(around: Around) -> list[Reason]:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import cache
+from typing import Any
 
 from flask import Flask
 
@@ -33,15 +35,20 @@ def create_app(context: AppContext, assets: Assets) -> Flask:
         context: the parts of the daemon that they speak to.
         assets: the static files that the pages name; they are served elsewhere.
     """
-    from server import openapi  # noqa: PLC0415  # an API of few endpoints does without the others
-    from server.contract import ENDPOINTS  # noqa: PLC0415  # as above
+    from server.contract import ENDPOINTS  # noqa: PLC0415  # an API of few endpoints does without the others
     from server.pages import frame, shown  # noqa: PLC0415  # as above
 
     build_models()
     app = create_api(context, ENDPOINTS)
-    described = openapi.document(context.status().version)
-    app.add_url_rule("/api/openapi.json", "describe", lambda: described)
+    app.add_url_rule("/api/openapi.json", "describe", cache(lambda: _described(context.status().version)))
     app.jinja_env.trim_blocks = app.jinja_env.lstrip_blocks = True
     shown.register(app, context.mask)
     frame.register(app, context, assets)
     return app
+
+
+def _described(version: str) -> dict[str, Any]:
+    """The document of the API, which takes longer to make than all else of the application; few ever ask for it."""
+    from server import openapi  # noqa: PLC0415  # as above
+
+    return openapi.document(version)

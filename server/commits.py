@@ -8,6 +8,7 @@ from typing import Annotated, Self
 from pydantic import BaseModel, ConfigDict, Field, StrictBool, model_validator
 
 from core.clock import Moment
+from core.remarks import Gravity, Reader
 from db.commit_signs import ChangedFile
 from db.state_store import Commit
 from server.formatting import Mask, short
@@ -17,11 +18,22 @@ from server.schemas import Answer
 FILES_SHOWN = 20
 
 
+class LeftRemark(Answer):
+    """A finding that a commit leaves open; `place` is its path and line."""
+
+    severity: Gravity
+    reader: Reader
+    place: str
+    reason: str
+    fix: str
+
+
 class CommitRow(Answer):
     """A commit of the agent's. `id` is its place in the ledger, `branch` that of the task.
 
     `target` is the branch that took it, empty where it was left for its owner; `label` the worth of its verdict.
     `file_count` counts all its files, `files` are the first of them; both are null where they are not known.
+    `remarks` are grave findings of readers that it was committed with, the worst first.
     """
 
     id: int
@@ -40,6 +52,7 @@ class CommitRow(Answer):
     removed: int
     file_count: int | None
     files: list[ChangedFile] | None
+    remarks: list[LeftRemark]
 
 
 class Commits(Answer):
@@ -101,5 +114,15 @@ def commit_row(commit: Commit, mask: Mask) -> CommitRow:
         added=sum(file.added or 0 for file in files or ()),
         removed=sum(file.removed or 0 for file in files or ()),
         file_count=None if files is None else len(files),
+        remarks=[
+            LeftRemark(
+                severity=one.gravity,
+                reader=one.reader,
+                place=short(one.where, mask),
+                reason=short(one.reason, mask, 2000),
+                fix=short(one.fix, mask, 2000),
+            )
+            for one in (commit.signs.remarks if commit.signs else ())
+        ],
         files=files and [replace(file, path=short(file.path, mask)) for file in files[:FILES_SHOWN]],
     )

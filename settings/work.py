@@ -43,7 +43,10 @@ class ReviewSettings(SettingsGroup):
     review_blocks: list[Graveness] = Field(default=["critical", "high"])
     """How grave a reviewer's remark must be to send the change back."""
     review_rounds: Annotated[int, Field(ge=0, le=20)] = 2
-    """How often in one attempt a review may send the change back; then it only tells."""
+    """How often in one attempt each reader may send the change back. What blocks an audit then waits for you."""
+    critical_left: Literal["ask", "wait", "commit"] = "ask"
+    """Critical remarks that a review still makes then: you are asked for clarify_wait_s (ask), or without end (wait); \
+they are committed and named (commit)."""
     enable_audit: bool = False
     """Whether a model looks at each change for weaknesses of security before its tests run."""
     audit_blocks: list[Graveness] = Field(default=["critical", "high"])

@@ -69,7 +69,9 @@ class CaseReport:
 class Session:
     """What one child did.
 
-    `how` is exited, timeout, flood or memory; `exit_code` is None unless it exited. `running` is the test that had
+    `how` is exited, timeout, flood or memory; `exit_code` is None unless it exited. `collection` has
+    the files that could not be collected, `skipped` those that were skipped as a whole, `left` the
+    paths of those that it left for another run. `running` is the test that had
     started and not ended, `at` the one that was begun last, where a recorder tells of beginnings apart. `finishes` are
     the exit statuses that pytest reported, `changed` the framework functions found changed. `garbled` tells that
     something in the events was not the recorder's. `cpu_s` is the processor time that its processes used, `limit` says
@@ -80,6 +82,8 @@ class Session:
     exit_code: int | None
     tests: tuple[CaseReport, ...] = ()
     collection: tuple[tuple[str, Fault], ...] = ()
+    skipped: tuple[tuple[str, Fault], ...] = ()
+    left: tuple[str, ...] = ()
     internal: str = ""
     running: str | None = None
     at: str | None = None
@@ -245,6 +249,8 @@ def _session(data: Mapping[str, Any]) -> Session:
         exit_code=data["exit"],
         tests=tuple(reader.tests),
         collection=tuple(reader.collection),
+        skipped=tuple(reader.skipped),
+        left=tuple(reader.left),
         internal=reader.internal,
         running=reader.running,
         at=reader.at,
@@ -264,7 +270,9 @@ class _Events:
     def __init__(self) -> None:
         self.tests: list[CaseReport] = []
         self.collection: list[tuple[str, Fault]] = []
+        self.skipped: list[tuple[str, Fault]] = []
         self.finishes: list[int] = []
+        self.left: list[str] = []
         self.changed: list[str] = []
         self.internal, self.garbled = "", False
         self.running: str | None = None
@@ -275,7 +283,7 @@ class _Events:
             event = json.loads(line)
             {
                 "start": self._start, "end": self._end, "collect": self._collect, "internal": self._internal,
-                "finish": self._finish, "now": self._now,
+                "finish": self._finish, "now": self._now, "left": self._left,
             }[event["e"]](event)  # fmt: skip
         except (ValueError, KeyError, TypeError, IndexError, RecursionError):
             self.garbled = True
@@ -283,6 +291,9 @@ class _Events:
     def _start(self, event: Mapping[str, Any]) -> None:
         self.garbled |= self.running is not None or bool(self.finishes)
         self.running = str(event["id"])
+
+    def _left(self, event: Mapping[str, Any]) -> None:
+        self.left += map(str, event["files"])
 
     def _now(self, event: Mapping[str, Any]) -> None:
         self.at = str(event["id"])
@@ -295,7 +306,7 @@ class _Events:
 
     def _collect(self, event: Mapping[str, Any]) -> None:
         if fault := _fault(event):
-            self.collection.append((str(event["id"]), fault))
+            (self.skipped if event.get("skipped") else self.collection).append((str(event["id"]), fault))
 
     def _internal(self, event: Mapping[str, Any]) -> None:
         self.internal = str(event["message"])

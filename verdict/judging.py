@@ -8,7 +8,7 @@ what they were, does the same hold without pytest? The first question that is an
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 
 from core.isolation import Ended, SandboxLimits, SandboxResult
 from core.verdicts import CaseResult, Failure, Result
@@ -20,6 +20,7 @@ from verdict.time_limits import TimeLimit
 
 LIMIT = "SUITE_TIMEOUT_S, limits.suite_s"
 """What the owner's limit is set with."""
+_FAILED = frozenset({Result.FAILED, Result.ERROR})
 NO_COPIES = "the must-fail copies were not run"
 
 
@@ -27,15 +28,21 @@ NO_COPIES = "the must-fail copies were not run"
 class Judgement:
     """What a run proved.
 
-    `excusable` tells that only tests failed which may have failed before the change already, `stopped` that the run did
-    not come to its end. `doubtful` are the ids of must-fail copies that did not fail as they must, `weak` self-written
-    tests that prove nothing. `tampering` is as in a verdict. `late` tells that a limit of time decided.
+    `left` are tests of the base that failed before the change already and are left out of `results`, `mended` those
+    that failed before and pass now, `skipped` those that were skipped. `questioned` are the files of tests that failed,
+    and may have failed before; `excusable` tells that nothing else failed, `stopped` that the run did not come to its
+    end. `doubtful` are the ids of must-fail copies that did not fail as they must, `weak` self-written tests that prove
+    nothing. `tampering` is as in a verdict. `late` tells that a limit of time decided.
     """
 
     reason: str
     results: tuple[CaseResult, ...] = ()
     failures: tuple[Failure, ...] = ()
     copies_failed: int = 0
+    left: tuple[str, ...] = ()
+    mended: tuple[str, ...] = ()
+    skipped: tuple[str, ...] = ()
+    questioned: tuple[str, ...] = ()
     excusable: bool = False
     stopped: bool = False
     late: bool = False
@@ -43,6 +50,24 @@ class Judgement:
     weak: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
     tampering: str = ""
+
+    def with_rest(self, rest: Judgement) -> Judgement:
+        """The same with what a run of the tests that this one left says; `self` has passed."""
+        results = (*self.results, *rest.results)
+        return replace(
+            self,
+            reason=rest.reason.replace(f" of {len(rest.results)} tests", f" of {len(results)} tests"),
+            results=results,
+            failures=rest.failures,
+            copies_failed=self.copies_failed + rest.copies_failed,
+            left=(*self.left, *rest.left),
+            mended=(*self.mended, *rest.mended),
+            skipped=(*self.skipped, *rest.skipped),
+            stopped=rest.stopped,
+            late=rest.late,
+            notes=tuple(dict.fromkeys((*self.notes, *rest.notes))),
+            tampering=rest.tampering,
+        )
 
     @property
     def passed(self) -> bool:
@@ -66,9 +91,9 @@ class Again:
 class Run:
     """One run with what it was asked: the plan, the isolation's result, the answer, and what the job was granted.
 
-    `digest` is that of all files it saw, `time` what its tests might take. `before` holds the results of the same tests
-    without the change, where they had to be looked up, `copies` is the run of the must-fail copies in a sandbox of
-    their own, where there are any, `again` that of the test in which a limit of time cut it off.
+    `digest` is that of all files it saw, `time` what its tests might take. `before` holds those tests of the base that
+    did not pass without the change, where that had to be looked up, `copies` is the run of the must-fail copies in a
+    sandbox of their own, where there are any, `again` that of the test in which a limit of time cut it off.
     """
 
     plan: Plan
@@ -78,7 +103,7 @@ class Run:
     limits: SandboxLimits
     time: TimeLimit
     digest: str
-    before: Mapping[str, Result] = field(default_factory=dict)
+    before: Mapping[str, Result] | None = None
     copies: Run | None = None
     again: Again | None = None
 
@@ -105,6 +130,12 @@ class Run:
         return words
 
     @property
+    def left(self) -> tuple[str, ...]:
+        """The files of the base's tests that were left for another run."""
+        left = self.answer.session.left if self.answer else ()
+        return tuple(file.staged for file in self.plan.files if file.staged in left and file.role is Role.REGRESSION)
+
+    @property
     def cut_in(self) -> str:
         """The test of the suite in which it was when it ended, by its staged id without parameters; empty for none."""
         session = self.answer.session if self.answer else None
@@ -117,7 +148,21 @@ def judge(run: Run) -> Judgement:
     """Weigh one run."""
     runs = [one for one in (run, run.copies) if one and one.answer]
     found = (integrity.tampering(one.answer.session, one.plan) for one in runs if one.answer)
-    return replace(_weighed(run), tampering=next(filter(None, found), ""))
+    known = {test for test, result in (run.before or {}).items() if result in _FAILED}
+    mended = known & _passed(run)
+    return replace(
+        _weighed(run),
+        left=tuple(sorted(known - mended)),
+        mended=tuple(sorted(mended)),
+        tampering=next(filter(None, found), ""),
+    )
+
+
+def _passed(run: Run) -> set[str]:
+    """The tests that passed, and the files in which one did."""
+    tests = run.answer.session.tests if run.answer else ()
+    passed = {test.id for test in tests if test.outcome is Result.PASSED}
+    return passed | {test.partition("::")[0] for test in passed}
 
 
 def _weighed(run: Run) -> Judgement:
@@ -125,14 +170,16 @@ def _weighed(run: Run) -> Judgement:
     if run.answer is None:
         assert stopped is not None
         return Judgement(reason=stopped.message, failures=(stopped,), stopped=True, late=run.was_cut_off)
-    session, found = run.answer.session, list[_Found]()
+    session, every = run.answer.session, list[_Found]()
     for file in run.plan.files:
-        found += _results_of(file, session, run)
-    found = [one for one in found if not _excused(one, run)]
+        every += _results_of(file, session, run)
+    found = [one for one in every if not _excused(one, run)]
     bad = [one for one in found if one.result.result is not Result.PASSED]
     failures = shaping.distinct([*([stopped] if stopped else []), *(one.failure for one in bad if one.failure)])
     results = tuple(one.result for one in found)
-    notes = _notes(run)
+    of_base = [one.result for one in every if one.role is Role.REGRESSION]
+    skipped = tuple(one.id for one in of_base if one.result is Result.SKIPPED)
+    notes = _notes(run, every, len(skipped))
     if stopped or bad:
         unknown = sum(one.result is Result.NOT_REACHED for one in results)
         more = f"; {unknown} of {len(results)} tests were not reached" if unknown else ""
@@ -141,23 +188,25 @@ def _weighed(run: Run) -> Judgement:
             reason=reason,
             results=results,
             failures=failures,
-            excusable=_excusable(bad, stopped, run),
+            skipped=skipped,
+            questioned=_questioned(bad, stopped, run),
+            excusable=run.before is None and not stopped and all(map(_may_be_excused, bad)),
             stopped=bool(stopped),
             late=bool(stopped) and run.was_cut_off,
             notes=notes,
         )
     if not results:
-        return Judgement(reason="no test ran", notes=notes)
+        return Judgement(reason="no test ran", skipped=skipped, notes=notes)
     if doubt := integrity.doubt(run.answer, run.plan) or _copies_doubt(run.copies):
         late = integrity.is_late(run.answer) or bool(run.copies and run.copies.was_cut_off)
-        return Judgement(reason=doubt, results=results, late=late, notes=notes)
+        return Judgement(reason=doubt, results=results, skipped=skipped, late=late, notes=notes)
     copied = any(file.copied for file in run.plan.files)
     if copied and run.copies is None and not integrity.all_failed_apart(run.plan, run.answer.split):
-        return Judgement(reason=NO_COPIES, results=results, notes=notes)
+        return Judgement(reason=NO_COPIES, results=results, skipped=skipped, notes=notes)
     copies = integrity.check_copies(run.plan.files, [*session.tests, *_copies(run)], run.names)
     return Judgement(
-        reason=copies.reason(run.names), results=results, copies_failed=copies.genuine, doubtful=copies.doubtful,
-        weak=copies.weak, notes=notes,
+        reason=copies.reason(run.names), results=results, skipped=skipped, copies_failed=copies.genuine,
+        doubtful=copies.doubtful, weak=copies.weak, notes=notes,
     )  # fmt: skip
 
 
@@ -283,6 +332,7 @@ def _results_of(file: SuiteFile, session: Session, run: Run) -> Iterator[_Found]
             seen.add(rest.partition("[")[0])
             yield _ended(file, test, run)
     broken = [fault for path, fault in session.collection if path.partition("::")[0] == file.staged]
+    skipped = [fault for path, fault in session.skipped if path.partition("::")[0] == file.staged]
     listed = file.outline.required if file.outline else frozenset[str]()
     left = [staged for staged, name in file.names.items() if name in listed and staged not in seen]
     running, _, rest = (session.running or "").partition("::")
@@ -293,16 +343,32 @@ def _results_of(file: SuiteFile, session: Session, run: Run) -> Iterator[_Found]
             result = CaseResult(id=_id(file, name), result=Result.ERROR, message=message)
             yield _Found(file.role, result, failure, uncollected=True)
         return
+    if skipped:
+        message = run.names.text(skipped[0].message).partition("\n")[0]
+        for name in left or [""]:
+            result = CaseResult(id=_id(file, name), result=Result.SKIPPED, message=message)
+            yield _Found(file.role, result, None)
+        return
+    if running == file.staged and file.outline is None and rest:
+        left.append(rest.partition("[")[0])
     for name in left:
         if running == file.staged and rest.partition("[")[0] == name:
-            yield from _interrupted(file, name, run.again)
+            yield from _interrupted(file, name, run)
         else:
             yield _left(file, name, finished=bool(session.finishes))
 
 
-def _interrupted(file: SuiteFile, name: str, again: Again | None) -> Iterator[_Found]:
-    """The test in which a run was stopped: as it ended alone, where it did."""
+def _interrupted(file: SuiteFile, name: str, run: Run) -> Iterator[_Found]:
+    """The test in which a run was stopped: as it ended alone, where it did.
+
+    Of a test of the base that a limit cut off and that did not run alone nothing is known.
+    """
+    again = run.again
+    uncertain = file.role is Role.REGRESSION and run.was_cut_off and again is None
     message = "the run was stopped in this test"
+    if uncertain:
+        yield _Found(file.role, CaseResult(id=_id(file, name), result=Result.NOT_REACHED, message=message), None)
+        return
     if again and not again.cut:
         failures = {failure.id: failure for failure in again.failures}
         yield from (_Found(file.role, result, failures.get(result.id)) for result in again.results)
@@ -323,7 +389,7 @@ def _left(file: SuiteFile, name: str, *, finished: bool) -> _Found:
 
 
 def _id(file: SuiteFile, name: str) -> str:
-    return f"{file.path}::{file.names[name]}" if name else file.path
+    return f"{file.path}::{file.names.get(name, name)}" if name else file.path
 
 
 def _ended(file: SuiteFile, test: CaseReport, run: Run) -> _Found:
@@ -348,30 +414,50 @@ def _takes_nothing(file: SuiteFile, test: CaseReport) -> bool:
 
 
 def _excused(found: _Found, run: Run) -> bool:
-    """Tell whether a test ended so before the change as well, and may."""
-    before, now = run.before.get(found.result.id), found.result.result
-    if now is Result.PASSED or before is None:
+    """Tell whether a test may end so: the owner skips it, or it failed before the change as well.
+
+    What was skipped before and fails now is no such test. A file that could not be imported before has failed with all
+    tests in it.
+    """
+    now = found.result.result
+    if found.role is Role.REGRESSION and now is Result.SKIPPED:
+        return True
+    if now is Result.PASSED or not run.before:
         return False
+    before = run.before.get(found.result.id) or run.before.get(found.result.id.partition("::")[0])
     if found.role is Role.REGRESSION:
-        return before not in {Result.PASSED, Result.NOT_REACHED}
+        return before in _FAILED
     return found.role is Role.COMMAND and now is Result.SKIPPED and before is Result.SKIPPED
 
 
-def _excusable(bad: list[_Found], stopped: Failure | None, run: Run) -> bool:
-    if stopped or run.before:
+def _may_be_excused(found: _Found) -> bool:
+    """Tell whether how a test ended before may excuse how it ends now."""
+    if found.result.result is Result.NOT_REACHED:
         return False
-    return all(
-        one.role is Role.REGRESSION or (one.role is Role.COMMAND and one.result.result is Result.SKIPPED) for one in bad
-    )
+    return found.role is Role.REGRESSION or (found.role is Role.COMMAND and found.result.result is Result.SKIPPED)
 
 
-def _notes(run: Run) -> tuple[str, ...]:
+def _questioned(bad: list[_Found], stopped: Failure | None, run: Run) -> tuple[str, ...]:
+    """The files of which it has to be known how their tests ended before; none where that is known."""
+    if run.before is not None:
+        return ()
+    asked = {one.result.id.partition("::")[0] for one in bad if _may_be_excused(one)}
+    if stopped and (path := run.cut_in.partition("::")[0]):
+        asked |= {file.path for file in run.plan.files if file.staged == path and file.role is Role.REGRESSION}
+    return tuple(sorted(asked))
+
+
+def _notes(run: Run, found: list[_Found], skipped: int) -> tuple[str, ...]:
     kept = [file.path for file in run.plan.files if file.role is not Role.REGRESSION and file.staged == file.path]
     notes = [f"{path} keeps its name and has a canary in place of copies" for path in kept]
     notes += integrity.notes(run.plan, run.answer.split if run.answer else None)
-    excused = sorted(test for test, result in run.before.items() if result is not Result.PASSED)
+    if skipped:
+        notes.append(f"{skipped} tests of the base were skipped")
+    excused = sorted(one.result.id for one in found if one.result.result in _FAILED and _excused(one, run))
+    excused += run.plan.without
     if excused:
-        notes.append(f"failing before the change already: {', '.join(excused[:10])}")
+        more = f" and {len(excused) - 10} more" if len(excused) > 10 else ""
+        notes.append(f"failing before the change already: {', '.join(excused[:10])}{more}")
     return tuple(notes)
 
 

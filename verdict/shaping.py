@@ -12,7 +12,7 @@ from languages.plan import SuiteFile
 from sandbox.cleaning import Mask
 from verdict.answer import Fault
 
-MAX_FAILURES = 5
+MAX_FAILURES = 10
 MAX_MESSAGE = 2000
 MAX_RAW = 64_000  # much of what a hostile run reports is looked at no further
 MAX_OUTPUT_LINES = 20
@@ -100,7 +100,7 @@ def failure(nodeid: str, fault: Fault, output: str, names: Names, *, collecting:
 
 
 def distinct(failures: Iterable[Failure]) -> tuple[Failure, ...]:
-    """At most five failures that differ, those that hide others first."""
+    """At most ten failures that differ, those that hide others first."""
     seen: dict[tuple[str, str, str], Failure] = {}
     for found in failures:
         seen.setdefault((found.kind, found.frame, "" if found.frame else found.message), found)

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from core.isolation import SandboxJob, SandboxLimits
 from core.text import encode
 from core.tree import Tree
-from languages.plan import Plan
+from languages.plan import Plan, Role
 from sandbox import packing
 from sandbox.inside.time_limits import BUSIEST
 from sandbox.packing import NOTHING, Packed, pack
@@ -36,7 +36,13 @@ class Staged:
 
 
 def staged(
-    plan: Plan, base: Tree, runtime: Runtime, trees: TreeStore, limits: SandboxLimits, time: TimeLimit
+    plan: Plan,
+    base: Tree,
+    runtime: Runtime,
+    trees: TreeStore,
+    limits: SandboxLimits,
+    time: TimeLimit,
+    share: float = 0.5,
 ) -> Staged:
     """Stage a plan.
 
@@ -47,6 +53,7 @@ def staged(
         trees: keeps whole trees.
         limits: of the run; `cpu_s` is for the tests themselves.
         time: theirs in this run, no longer than `limits` allow.
+        share: of that time, after which files of the base's tests that are not begun are left for another run.
 
     Raises:
         SandboxError: a file cannot be staged.
@@ -59,7 +66,7 @@ def staged(
     files = [(path, size, path not in left_out) for path, size, _ in below.index]
     files += [(path, size, True) for path, size, _ in over.index]
     instructions = {
-        **_instructions(plan, limits, runtime, time),
+        **_instructions(plan, limits, runtime, time, share),
         "key": key.hex(),
         "files": files,
         "watched": sorted(digests.keys() & {*plan.mounted, *(file.staged for file in plan.files)}),
@@ -110,7 +117,9 @@ def _split(plan: Plan, files: list[tuple[str, int, bool]]) -> dict[str, object] 
     }  # fmt: skip
 
 
-def _instructions(plan: Plan, limits: SandboxLimits, runtime: Runtime, time: TimeLimit) -> dict[str, object]:
+def _instructions(
+    plan: Plan, limits: SandboxLimits, runtime: Runtime, time: TimeLimit, share: float
+) -> dict[str, object]:
     """What the trusted parent is told; only `session` reaches a child that runs tested code."""
     token = f"\x1e{secrets.token_hex(12)}"
     session = {
@@ -118,6 +127,12 @@ def _instructions(plan: Plan, limits: SandboxLimits, runtime: Runtime, time: Tim
         "options": plan.options,
         "paths": plan.paths,
         "preload": plan.preload,
+        "without": plan.without,
+        "budget": {
+            "cpu_s": share * time.cpu_s,
+            "wall_s": share * time.wall_s,
+            "files": [file.staged for file in plan.files if file.role is Role.REGRESSION],
+        },
         "token": token,
     }
     return {

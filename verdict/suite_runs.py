@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Protocol
 
 from core.dependencies import ImportCache
+from core.errors import SandboxError
 from core.isolation import RUN_LIMITS, Ended, SandboxLimits, SandboxResult
 from core.parsing import parse
 from core.ports import Sandbox
@@ -28,8 +29,9 @@ from sandbox.cleaning import Mask
 from sandbox.runtime import Runtime
 from sandbox.trees import TreeStore
 from verdict import answer, integrity, judging
+from verdict.baseline import Baselines
 from verdict.cut_off import CutOffs
-from verdict.judging import Run
+from verdict.judging import Judgement, Run
 from verdict.shaping import Names
 from verdict.stage import Staged, staged
 from verdict.time_limits import SuiteTimes, TimeLimit
@@ -45,6 +47,9 @@ REMEMBERED = 64
 OUTPUT_BYTES = 16 << 20
 """What one test may print; the last three thousand bytes are kept of those that fail."""
 RECENT = 8
+SHARE, ALONE = 0.5, 0.1
+"""After this share of its time a run begins no further file of the base's tests; after less in one that runs alone, for
+some file took the rest of the time before."""
 
 
 class SuiteRuns:
@@ -59,9 +64,10 @@ class SuiteRuns:
         imports: remembers what files import; may be shared.
         layers: the packages that jobs may ask for; without it such a job is refused.
         times: what suites took when they passed.
+        baselines: how the tests of trees ended before anything was changed.
     """
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 (three parts and six keywords, of which five have a default)
         self,
         sandbox: Sandbox,
         runtime: Runtime,
@@ -72,18 +78,19 @@ class SuiteRuns:
         imports: ImportCache | None = None,
         layers: LayerStore | None = None,
         times: SuiteTimes | None = None,
+        baselines: Baselines | None = None,
     ) -> None:
         self.sandbox, self.runtime, self.mask, self._layers = sandbox, runtime, mask, layers
         self._limits, self._imports = (
             limits or SandboxLimits(output_bytes=OUTPUT_BYTES).with_run(RUN_LIMITS),
             imports or ImportCache(),
         )
-        self.times = times or SuiteTimes()
+        self.times, self._baselines = times or SuiteTimes(), baselines or Baselines()
         self._cut_offs = CutOffs(self.times)
         staging_dir.mkdir(mode=0o700, parents=True, exist_ok=True)
         self._trees = TreeStore(staging_dir)
         self._planned: deque[tuple[SuiteJob, Plan]] = deque(maxlen=RECENT)
-        self._before: OrderedDict[tuple[str, ...], Mapping[str, Result]] = OrderedDict()
+        self._red: OrderedDict[tuple[str, ...], bool] = OrderedDict()
 
     async def plan(self, job: SuiteJob) -> Plan:
         """Plan a job's run; names are drawn anew each time."""
@@ -211,19 +218,36 @@ class SuiteRuns:
         runtime = await with_packages(self.runtime, self._layers, job.packages)
         limits = job.sandbox_limits(self._limits)
         time = time or self.time(job)
-        ready = await asyncio.to_thread(staged, planned, job.base, runtime, self._trees, limits, time)
+        share = ALONE if alone else SHARE
+        ready = await asyncio.to_thread(staged, planned, job.base, runtime, self._trees, limits, time, share)
         return ready, await self.sandbox.run(replace(ready.job, alone=alone))
 
-    async def before(self, job: SuiteJob, paths: tuple[str, ...]) -> Mapping[str, Result]:
-        """How the tests in these files of the base ended before the change.
+    async def before(self, job: SuiteJob, paths: Collection[str]) -> Mapping[str, Result]:
+        """The tests in these files of the base that do not pass without the change, with how they end.
 
         Raises:
             SandboxError: nothing could be run.
         """
-        key = (job.base.commit, _digest(job.start), *_packages(job), *paths)
-        return await self._known(
-            key, replace(job, given={}, own={}, command=(), regression=paths, only=(), whole_tree=True)
-        )
+        around = self._around(job)
+        known = {path: self._baselines.get(f"{around}:{path}") for path in sorted(paths)}
+        asked = tuple(path for path, tests in known.items() if tests is None)
+        if asked:
+            unchanged = replace(job, given={}, own={}, command=(), regression=asked, only=(), whole_tree=True)
+            found = await self._unchanged(unchanged)
+            tests = {path: _not_passed(found, path) for path in asked}
+            if not found.stopped:
+                await self._baselines.learn({f"{around}:{path}": found for path, found in tests.items()})
+            known |= tests
+        return {test: result for tests in known.values() for test, result in (tests or {}).items()}
+
+    def _around(self, job: SuiteJob) -> str:
+        """A digest of the tree without the change, and of all else that a run of its tests sees."""
+        runtime = [self.runtime.version, *(str(mount.host) for mount in self.runtime.mounts), *_packages(job)]
+        limits = repr(job.sandbox_limits(self._limits))
+        return packing.digest_of({
+            **{f"base/{path}": blob for path, blob in job.base.entries().items()},
+            "": packing.sha256(encode("\0".join((*runtime, limits, job.language, _digest(job.start))))),
+        })  # fmt: skip
 
     async def fails_before(self, job: SuiteJob) -> bool:
         """Tell whether one of the self-written tests fails without the change.
@@ -235,21 +259,42 @@ class SuiteRuns:
         bare = not (self.runtime.has_environment or job.packages)
         if bare and surely_fail_before(job.own, job.change, present):
             return True
-        key = (job.base.commit, _digest({**job.start, **job.own}), *_packages(job), "own")
-        found = await self._known(key, replace(job, given={}, command=(), regression=()))
-        return any(result is not Result.PASSED for result in found.values())
+        key = (job.base.commit, _digest({**job.start, **job.own}), *_packages(job))
+        if key not in self._red:
+            found = await self._unchanged(replace(job, given={}, command=(), regression=()))
+            self._red[key] = found.stopped or any(one.result is not Result.PASSED for one in found.results)
+            while len(self._red) > REMEMBERED:
+                self._red.popitem(last=False)
+        return self._red[key]
 
-    async def _known(self, key: tuple[str, ...], job: SuiteJob) -> Mapping[str, Result]:
-        """The results of a job without its change; run once."""
-        if key not in self._before:
-            unchanged = replace(job, change={})
-            planned = plan.originals(await self.plan(unchanged))
-            found = judging.judge(await self._settled(unchanged, planned, self.run))
-            stopped = {"": Result.ERROR} if found.stopped else {}
-            self._before[key] = {**stopped, **{result.id: result.result for result in found.results}}
-            while len(self._before) > REMEMBERED:
-                self._before.popitem(last=False)
-        return self._before[key]
+    async def _unchanged(self, job: SuiteJob) -> Judgement:
+        """What a run of the job's tests without its change says."""
+        unchanged = replace(job, change={})
+        run = await self._settled(unchanged, plan.originals(await self.plan(unchanged)), self.run)
+        found, left = judging.judge(run), run.left
+        while left and not found.stopped:
+            run = await self._settled(unchanged, plan.rest(run.plan, left), self.run)
+            found, left = found.with_rest(judging.judge(run)), fewer(left, run)
+        return found
+
+
+def fewer(left: tuple[str, ...], run: Run) -> tuple[str, ...]:
+    """Of files that were left for a run those that it left for a further one.
+
+    Raises:
+        SandboxError: it began none of them, which no honest run does.
+    """
+    if len(run.left) >= len(left):
+        raise SandboxError("a run of tests began none of the files that were left for it")
+    return run.left
+
+
+def _not_passed(found: Judgement, path: str) -> Mapping[str, Result]:
+    """The tests of a file that did not pass; of a run that was stopped those that were seen to fail."""
+    nothing = {Result.PASSED, Result.NOT_REACHED, Result.MISSING}
+    ended = {one.id: one.result for one in found.results if one.id.partition("::")[0] == path}
+    skipped = {test: Result.SKIPPED for test in found.skipped if test.partition("::")[0] == path}
+    return skipped | {test: result for test, result in ended.items() if result not in nothing}
 
 
 def _of_originals(copies: Sequence[str], planned: Plan) -> tuple[str, ...]:

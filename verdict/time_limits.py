@@ -4,36 +4,33 @@ A limit is seconds of processor time, so that a busy machine takes nothing from 
 off when it used none for as long, and after some times as much by the clock whatever it does.
 
 Whoever's tests passed in half a second does not need a minute to be found endless. So the first run of a suite gets ten
-times what its longest passing run took, or `FIRST_S` where none is known. That costs nobody a verdict: what a limit cut
-off runs again alone, with the owner's whole limit (`verdict.cut_off`).
+times what its longest passing run took; where none is known, `FIRST_S`, and more for long tests. That costs nobody a
+verdict: what a limit cut off runs again alone, with the owner's whole limit (`verdict.cut_off`).
 """
 
 from __future__ import annotations
 
-import json
-import logging
 import math
 from collections import OrderedDict
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from core.from_plain import from_plain
 from core.isolation import RunLimits
 from core.text import encode
-from files.whole import write_whole
 from languages.plan import Plan
 from sandbox import packing
+from verdict import kept
 
 CLOCK = 5.0
 """A run may take so many times its limit of processor time by the clock."""
 SPLIT_S = 10.0
 """What a split run may take; a suite that needs more is judged without."""
 FIRST_S, SHORTEST_S, FACTOR = 10.0, 5.0, 10.0
+LENGTH = 2000
+"""For so many characters of tests the first run gets a second more: a repository's suite takes longer than a task's."""
 _MOST = 2000
-_VERSION = 1
-
-log = logging.getLogger(__name__)
+_VERSION, _WHAT = 1, "what suites took"
 
 
 def clock(limits: RunLimits) -> float:
@@ -89,7 +86,7 @@ class SuiteTimes:
         """What the first run of a suite gets."""
         known = self._longest.get(_key(planned))
         if known is None:
-            return whole.at_most(FIRST_S)
+            return whole.at_most(FIRST_S + sum(len(file.original) for file in planned.files) // LENGTH)
         cpu_s, idle_s = (max(SHORTEST_S, FACTOR * seconds) for seconds in (known.cpu_s, known.wall_s))
         return whole.at_most(cpu_s, known, idle_s)
 
@@ -125,20 +122,11 @@ def _key(planned: Plan) -> str:
 
 
 def _read(path: Path) -> Iterable[tuple[str, Taken]]:
-    try:
-        found = from_plain(_Kept, json.loads(path.read_bytes()))
-    except FileNotFoundError:
-        return ()
-    except (OSError, ValueError, RecursionError) as error:
-        log.info("what suites took is learned anew, %s cannot be read: %s", path, type(error).__name__)
-        return ()
-    rows = found.suites.items() if found.version == _VERSION else ()
+    found = kept.read(path, _Kept, _WHAT)
+    rows = found.suites.items() if found and found.version == _VERSION else ()
     return [(key, taken) for key, taken in rows if 0 <= taken.cpu_s < math.inf and 0 <= taken.wall_s < math.inf]
 
 
 def _write(path: Path, longest: OrderedDict[str, Taken]) -> None:
     rows = {key: {"cpu_s": round(one.cpu_s, 2), "wall_s": round(one.wall_s, 2)} for key, one in longest.items()}
-    try:
-        write_whole(path, json.dumps({"version": _VERSION, "suites": rows}, separators=(",", ":")), mode=0o600)
-    except OSError as error:
-        log.info("what suites took is not kept: %s", error)
+    kept.write(path, {"version": _VERSION, "suites": rows}, _WHAT)

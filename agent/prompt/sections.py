@@ -2,24 +2,27 @@
 
 from __future__ import annotations
 
+import difflib
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from agent.asking import answers
 from agent.exploring import EXPLORING, is_wanted
 from agent.history import fitted, last_failure, lines_of
+from agent.kinds import asks_for_documents
 from agent.prompt.budget import Prompt, Section, Shown, clipped, compose, fixed
 from agent.prompt.context import Surroundings, expected_files, listing, outlines, show_files, show_tests, surroundings
 from agent.prompt.conventions import conventions
 from agent.prompt.neighbours import neighbours, where
 from agent.prompt.text import quoted
 from agent.services import AgentServices
-from agent.view import View
+from agent.view import View, base_text
 from core.attempt_state import AttemptContext, AttemptState, Lesson
 from core.brief import Brief
 from core.dialogue import Message
 from core.gauge import Gauge
 from core.masking import printable
+from core.remarks import Gravity
 from core.states import Phase
 from core.tasks import Language
 
@@ -34,6 +37,8 @@ _FRAME = 48
 """Tokens of a quotation's two marker lines, with something to spare."""
 
 _BEGINNING_TOKENS = 1500
+_CHANGE_TOKENS = 3000
+_DIFF_LINES = 8000
 _OVERVIEW_TOKENS = 1200
 _LIKELY = 8
 """What who reads for himself is shown of the files and of their names."""
@@ -95,6 +100,8 @@ def language_file(context: AttemptContext, *, tests: bool = False) -> str:
 
 def kind_file(context: AttemptContext) -> tuple[str, ...]:
     """The prompt part about the kind of thing that is built, where the owner said which; else the plan says it."""
+    if asks_for_documents(context.task.spec):
+        return ("kinds/documentation",)
     kind = context.task.spec.kind
     return () if kind is None else (f"kinds/{kind}",)
 
@@ -249,6 +256,32 @@ def _files(about: PromptContext, space: int) -> Shown:
     return replace(shown, text=(shown.text + more).strip(), left_out=max(0, away))
 
 
+def the_change(about: PromptContext, *, new: bool = False) -> Section:
+    """The change so far as a unified diff to what the owner had; with `new` files that it adds are shown in it too."""
+    return Section(title="Your change so far", fill=lambda space: _change(about, space, new), share=0.15, rank=3)
+
+
+def _change(about: PromptContext, space: int, new: bool) -> Shown:
+    given, change = about.context.task.spec.files, about.state.change
+    diffs = list[str]()
+    for path, text in change.items():
+        before = given.get(path, base_text(about.view.tree, path))
+        if before is None and not new:
+            diffs.append(f"{path} is new")  # it stands with the files, whole
+        elif before != text:
+            diffs.append(_diff(path, before, text))
+    text, cut = clipped("\n".join(diffs), min(space, _CHANGE_TOKENS) - _FRAME, about.gauge)
+    return Shown(text=quoted("diff", text) if diffs else "", whole=tuple(change) if new else (), cut=cut)
+
+
+def _diff(path: str, before: str | None, after: str | None) -> str:
+    old, now = ((text or "").splitlines() for text in (before, after))
+    names = (f"a/{path}" if before is not None else "/dev/null", f"b/{path}" if after is not None else "/dev/null")
+    if len(old) + len(now) > _DIFF_LINES and before is not None and after is not None:
+        return f"{path} is changed"  # to compare lines that come again and again takes quadratic time
+    return "\n".join(difflib.unified_diff(old, now, *names, lineterm=""))
+
+
 def the_lessons(about: PromptContext) -> Section:
     """What memory recalled, shortened; the best that fit, whole ones only."""
     return Section(title="Lessons from earlier work", fill=lambda space: _lessons(about, space), share=0.12, rank=3)
@@ -285,7 +318,17 @@ def the_history(about: PromptContext, *, failure: bool = True) -> list[Section]:
         ),
         Section(title="Earlier tries", fill=lambda space: _earlier(state, space, gauge), share=0.15, rank=3),
     ]
-    return [*parts, the_failure(about)] if failure else parts
+    return [*parts, the_failure(about), _remarks(state)] if failure else parts
+
+
+def _remarks(state: AttemptState) -> Section:
+    """What readers found in the change and the feedback does not say: mended along with the rest, or not at all."""
+    found = [one for one in state.remarks_on_change if one.gravity is not Gravity.LOW]
+    lines = [
+        f"- {one}{f' Suggested: {one.fix}' if one.fix else ''}" for one in found if one.reason not in state.feedback
+    ]
+    text = quoted("remarks", "\n".join(lines)) if state.feedback and lines else ""
+    return fixed("What readers of the change found besides; mend it along the way", text, share=0.1, rank=4)
 
 
 def the_failure(about: PromptContext) -> Section:

@@ -27,6 +27,8 @@ class _PytestPlanner(Planner):
         super().__init__(job, imports)
         self._settings = pytest_settings.read(self._text)
         self._command = commands.parse(job.command) if not job.given else None
+        tests = "\n".join(self._tests.values())
+        self._leaving_out = () if self._settings.leaves_out(tests) else self._settings.leaving_out
 
     def _prepared(self, role: Role, tests: Files, beside: Files) -> Iterator[SuiteFile]:
         around = suite.Surroundings(
@@ -54,7 +56,7 @@ class _PytestPlanner(Planner):
         if self._command is None:
             return None
         paths = self._command.files(self._entries.keys() & self._present, self._settings)
-        return self._command_files(paths, copied=self._command.takes_all)
+        return self._command_files(paths, copied=self._command.takes_all and not self._leaving_out)
 
     def _support(self, suites: Collection[str]) -> list[str]:
         """The conftests in force, those further up first."""
@@ -73,7 +75,7 @@ class _PytestPlanner(Planner):
         words += [word for name in ("addopts", "pythonpath", "required_plugins") for word in ("-o", f"{name}=")]
         words += [word for plugin in settings.plugins for word in ("-p", plugin)]
         words += [] if support else ["--noconftest"]
-        return (*words, *(self._command.selecting if self._command else ()))
+        return (*words, *self._leaving_out, *(self._command.selecting if self._command else ()))
 
     def _paths(self) -> tuple[str, ...]:
         has_src = any(path.startswith("src/") for path in self._present)

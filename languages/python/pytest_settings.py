@@ -1,13 +1,15 @@
 """Reads what a repository tells pytest: which file it does so in, what counts as a test, and which plugins it names.
 
 Options that a repository adds to the command line are not taken over: coverage, parallel runs or stopping at the first
-failure would only disturb a verdict. The plugins among them are.
+failure would only disturb a verdict. The plugins among them are, and what leaves tests out: whoever never runs his slow
+tests does not ask for them here.
 """
 
 from __future__ import annotations
 
 import configparser
 import fnmatch
+import re
 import shlex
 import tomllib
 from collections.abc import Callable, Iterable, Mapping
@@ -19,13 +21,18 @@ CONFIG_FILES = (
 )  # fmt: skip
 """Where pytest looks for its settings, in its order."""
 
+_LEAVES_OUT = re.compile(r"not \w+(?: and not \w+)*|not \(\w+(?: or \w+)*\)")
+"""Expressions of `-m` and `-k` that choose nothing and only leave tests out."""
 _SECTION = {"setup.cfg": "tool:pytest"}
 _Read = Callable[[str], str | None]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PytestSettings:
-    """A repository's settings. `config` is the file that holds them, `paths` are import paths below its root."""
+    """A repository's settings. `config` is the file that holds them, `paths` are import paths below its root.
+
+    `leaving_out` are the options that leave tests out.
+    """
 
     config: str | None = None
     files: tuple[str, ...] = ("test_*.py", "*_test.py")
@@ -34,6 +41,12 @@ class PytestSettings:
     plugins: tuple[str, ...] = ()
     paths: tuple[str, ...] = ()
     import_mode: str = "append"
+    leaving_out: tuple[str, ...] = ()
+
+    def leaves_out(self, texts: str) -> bool:
+        """Tell whether one of these tests may be left out: they mention a word of an option."""
+        words = re.findall(r"\w+", " ".join(self.leaving_out[1::2]))
+        return any(re.search(rf"\b{word}\b", texts) for word in words if word not in {"not", "and", "or"})
 
     def is_suite(self, path: str) -> bool:
         """Tell whether pytest takes a file for tests."""
@@ -96,6 +109,7 @@ def _settings(name: str, found: Mapping[str, Any]) -> PytestSettings:
         plugins=tuple(p for p in _plugins(options) if not p.startswith("no:")),
         paths=_words(found.get("pythonpath")),
         import_mode="importlib" if "--import-mode=importlib" in options else usual.import_mode,
+        leaving_out=tuple(_leaving_out(options)),
     )
 
 
@@ -115,6 +129,23 @@ def _plugins(options: Iterable[str]) -> Iterable[str]:
             yield next(words, "")
         elif word.startswith("-p") and not word.startswith("--"):
             yield word[2:]
+
+
+def _leaving_out(options: Iterable[str]) -> Iterable[str]:
+    """Options and their values in turn; of several expressions the last one counts, as it does in pytest."""
+    words, found, gone = iter(options), dict[str, str](), list[str]()
+    for word in words:
+        name, equals, value = word.partition("=")
+        if name in {"-m", "-k", "--deselect"}:
+            value = value if equals else next(words, "")
+            if name == "--deselect":
+                gone += [name, value]
+            else:
+                found[name] = value
+    for name, value in found.items():
+        if _LEAVES_OUT.fullmatch(value.strip()):
+            yield from (name, value)
+    yield from gone
 
 
 def _matches(name: str, patterns: Iterable[str]) -> bool:

@@ -2,17 +2,20 @@
 
 Events: `start` (id), `end` (id, one row a report: phase, outcome, xfail, subtest, exception, whether it was a genuine
 AssertionError, seconds; `fail` with the first failure), `collect` (a file that could not be collected), `internal`,
-`finish` (pytest's exit status, framework functions that were changed). What is needed later is bound here, before any
+`left` (files that were not begun, for another run), `finish` (pytest's exit status, framework functions that were
+changed). What is needed later is bound here, before any
 code of the workspace is imported.
 """
 # Importing pathlib would cost every start of the sandbox some milliseconds.
 # ruff: noqa: PTH109, PTH118
 
+import contextlib
 import inspect
 import json
 import os
 import pathlib
 import sys
+import time
 
 import _pytest.config
 import _pytest.fixtures
@@ -66,7 +69,7 @@ def run(config, events, libraries):
     prepare(config, libraries)
     code = precompiled.Precompiled(precompiled.texts(config["files"]))
     code.install()
-    return pytest_main(words(config), Recorder(events, config["token"], code))
+    return pytest_main(words(config), Recorder(events, config["token"], code, config["without"], config["budget"]))
 
 
 def prepare(config, libraries):
@@ -133,8 +136,9 @@ class Coroutines:
 class Recorder(Coroutines):
     """The plugin that reports; in the same way of tests and of copies that must fail, so that neither can tell."""
 
-    def __init__(self, events, token, code):
-        self._code = code
+    def __init__(self, events, token, code, without, budget):
+        self._code, self._without = code, frozenset(without)
+        self._budget, self._session = Budget(**budget), None
         self._differing = []
         self._events, self._write, self._dumps = events, os.write, json.dumps
         self._mark, self._genuine = token.encode(), AssertionError
@@ -162,6 +166,12 @@ class Recorder(Coroutines):
         """Do without pytest's long descriptions, which nobody reads."""
         item.repr_failure = in_no_words
 
+    def pytest_collection_modifyitems(self, session, items):
+        """Leave out the tests that are not to run."""
+        self._session = session
+        if self._without:
+            items[:] = [item for item in items if item.nodeid.partition("[")[0] not in self._without]
+
     @hookimpl(tryfirst=True)
     def pytest_load_initial_conftests(self, early_config):
         """Compile the tests before a conftest can import tested code."""
@@ -180,6 +190,7 @@ class Recorder(Coroutines):
             self._emit(
                 e="collect",
                 id=report.nodeid,
+                skipped=report.outcome == "skipped",
                 **details(excinfo and excinfo.value, str(report.longrepr), self._workspace),
             )
         return report
@@ -204,13 +215,28 @@ class Recorder(Coroutines):
         return report
 
     @hookimpl(wrapper=True, tryfirst=True)
-    def pytest_runtest_protocol(self, item):
-        """Look whether a test is the one that was compiled, before and after it ran."""
+    def pytest_runtest_protocol(self, item, nextitem):
+        """Look whether a test is the one that was compiled, before and after it ran; leave files when time is up."""
         before = self._code.differs(item)
         done = yield
         if before or self._code.differs(item):
             self._differing.append(f"the code of {item.name}")
+        if nextitem is not None and file_of(nextitem) != file_of(item) and self._budget.is_spent():
+            self._leave(item)
         return done
+
+    def _leave(self, item):
+        """Take out the files that may be left for another run and were not begun."""
+        items = self._session.items
+        done = items.index(item) + 1
+        begun = {file_of(each) for each in items[:done]}
+        left = {file_of(each) for each in items[done:]} & self._budget.files - begun
+        items[done:] = [each for each in items[done:] if file_of(each) not in left]
+        # What is still set up is what the next test needs that does not come now. How its end goes says nothing of the
+        # test that has ended.
+        with contextlib.suppress(Exception, pytest.fail.Exception, pytest.skip.Exception):
+            item.session._setupstate.teardown_exact(items[done] if items[done:] else None)  # noqa: SLF001 (pytest's way)
+        self._emit(e="left", files=sorted(left))
 
     def pytest_runtest_logreport(self, report):
         """Note one phase of a test as every plugin sees it."""
@@ -236,6 +262,23 @@ class Recorder(Coroutines):
     def pytest_sessionfinish(self, exitstatus):
         """Report the end of the session."""
         self._emit(e="finish", exit=int(exitstatus), changed=[*seal.changed(self._sealed), *self._differing][:20])
+
+
+class Budget:
+    """After how much time a run leaves the files that it has not begun for another one, if these may be left."""
+
+    def __init__(self, cpu_s, wall_s, files):
+        self._cpu_s, self._wall_s, self.files = cpu_s, wall_s, frozenset(files)
+        self._began, self._monotonic, self._times = time.monotonic(), time.monotonic, os.times
+
+    def is_spent(self):
+        """Tell whether so much processor time was used, or has gone by on the clock."""
+        return sum(self._times()[:4]) >= self._cpu_s or self._monotonic() - self._began >= self._wall_s
+
+
+def file_of(item):
+    """The file of a test."""
+    return item.nodeid.partition("::")[0]
 
 
 def in_no_words(_excinfo):

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Host", "Listen"]
 
-START_WALL_S = 10.0
+START_WALL_S = 60.0
 STOP_WALL_S = 5.0
 
 _log = logging.getLogger(__name__)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from agent import protected_files, syntax
@@ -115,7 +117,7 @@ def test_feedback_is_at_most_five_failures_within_its_length() -> None:
     assert text.startswith("12 of 13 tests failed.")
     assert "5. t4: AssertionError\n   at m.py:4 in f" in text
     assert "6. " not in text
-    assert "(7 more not shown.)" in text
+    assert text.endswith("Also failing: t10, t11, t5, t6, t7, t8, t9")
     huge = Failure(id="t", kind="ValueError", message="x" * 50_000, excerpt="y\n" * 9000, output="z\n" * 9000)
     long = Verdict(passed=False, reason="r", evidence=EVIDENCE, failures=(huge,) * 3)
     assert estimate_tokens(shape(long)) < 1900
@@ -136,6 +138,25 @@ def test_the_line_of_changes_counts_fixed_new_and_same() -> None:
     assert "fixed 1, new 1, same 1" in shape(now, before)
     assert delta(now, None) is None
     assert "Since the last run" not in shape(now)
+
+
+def test_what_fails_since_the_last_try_comes_first_and_every_name_is_told() -> None:
+    now = verdict(**{f"t{n}": "failed" for n in range(8)}, new="failed")
+    text = shape(now, verdict(**{f"t{n}": "failed" for n in range(8)}))
+    assert "1. new: AssertionError" in text
+    assert text.endswith("Also failing: t4, t5, t6, t7")
+    many = shape(verdict(**{f"t{n:02}": "failed" for n in range(40)}))
+    assert many.endswith("t24 and 15 more")
+
+
+def test_what_failed_before_the_change_takes_one_line_and_no_place() -> None:
+    old = tuple(f"old.py::test_{n}" for n in range(26))
+    found = replace(verdict(a="failed", b="passed"), before=old, mended=("old.py::test_m",))
+    text = shape(found)
+    told = "26 more failed before the change already and are not counted. 1 that failed before pass now."
+    assert text.startswith(f"1 of 2 tests failed. {told}\n\n1. a: AssertionError")
+    assert "old.py" not in text
+    assert headline(found) == "a: AssertionError: assert a == 1"
 
 
 def test_a_verdict_in_a_line() -> None:

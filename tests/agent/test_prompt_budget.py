@@ -13,16 +13,16 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from agent import clarifying, coding, planning, reflecting, review, testing
+from agent import clarifying, coding, planning, reading, reflecting, testing
 from agent.library import FileTree
-from agent.patches import pieces
 from agent.prompt.budget import Prompt, Section, Shown, clipped, compose, fixed
 from agent.prompt.text import FILES
-from agent.review import Reviewer
 from agent.services import LEAST_TOKENS, PHASE_SHARES, AgentServices, AgentSettings, EditFormat
 from core.attempt_state import AttemptContext, AttemptState, HandOver, Lesson, Reflection, Try
+from core.change_checks import CheckedChange, Finding, Severity
 from core.dialogue import Message
 from core.gauge import Gauge
+from core.remarks import Reader
 from core.states import Phase
 from core.tasks import Explore, Language
 from settings.models import LEAST_PROMPT
@@ -71,10 +71,13 @@ def prompts_of(case: AttemptContext, work: AttemptState, tools: AgentServices) -
         (P.CLARIFYING, clarifying._request(case, work, tools)),
         (P.TESTING, testing._request(case, work, tools)),
     ]
-    reader = Reviewer(phase=P.AUDIT, who="audit", blocks=frozenset(), known="a finding\n" * 2000)
-    gauge = tools.gauge(P.AUDIT, 0)
-    some = pieces(tools.tree, case.task.spec, work.change, review._budget_tokens(case, tools, reader, gauge), gauge)
-    return found + [(P.AUDIT, review._request(case, work, tools, reader, piece, "1 of 9")) for piece in some[:3]]
+    noted = Finding(rule="x.y", severity=Severity.NOTE, path="a.py", line=1, message="a finding " * 200)
+    work = replace(work, checked=CheckedChange(digest="", findings=(noted,) * 30))
+    for readers in ((Reader.AUDIT,), (Reader.REVIEW, Reader.AUDIT)):
+        asked = reading._Questions(readers=readers, parts=reading._pieces(case, work, tools, readers))
+        some = [reading._request(case, work, tools, asked, piece, "1 of 9") for piece in asked.parts[:3]]
+        found += [(asked.phase, prompt) for prompt in some]
+    return found
 
 
 WORDS = st.sampled_from(["add.py ", "word ", "漢字", "x" * 400, "\n", "```\n", "pkg1/mod51.py "])
@@ -95,7 +98,7 @@ def test_no_prompt_is_longer_than_its_limit_whatever_it_is_made_of(data: st.Data
     gauge = Gauge(bytes_per_token=data.draw(st.sampled_from([1.5, 3.5, 8.0])))
     limit = int(data.draw(st.sampled_from([LEAST_TOKENS, 9000, 24_000])) * 3.5 / min(3.5, gauge.bytes_per_token))
     tools = tools_of(limit, gauge, large=False)
-    given_tests = {f"test_{n}.py": "def test_x():\n    assert 1\n" + data.draw(texts()) for n in range(3)}
+    given_tests = {f"test_{n}.py": f"def test_x():\n    assert {data.draw(texts())!r}\n" for n in range(3)}
     description = "Write add in add.py " + data.draw(texts())
     case = case_for(description[:99_000], tests=given_tests if data.draw(st.booleans()) else {})
     thought = Reflection(root_cause=data.draw(texts())[:800], suggested_fix=data.draw(texts())[:800])

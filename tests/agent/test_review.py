@@ -6,12 +6,16 @@ import json
 from dataclasses import replace
 from typing import Any
 
-from agent.services import AgentSettings
+import pytest
+
+from agent.review import UNANSWERED
+from agent.services import AgentSettings, CriticalLeft
 from core.attempt_state import AttemptContext
-from core.change_checks import ChangeCheckJob, ChangeCheckReport, Finding, Severity
+from core.change_checks import AskKind, ChangeCheckJob, ChangeCheckReport, Finding, Severity
 from core.events import Kind, Level
-from core.remarks import Gravity
-from core.states import Ending, Phase
+from core.remarks import Gravity, Reader
+from core.states import Phase
+from core.tasks import Explore
 from tests.support.agent_parts import Bench, block, case_for, model_for
 
 P = Phase
@@ -56,7 +60,7 @@ async def test_a_reader_sees_the_task_and_the_numbered_change_and_not_what_its_a
 async def test_a_grave_finding_sends_the_change_back_with_place_and_reason() -> None:
     bench = Bench(model_for(SLOPPY, RIGHT, REVIEW=[finds({"fix": "drop the branch"}), CONTENT]))
     work = await bench.run(reviewed())
-    assert (work.phase, work.iteration, work.sent_back, work.remarks) == (P.COMMIT, 2, 1, ())
+    assert (work.phase, work.iteration, work.sent_back_by, work.remarks) == (P.COMMIT, 2, (Reader.REVIEW,), ())
     assert bench.walk == [P.PLANNING, P.CODING, P.REVIEW, P.REFLECTING, P.CODING, P.REVIEW, P.TESTING]
     assert bench.model.phases == [P.PLANNING, P.CODING, P.REVIEW, P.CODING, P.REVIEW]
     assert "1. add.py:2 (high): the branch does nothing Suggested: drop the branch" in bench.model.prompt(3)
@@ -103,25 +107,167 @@ async def test_which_gravities_block_is_a_setting() -> None:
     assert (await bench.run(reviewed())).iteration == 2
 
 
+def rights(count: int) -> list[str]:
+    return [block("add.py", f"def add(a, b):\n    return a + b  # {n}\n") for n in range(count)]
+
+
 async def test_a_reviewer_who_is_never_content_is_heard_twice_and_then_the_tests_decide() -> None:
-    replies = [block("add.py", f"def add(a, b):\n    return a + b  # {n}\n") for n in range(3)]
-    bench = Bench(model_for(*replies, REVIEW=[finds({})] * 9))
+    bench = Bench(model_for(*rights(3), REVIEW=[finds({})] * 9))
     work = await bench.run(reviewed())
-    assert (work.phase, work.iteration, work.sent_back) == (P.COMMIT, 3, 2)
+    assert (work.phase, work.iteration, work.sent_back_by) == (P.COMMIT, 3, (Reader.REVIEW,) * 2)
+    assert [str(one) for one in work.open_remarks] == ["high (review): add.py:2: the branch does nothing"]
+    assert "1 high left open after 2 rounds" in [step.note for step in bench.steps]
 
 
-async def test_an_audit_is_a_gate_that_does_not_wear_out() -> None:
-    replies = [block("add.py", f"def add(a, b):\n    return a + b  # {n}\n") for n in range(20)]
-    bench = Bench(model_for(*replies, AUDIT=[finds({"severity": "critical"})] * 20))
-    work = await bench.run(audited(iterations=6, warn_at=6))
-    assert work.phase is P.ABANDON
-    assert work.ending in {Ending.GAVE_UP, Ending.STUCK}
-    assert P.TESTING not in bench.walk
+CRITICAL = finds({"severity": "critical", "reason": "it adds where the task says subtract"})
 
 
-async def test_findings_about_files_that_are_not_in_the_change_are_passed_over() -> None:
+async def test_a_critical_finding_that_is_left_after_the_rounds_is_the_owners_question() -> None:
+    bench = Bench(model_for(*rights(3), REVIEW=[CRITICAL] * 3))
+    case = reviewed()
+    held = await bench.run(case)
+    assert (held.phase, held.held_in, held.iteration) == (P.AWAITING_APPROVAL, P.REVIEW, 3)
+    (ask,) = held.asks
+    assert (ask.kind, ask.default) == (AskKind.FINDING, UNANSWERED)
+    assert "After 2 rounds the review still says: critical: add.py:2: it adds where" in ask.question
+    yes = Bench(model_for())
+    work = await yes.run(replace(case, granted=frozenset({ask.subject})), replace(held, phase=P.REVIEW))
+    assert (work.phase, yes.walk, yes.model.phases) == (P.COMMIT, [P.REVIEW, P.TESTING], [])
+    assert [one.gravity for one in work.open_remarks] == [Gravity.CRITICAL]
+    other = block("add.py", "def add(a, b):\n    return sum((a, b))\n")
+    no = Bench(model_for(other, REVIEW=[CONTENT]))
+    work = await no.run(replace(case, denied=frozenset({ask.subject})), replace(held, phase=P.REVIEW))
+    assert (work.phase, work.open_remarks) == (P.COMMIT, ())
+    assert no.walk[:3] == [P.REVIEW, P.REFLECTING, P.CODING]
+    assert "it adds where the task says subtract" in no.model.prompt(0)
+
+
+@pytest.mark.parametrize(
+    ("left", "phase"), [("ask", P.AWAITING_APPROVAL), ("wait", P.AWAITING_APPROVAL), ("commit", P.COMMIT)]
+)
+async def test_what_becomes_of_a_critical_finding_is_a_setting(left: CriticalLeft, phase: Phase) -> None:
+    bench = Bench(model_for(*rights(3), REVIEW=[CRITICAL] * 3), settings=AgentSettings(critical_left=left))
+    work = await bench.run(reviewed())
+    assert work.phase is phase
+    assert [one.gravity for one in work.open_remarks] == [Gravity.CRITICAL]
+    assert [bool(ask.default) for ask in work.asks] == {"ask": [True], "wait": [False], "commit": []}[left]
+
+
+async def test_an_audit_lets_nothing_grave_pass_unless_its_owner_does() -> None:
+    bench = Bench(model_for(*rights(3), AUDIT=[finds({})] * 3), settings=AgentSettings(critical_left="commit"))
+    case = audited()
+    held = await bench.run(case)
+    assert (held.phase, held.held_in, P.TESTING in bench.walk) == (P.AWAITING_APPROVAL, P.AUDIT, False)
+    (ask,) = held.asks
+    assert not ask.default
+    yes = Bench(model_for())
+    work = await yes.run(replace(case, granted=frozenset({ask.subject})), replace(held, phase=P.AUDIT))
+    assert work.phase is P.COMMIT
+
+
+async def test_each_reader_has_rounds_of_its_own() -> None:
+    settings = AgentSettings(review_rounds=1, read_together=False)
+    bench = Bench(
+        model_for(*rights(3), REVIEW=[finds({}), CONTENT, CONTENT], AUDIT=[finds({}), CONTENT]), settings=settings
+    )
+    work = await bench.run(case_for(tests=TESTS, review=True, audit=True))
+    assert (work.phase, work.sent_back_by) == (P.COMMIT, (Reader.REVIEW, Reader.AUDIT))
+
+
+async def test_one_question_serves_both_readers_of_a_small_change() -> None:
+    both = finds({"reader": "review", "severity": "low"}, {"reader": "audit", "reason": "any path can be read"})
+    bench = Bench(model_for(SLOPPY, RIGHT, REVIEW=[both, CONTENT]), change_checks=(Warns(),))
+    work = await bench.run(case_for(tests=TESTS, review=True, audit=True))
+    assert work.phase is P.COMMIT
+    assert bench.walk[:5] == [P.PLANNING, P.CODING, P.REVIEW, P.AUDIT, P.REFLECTING]
+    assert bench.model.phases == [P.PLANNING, P.CODING, P.REVIEW, P.CODING, P.REVIEW]
+    prompt = bench.model.prompt(2)
+    assert prompt.startswith("Phase: REVIEW\n")
+    assert all(text in prompt for text in ("swallowed error", "OWASP", '"reader": "audit"', "calls.eval"))
+    assert [[one["message"] for one in step.data.get("findings", ())] for step in bench.steps[2:4]] == [
+        ["eval runs any text", "the branch does nothing"],
+        ["any path can be read"],
+    ]
+    assert work.sent_back_by == (Reader.AUDIT,)
+
+
+async def test_a_long_change_is_read_by_each_reader_alone() -> None:
+    long = "".join(f"def f{n}(x):\n    return x + {n}\n\n\n" for n in range(500))
+    model = model_for(f"{RIGHT}\n{block('more.py', long)}", REVIEW=[CONTENT] * 40, AUDIT=[CONTENT] * 40)
+    bench = Bench(model, settings=AgentSettings(prompt_tokens=5000))
+    assert (await bench.run(case_for(tests=TESTS, review=True, audit=True))).phase is P.COMMIT
+    assert bench.model.phases.count(P.AUDIT) > 1
+    assert not any('"reader"' in bench.model.prompt(n) for n in range(len(bench.model.requests)))
+
+
+async def test_a_medium_finding_reaches_the_author_when_he_is_asked_again_anyway() -> None:
+    wrong = block("add.py", "def add(a, b):\n    return a - b\n")
+    medium = finds(
+        {"severity": "medium", "reason": "no word on what it does", "fix": "a docstring"}, {"severity": "low"}
+    )
+    bench = Bench(model_for(wrong, RIGHT, REVIEW=[medium, CONTENT]))
+    assert (await bench.run(reviewed())).iteration == 2
+    first, second = [bench.model.prompt(at) for at, phase in enumerate(bench.model.phases) if phase is P.CODING]
+    assert "no word on what it does Suggested: a docstring" in second
+    assert "no word on" not in first
+    assert "the branch does nothing" not in second
+
+
+async def test_a_finding_about_a_file_that_is_not_in_the_change_is_kept_and_blocks_only_where_it_is_critical() -> None:
     bench = Bench(model_for(RIGHT, REVIEW=[finds({"file": "elsewhere.py"})]))
-    assert (await bench.run(reviewed())).iteration == 1
+    work = await bench.run(reviewed())
+    assert (work.iteration, [one.where for one in work.open_remarks]) == (1, ["elsewhere.py:2"])
+    bench = Bench(model_for(SLOPPY, RIGHT, REVIEW=[finds({"file": "elsewhere.py", "severity": "critical"}), CONTENT]))
+    assert (await bench.run(reviewed())).iteration == 2
+
+
+async def test_a_part_that_cannot_be_read_takes_nothing_from_the_others() -> None:
+    long = "".join(f"def f{n}(x):\n    return x + {n}\n\n\n" for n in range(250))
+    replies = [finds({"reason": "seen in the first part"}), *["no"] * 3, *[CONTENT] * 40]
+    model = model_for(f"{RIGHT}\n{block('more.py', long)}", *rights(1), REVIEW=replies)
+    bench = Bench(model, settings=AgentSettings(prompt_tokens=4000, explore=Explore.OFF))
+    await bench.run(reviewed())
+    assert bench.walk[2:4] == [P.REVIEW, P.REFLECTING]
+    assert "seen in the first part" in bench.steps[2].state.feedback
+
+
+class Counts:
+    """A check that blocks `eval`, and counts."""
+
+    def __init__(self) -> None:
+        self.seen: list[str] = []
+
+    async def examine(self, job: ChangeCheckJob) -> ChangeCheckReport:
+        text = job.change.get("add.py") or ""
+        self.seen.append(text)
+        found = Finding(rule="python.eval", severity=Severity.BLOCK, path="add.py", line=2, message="runs any text")
+        return ChangeCheckReport(findings=(found,) if "eval" in text else ())
+
+
+@pytest.mark.parametrize(("review", "audit"), [(True, False), (False, True), (True, True)])
+async def test_what_needs_no_model_comes_before_every_reader_and_once_for_a_change(review: bool, audit: bool) -> None:
+    checks = Counts()
+    bad = block("add.py", "def add(a, b):\n    return eval('a + b')\n")
+    settings = AgentSettings(read_together=False)
+    model = model_for(bad, RIGHT, REVIEW=[CONTENT], AUDIT=[CONTENT])
+    bench = Bench(model, change_checks=(checks,), settings=settings)
+    work = await bench.run(case_for(tests=TESTS, review=review, audit=audit))
+    assert work.phase is P.COMMIT
+    assert bench.walk[2] is (P.REVIEW if review else P.AUDIT)
+    assert bench.walk[3] is P.REFLECTING
+    assert len(checks.seen) == 2
+    assert bench.model.phases.count(P.REVIEW) == review
+    assert (
+        "python.eval" in [bench.model.prompt(at) for at, phase in enumerate(bench.model.phases) if phase is P.CODING][1]
+    )
+
+
+async def test_tests_of_the_agents_own_are_checked_where_they_are_written() -> None:
+    checks = Counts()
+    own = block("tests/test_own.py", "from add import add\n\n\ndef test_add():\n    assert add(2, 3) == 5\n")
+    bench = Bench(model_for(RIGHT, REVIEW=[CONTENT], TESTING=[own]), change_checks=(checks,))
+    assert (await bench.run(case_for(review=True))).phase is P.COMMIT
+    assert len(checks.seen) == 2
 
 
 async def test_a_reply_that_cannot_be_used_is_asked_for_again_and_then_the_review_is_left_out() -> None:

@@ -7,11 +7,12 @@ from dataclasses import replace
 
 import pytest
 
+from agent.kinds import asks_for_documents
 from core.attempt_state import AttemptState
 from core.events import Kind
 from core.isolation import RunLimits
 from core.states import Ending, Phase
-from core.verdicts import SuiteJob, Verdict
+from core.verdicts import Evidence, Failure, Label, SuiteJob, Verdict
 from db.codec import decode, encode
 from tests.support.agent_parts import Bench, PlainSuite, block, case_for, model_for
 
@@ -191,3 +192,61 @@ async def test_an_attempt_that_goes_on_after_a_restart_still_knows_its_first_tes
     work = await again.run(case_for(ASKED), stored)
     assert work.phase is P.COMMIT
     assert "== 6" in again.suite.jobs[-1].former["tests/test_sum.py"]
+
+
+class Reader(PlainSuite):
+    """Refuses documentation with the word wrong in it, as the judge of documentation refuses a dead link."""
+
+    async def judge(self, job: SuiteJob) -> Verdict:
+        if not job.documents:
+            return await super().judge(job)
+        self.jobs.append(job)
+        wrong = "wrong" in str(job.change.get("README.md"))
+        found = (Failure(id="README.md:1", kind="Documentation", message="the link leads nowhere"),) if wrong else ()
+        evidence = Evidence(tree="t", sandbox="none", label=Label.DOCUMENTED)
+        return Verdict(passed=not wrong, reason="1 page checked", evidence=evidence, failures=found)
+
+
+async def test_documentation_is_asked_for_no_tests_and_mended_by_the_line_that_is_named() -> None:
+    replies = [f"```markdown path=README.md\nThe shop is {word}.\n```\n" for word in ("wrong", "open")]
+    bench = Bench(model_for(*replies), suite=Reader(), base={"add.py": "def add(a, b):\n    return a + b\n"})
+    work = await bench.run(case_for("Write a README.md for add.py: what it does and how to run it"))
+    assert (work.phase, work.own_tests) == (P.COMMIT, {})
+    assert bench.model.phases == [P.PLANNING, P.CODING, P.CODING], "no model reflects on a dead link"
+    assert "This is documentation" in bench.model.prompt(1)
+    assert "README.md:1: Documentation" in bench.model.prompt(2)
+
+
+async def test_words_alone_do_not_answer_a_task_that_asks_for_code() -> None:
+    readme = "```markdown path=README.md\nIt adds.\n```\n"
+    bench = Bench(model_for(readme, RIGHT, TESTING=[OWN]), suite=Reader())
+    work = await bench.run(case_for("Write `add` in add.py: the sum of two numbers. Describe it in README.md."))
+    assert [job.documents for job in bench.suite.jobs] == [False, False]
+    assert sorted(work.change) == ["README.md", "add.py"]
+
+
+@pytest.mark.parametrize(
+    ("words", "answer"),
+    [
+        ("Write a README for the shop: what it does, how to install it, how to run the tests.", True),
+        ("Document all public functions of text.py. Add examples.", True),
+        ("Fix the install command in README.md", True),
+        ("Add docstrings to all functions in shop/cart.py", True),
+        ("Fix the function's docstring in a.py", True),
+        ("The README is out of date: mention the new --json option and fix the broken links.", True),
+        ("Add a section on configuration to docs/guide.md and update the changelog", True),
+        ("Add a function slugify to text.py and document it in the README", False),
+        ("Write `add` in add.py: the sum of two numbers", False),
+        ("Fix the bug in README rendering", False),
+        ("Rename total to sum_all and update the docs", False),
+        ("Implement a CSV export. Document it in README.md.", False),
+        ("Write unit tests and docs for cart.py", False),
+        ("Update the README, then add an option --json to the CLI", False),
+        ("Build a documentation generator", False),
+        ("Write `add` in add.py: the sum of two numbers. Describe it in README.md.", False),
+        ("Fix `README.md`", True),
+        ("Improve `shop.cart` docstrings and add.py's comments", True),
+    ],
+)
+def test_words_tell_whether_documentation_is_all_that_is_asked_for(words: str, answer: bool) -> None:
+    assert asks_for_documents(case_for(words).task.spec) is answer

@@ -9,7 +9,7 @@ from playwright.sync_api import Locator, Page, expect
 from tests.support.answers import job
 from tests.support.browser import NARROW, Visit, Watch
 from tests.support.daemon import git, until
-from tests.support.seeded_home import ASSUMED, FAR_AHEAD, FINDING, QUESTION, SeededDaemon
+from tests.support.seeded_home import ASSUMED, FAR_AHEAD, FINDING, LEFT_OPEN, QUESTION, SeededDaemon
 
 
 def step(page: Page, number: int, attempt: int = 1) -> Locator:
@@ -41,6 +41,21 @@ def test_the_course_shows_each_try_and_its_steps(visit: Visit, seeded: SeededDae
         "aria-label", re.compile("coding .*, testing .*, reflecting")
     )
     expect(page.locator("#reason")).to_have_text(re.compile("committed: 2 tests passed"))
+
+
+def test_a_commit_names_what_its_readers_left_open(visit: Visit, seeded: SeededDaemon) -> None:
+    task_id = seeded.daemon.submit(**job(77), review=True)
+    seeded.daemon.wait(task_id)
+    for address in (f"/task/{task_id}", "/inbox"):
+        page = visit(address)
+        left = page.get_by_role("list", name="Findings left open")
+        expect(left).to_have_text(
+            re.compile(f"high review shop.py:2 {re.escape(LEFT_OPEN)} Suggested: compare strictly")
+        )
+        expect(page.get_by_text("1 high left open")).to_be_visible()
+    expect(visit(f"/task/{task_id}").locator("#reason")).to_contain_text(
+        "findings left open: 1 high (shop.py:2: it still"
+    )
 
 
 def test_a_step_opens_with_prompts_replies_changes_files_tests_and_log(visit: Visit, seeded: SeededDaemon) -> None:

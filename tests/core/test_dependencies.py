@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from core.dependencies import Closure, ImportCache, closure, dependants
+from core.dependencies import Closure, ImportCache, closure, dependants, nearest_first
 from tests.support import tiers
 from tests.support.trees import TextTree
 
@@ -156,3 +156,15 @@ def test_a_few_thousand_files_are_parsed_once() -> None:
     read = tree.reads
     assert len(dependants(tree, {"pkg/m0.py"}, cache)) == 1500
     assert tree.reads == read == 3001
+
+
+def test_the_tests_that_use_a_changed_file_themselves_come_first_and_those_that_cannot_reach_it_last() -> None:
+    tree = TextTree({
+        "app/__init__.py": "", "app/core.py": "ONE = 1\n", "app/api.py": "from app.core import ONE\n",
+        "app/other.py": "TWO = 2\n", "tests/test_a.py": "from app.other import TWO\n",
+        "tests/test_b.py": "from app.api import ONE\n", "tests/test_c.py": "from app.core import ONE\n",
+        "tests/test_d.py": "from app.other import TWO\n",
+    })  # fmt: skip
+    every = frozenset(f"tests/test_{name}.py" for name in "abcd")
+    found = nearest_first(tree, {"app/core.py", "tests/test_d.py"}, every, ImportCache())
+    assert found == tuple(f"tests/test_{name}.py" for name in "cdba")

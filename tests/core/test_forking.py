@@ -9,8 +9,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from core.attempt_state import AttemptState, Lesson, Reflection, Try
+from core.change_checks import CheckedChange
 from core.errors import InvalidTask
 from core.forking import Fork, begun, forked_spec
+from core.remarks import Reader, Reading
 from core.states import TERMINAL_PHASES, Phase
 from core.submission import parse_spec
 from core.tasks import Spent
@@ -24,7 +26,8 @@ TRIES = tuple(
 WORK = AttemptState(
     phase=Phase.TESTING, base="b" * 40, attempt=2, step_no=8, iteration=5, plan="1. x", change={"a.py": "x = 1\n"},
     own_tests={"test_a.py": "..."}, feedback="no", tries=TRIES, seen=("4", "5"), spent=Spent(model_calls=9),
-    models=("big",), escalation=2, lessons=(Lesson(id=1, text="x", score=0.5),), looked_at=("review:1",), sent_back=1,
+    models=("big",), escalation=2, lessons=(Lesson(id=1, text="x", score=0.5),), sent_back_by=(Reader.REVIEW,),
+    readings=(Reading(reader=Reader.REVIEW, change="1"),), checked=CheckedChange(digest="1"),
     packages={"requests": "1.0"}, saw_held_out=True,
 )  # fmt: skip
 
@@ -34,7 +37,16 @@ def test_files_and_plan_come_along_and_the_account_does_not() -> None:
     kept = ("base", "plan", "change", "own_tests", "feedback", "saw_held_out")
     assert all(getattr(first, name) == getattr(WORK, name) for name in kept)
     assert first == replace(
-        first, step_no=0, spent=Spent(), models=(), escalation=0, lessons=(), looked_at=(), sent_back=0, packages={}
+        first,
+        step_no=0,
+        spent=Spent(),
+        models=(),
+        escalation=0,
+        lessons=(),
+        sent_back_by=(),
+        readings=(),
+        checked=None,
+        packages={},
     )
     assert first.iteration == 1
 

@@ -39,7 +39,7 @@ def test_no_request_makes_the_api_break_its_own_document(seeded: SeededDaemon, t
         sys.executable, "-m", "schemathesis.cli", "run", f"{seeded.url}/api/openapi.json", "--max-examples", EXAMPLES,
         "--seed", "1", "--generation-deterministic", "--exclude-checks", LEFT_OUT,
         "--exclude-operation-id", "stream_logs",  # which does not end, and has tests of its own
-        "--request-timeout", "60", "--suppress-health-check", "all", "--no-color",
+        "--request-timeout", "300", "--suppress-health-check", "all", "--no-color",
     ]  # fmt: skip
     done = subprocess.run(argv, cwd=tmp_path, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout + done.stderr + seeded.daemon.output()[-5000:]

@@ -139,7 +139,7 @@ def test_in_the_owners_repository_a_branch_is_left_and_nothing_else_moves(daemon
     ]  # fmt: skip
 
 
-def test_a_repository_that_is_not_there_fails_with_the_field_and_the_mend(daemon: Daemon) -> None:
-    (task,) = daemon.wait(daemon.submit(**job(8), repo="/nowhere/at/all"))
-    assert (task["status"], task["ending"]) == ("failed", "refused")
-    assert "repo" in daemon.cli("--show", str(task["task_id"])).stdout
+def test_a_repository_that_is_not_there_is_refused_with_the_field_and_the_mend(daemon: Daemon) -> None:
+    status, answer = daemon.ask("POST", "/api/task", {**job(8), "repo": "/nowhere/at/all"})
+    assert (status, list(answer["fields"])) == (400, ["repo"]), answer
+    assert "/nowhere/at/all" in answer["fields"]["repo"]

@@ -7,11 +7,12 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.answers import RIGHT, TESTS, Answers
+from tests.support.answers import RIGHT, TESTS, Answers, job
 from tests.support.daemon import Daemon, git, settings_for, until
 from tests.support.wire_server import WireServer
 
 BOUNDARY = "the boundary is counted, though only what is above it should be"
+NOT_EXPRESS = "the task asks for Express and this is plain http"
 VAGUE = "Improve job_3.py somehow"
 QUESTION, ASSUMED, ANSWER = "Shall the boundary count?", "no, only what lies above", "no, never the boundary itself"
 
@@ -27,8 +28,9 @@ class Readers(Answers):
             question = {"question": QUESTION, "default": ASSUMED}
             return json.dumps({"goal": "total() in job_3.py sums what is above 3", "questions": [question]})
         if phase == "REVIEW" and ">= 1" in messages[-1]["content"]:
-            return json.dumps({"findings": [self.finding("high", BOUNDARY)]})
-        return json.dumps({"findings": [self.finding("low", "a name that says little")] if phase == "AUDIT" else []})
+            return json.dumps({"findings": [{**self.finding("high", BOUNDARY), "reader": "review"}]})
+        low = {**self.finding("low", "a name that says little"), "reader": "audit"}
+        return json.dumps({"findings": [low]})
 
     @staticmethod
     def finding(severity: str, reason: str) -> dict[str, object]:
@@ -63,7 +65,7 @@ def test_what_a_reviewer_sends_back_is_mended_before_a_test_runs(
         ["PLANNING ok", "CODING ok", "REVIEW redo", "REFLECTING redo"],
         ["CODING ok", "REVIEW ok", "AUDIT ok", "TESTING ok"],
     ]
-    assert (answers.counts[0, "REVIEW"], answers.counts[0, "AUDIT"]) == (2, 1)
+    assert (answers.counts[0, "REVIEW"], answers.counts[0, "AUDIT"]) == (2, 0), "one question serves both readers"
     again = [request for request in server.requests if request.phase == "CODING"][1]
     assert BOUNDARY in again.messages[-1]["content"]
     read = [str(request.messages) for request in server.requests if request.phase in {"REVIEW", "AUDIT"}]
@@ -108,3 +110,46 @@ def test_a_question_that_nobody_answers_goes_on_with_what_is_assumed(tmp_path: P
         assert asked["answered_by"] == "assumed"
     prompts = [str(request.messages) for request in server.requests if request.phase == "CODING"]
     assert all(ASSUMED in text for text in prompts)
+
+
+class NeverContent(Answers):
+    """A reviewer who says the same grave thing of each new version of job 5."""
+
+    def __call__(self, phase: str, messages: list[dict[str, str]]) -> str:
+        if phase == "REVIEW":
+            self.counts[5, phase] += 1
+            found = {"file": "job_5.py", "line": 2, "severity": "critical", "reason": NOT_EXPRESS, "fix": "use Express"}
+            return json.dumps({"findings": [found]})
+        said = super().__call__(phase, messages)
+        if phase == "CODING":
+            said = said.replace("\n    return", f"\n    # version {self.counts[5, phase]}\n    return")
+        return said
+
+
+@pytest.mark.parametrize("answers", [NeverContent()])
+def test_what_a_reviewer_says_three_times_is_what_the_owner_finds_in_the_morning(
+    tmp_path: Path, server: WireServer, answers: NeverContent
+) -> None:
+    with Daemon(tmp_path / "home", settings_for(server, ENABLE_REVIEW="true", CLARIFY_WAIT_S="1")) as daemon:
+        (task,) = daemon.wait(daemon.submit(**job(5)))
+        assert task["ending"] == "committed"
+        assert answers.counts[5, "REVIEW"] == 3
+        (asked,) = daemon.get("/api/approvals")["approvals"]
+        assert (asked["kind"], asked["answered_by"]) == ("finding", "assumed")
+        assert NOT_EXPRESS in asked["question"]
+        assert NOT_EXPRESS in task["reason"]
+        message = git(daemon.home / "workspace", "show", "-s", "--format=%B", task["commit"])
+        assert "Open-Findings: 1 critical" in message
+        assert NOT_EXPRESS in " ".join(message.split())
+        note = json.loads(git(daemon.home / "workspace", "notes", "--ref=nightshift", "show", task["commit"]))
+        assert [one["reason"] for one in note["remarks"]] == [NOT_EXPRESS]
+        (commit,) = daemon.get("/api/commits?unread=1")["commits"]
+        assert [(one["severity"], one["place"]) for one in commit["remarks"]] == [("critical", "job_5.py:2")]
+        for action in (("--unread",), ("--show", str(task["task_id"])), ("verify", task["commit"])):
+            said = daemon.cli(*action)
+            assert said.returncode == 0, said.stdout + said.stderr
+            assert action[0] == "verify" or NOT_EXPRESS in " ".join(said.stdout.split())
+        daemon.ask("POST", "/api/checkpoint")
+        until(lambda: daemon.get("/api/reports")["reports"])
+        (report,) = (daemon.home / "reports").glob("*.md")
+        assert f"left open: critical (review): job_5.py:2: {NOT_EXPRESS}" in report.read_text().replace("\\", "")

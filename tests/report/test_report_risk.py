@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from core.remarks import Gravity, Remark
 from core.verdicts import Label
 from db.commit_signs import ChangedFile, Signs
 from db.report_queries import CommitRow
@@ -20,6 +21,9 @@ SAFE = CommitRow(
     label=Label.VERIFIED, model="m", iterations=1, integrated=True, pushed=False, reviewed=False, reverted=False,
     files=(ChangedFile(path="src/words.py", added=10, removed=0),), signs=Signs(),
 )  # fmt: skip
+
+
+LOSES = Remark(path="src/words.py", line=3, gravity=Gravity.CRITICAL, reason="it loses the last word")
 
 
 def sized(lines: int, files: int = 1) -> tuple[ChangedFile, ...]:
@@ -34,6 +38,7 @@ def test_a_small_verified_commit_has_no_points() -> None:
 CASES = [
     ("exit_code", replace(SAFE, label="exit_code"), Around(), 30),
     ("self_tested", replace(SAFE, label="self_tested"), Around(), 25),
+    ("documented", replace(SAFE, label="documented"), Around(), 4),
     ("tests_passed", replace(SAFE, label="tests_passed"), Around(), 8),
     ("unjudged", replace(SAFE, label=""), Around(), 30),
     ("size", replace(SAFE, files=sized(50)), Around(), 4),
@@ -45,6 +50,8 @@ CASES = [
     ("attempt", replace(SAFE, attempt=3), Around(), 6),
     ("stuck", replace(SAFE, signs=Signs(escalations=2)), Around(), 16),
     ("finding", replace(SAFE, signs=Signs(findings=("python.pickle:a.py",))), Around(), 4),
+    ("critical_left", replace(SAFE, signs=Signs(remarks=(LOSES,))), Around(), 40),
+    ("high_left", replace(SAFE, signs=Signs(remarks=(replace(LOSES, gravity=Gravity.HIGH),) * 3)), Around(), 24),
     ("left_out", replace(SAFE, signs=Signs(left_out=("conftest.py",))), Around(), 6),
     ("granted", SAFE, Around(granted=["python.socket:a.py"]), 6),
     ("package", SAFE, Around(first_packages=["toolz"]), 8),

@@ -174,7 +174,7 @@ class Client:
     def request(
         self, method: str, path: str, body: bytes | str | None = None, headers: Mapping[str, str] | None = None
     ) -> Got:
-        connection = http.client.HTTPConnection("127.0.0.1", self.host.port, timeout=20)
+        connection = http.client.HTTPConnection("127.0.0.1", self.host.port, timeout=60)
         try:
             connection.request(method, path, body, dict(headers or {}))
             answer = connection.getresponse()

@@ -28,6 +28,7 @@ from tests.support.wire_server import WireServer
 MOON = "import moonphase\n\n\ndef full(times=1):\n    return moonphase.FULL * times\n"
 MOON_TESTS = {"test_moon.py": "from moon import full\n\n\ndef test_full():\n    assert full() == 1\n"}
 VAGUE, QUESTION, ASSUMED = "Improve job_9.py somehow", "Shall the boundary count?", "no, only what lies above"
+LEFT_OPEN = "it still calls total() with a list of texts <b>and fails</b>"
 FINDING = "the boundary is counted, though only what is above it should be"
 PATHS = (("git_commits", "repo"), ("tasks", "repo"), ("failures", "repo"), ("patterns", "repo"))
 KEPT = "NIGHTSHIFT_TESTS_SEED"
@@ -37,7 +38,10 @@ FAR_AHEAD = "2099-01-01T00:00:00Z"
 
 
 class SeedModel(Answers):
-    """Knows the tasks of the home: job 1 and 2 are wrong first, 3 always; 4 is read by others; one needs a package."""
+    """Knows the tasks of the home: job 1 and 2 are wrong first, 3 always; 4 is read by others; one needs a package.
+
+    77 is committed with a finding that is left open.
+    """
 
     def __call__(self, phase: str, messages: list[dict[str, str]]) -> str:
         """The reply to one request."""
@@ -47,6 +51,9 @@ class SeedModel(Answers):
             return json.dumps({"goal": "sum what is above 9", "questions": [asked]})
         if phase in {"REVIEW", "AUDIT"}:
             found = {"file": "job_4.py", "line": 2, "severity": "low", "reason": FINDING, "fix": "compare strictly"}
+            found["reader"] = "review"
+            if "job_77" in text:
+                found = {**found, "file": "shop.py", "severity": "high", "reason": LEFT_OPEN}
             return json.dumps({"findings": [found] if phase == "REVIEW" else []})
         if "moon.py" in text:
             return {"PLANNING": PLAN, "REFLECTING": f"```json\n{REFLECTION}\n```"}.get(
@@ -169,7 +176,7 @@ def _submitted(daemon: Daemon, repo: Path) -> dict[str, int]:
         "failed": daemon.submit(**job(3)),
         "reviewed": daemon.submit(**job(4), review=True, audit=True),
         "owned": daemon.submit(**job(7), repo=str(repo)),
-        "refused": daemon.submit(**job(8), repo="/nowhere/at/all"),
+        "refused": _refused(daemon, repo.with_name("gone")),
         "approval": daemon.submit(description="Write full() in moon.py", tests=MOON_TESTS),
         "question": daemon.submit(description=VAGUE, clarify=True),
         "scheduled": daemon.submit(**job(5), not_before=FAR_AHEAD),
@@ -178,6 +185,16 @@ def _submitted(daemon: Daemon, repo: Path) -> dict[str, int]:
     tasks["blocked"] = daemon.submit(**job(10), depends_on=[tasks["scheduled"]])
     daemon.ask("POST", f"/api/task/{tasks['cancelled']}/cancel")
     return tasks
+
+
+def _refused(daemon: Daemon, repo: Path) -> int:
+    """A task whose repository went away after it was submitted, before anybody looked at it."""
+    _owned(repo)
+    daemon.ask("POST", "/api/pause")
+    task_id = daemon.submit(**job(8), repo=str(repo))
+    shutil.rmtree(repo)
+    daemon.ask("POST", "/api/resume")
+    return task_id
 
 
 def _reported(daemon: Daemon) -> bool:

@@ -91,7 +91,7 @@ def settings_served(home: Path, config: str | None = None, listen: Listen | None
         return settings_port(live, up.wait, live.reload, mask, utc_now)
 
     try:
-        made = asyncio.run_coroutine_threadsafe(port(), loop).result(10)
+        made = asyncio.run_coroutine_threadsafe(port(), loop).result(60)
         with serving(replace(context, settings=made, reload=made.reload), listen) as client:
             yield SettingsRig(home=home, live=live, client=client, events=events)
     finally:

@@ -70,10 +70,10 @@ def failure(kind: str, frame: str = "", message: str = "") -> Failure:
     return Failure(id=f"{kind}{frame}", kind=kind, message=message, frame=frame)
 
 
-def test_at_most_five_distinct_failures_are_kept_and_those_that_hide_others_come_first() -> None:
-    many = [failure("AssertionError", f"a.py:{n}") for n in range(9)]
+def test_at_most_ten_distinct_failures_are_kept_and_those_that_hide_others_come_first() -> None:
+    many = [failure("AssertionError", f"a.py:{n}") for n in range(12)]
     kept = shaping.distinct([*many, *many, failure("ModuleNotFoundError"), failure("Timeout")])
-    assert [found.kind for found in kept] == ["ModuleNotFoundError", "Timeout", *["AssertionError"] * 3]
+    assert [found.kind for found in kept] == ["ModuleNotFoundError", "Timeout", *["AssertionError"] * 8]
     same = [failure("KeyError", "a.py:1", message) for message in ("'x'", "'y'")]
     assert len(shaping.distinct(same)) == 1
 

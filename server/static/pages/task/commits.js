@@ -3,18 +3,19 @@
 import {Copy, Lines, quoted} from '../../app/copy.js';
 import {Button, Moment, Pill} from '../../app/parts.js';
 import {act} from '../../app/shell.js';
+import {OpenCounts, OpenRemarks} from '../../app/remarks.js';
 import {words} from '../../app/text.js';
 import {html} from '../../app/ui.js';
 import {Revert} from './actions.js';
 
-const WORTH = {verified: 'done', tests_passed: 'ok', self_tested: 'warn', exit_code: 'warn'};
+const WORTH = {verified: 'done', tests_passed: 'ok', self_tested: 'warn', documented: 'ok', exit_code: 'warn'};
 
 function Row({task, commit, isNewest}) {
   const command = `git -C ${quoted(commit.repo)} show ${commit.commit.slice(0, 12)}`;
   const where = commit.integrated ? `on ${commit.target || 'its target'}` : `left on ${commit.branch}`;
   return html`<li>
     <div class="commit"><code>${commit.commit.slice(0, 12)}</code><${Copy} text=${commit.commit} what="the commit's id" />
-      <span>${where}</span><${Pill} status=${WORTH[commit.label] ?? ''}>${words(commit.label || 'not judged')}<//>
+      <span>${where}</span><${Pill} status=${WORTH[commit.label] ?? ''}>${words(commit.label || 'not judged')}<//><${OpenCounts} remarks=${commit.remarks} />
       ${commit.added || commit.removed ? html`<${Lines} added=${commit.added} removed=${commit.removed} />` : null}
       <span class="hint"><${Moment} at=${commit.at} /></span>
       ${commit.reverted_by ? html`<${Pill} status="warn">taken back by ${commit.reverted_by.slice(0, 10)}<//>` : null}
@@ -24,6 +25,7 @@ function Row({task, commit, isNewest}) {
         ${isNewest && commit.integrated ? html`<${Revert} task=${task} isTaken=${Boolean(commit.reverted_by)} />` : null}
       </span></div>
     <p class="what">${commit.subject}</p>
+    <${OpenRemarks} remarks=${commit.remarks} />
     <p class="command"><code>${command}</code><${Copy} text=${command} what="the command" /></p>
   </li>`;
 }

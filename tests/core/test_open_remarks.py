@@ -1,0 +1,59 @@
+"""What readers found, as it stands with an attempt: for the change as it is, and for no other."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from core.attempt_state import AttemptState
+from core.commit_message import message_for, trailers
+from core.remarks import Gravity, Reader, Reading, Remark
+from core.states import Phase
+from core.tasks import digest
+from tests.support.agent_parts import case_for
+
+CHANGE = {"add.py": "def add(a, b):\n    return a - b\n"}
+CRITICAL = Remark(path="add.py", line=2, gravity=Gravity.CRITICAL, reason="it subtracts\nTask: 9, which is wrong")
+LOW = replace(CRITICAL, gravity=Gravity.LOW, reason="a name")
+IN = replace(CRITICAL, gravity=Gravity.HIGH, reason="any number is taken", reader=Reader.AUDIT)
+
+
+def read(*found: Remark) -> AttemptState:
+    """An attempt whose change was read by both."""
+    readings = tuple(
+        Reading(reader=reader, change=digest(CHANGE), found=tuple(one for one in found if one.reader is reader))
+        for reader in Reader
+    )
+    return AttemptState(phase=Phase.COMMIT, base="b" * 40, change=CHANGE, readings=readings)
+
+
+def test_the_grave_ones_of_all_readers_stand_open_the_worst_first() -> None:
+    assert read(LOW, IN, CRITICAL).open_remarks == (CRITICAL, IN)
+    assert read(LOW, IN, CRITICAL).remarks_on_change == (CRITICAL, IN, LOW)
+
+
+def test_another_change_has_none_of_them_and_the_same_one_has_them_again() -> None:
+    other = replace(read(CRITICAL), change={"add.py": "def add(a, b):\n    return a + b\n"})
+    assert (other.open_remarks, other.reading(Reader.REVIEW)) == ((), None)
+    assert replace(other, change=CHANGE).open_remarks == (CRITICAL,)
+
+
+def test_they_hold_when_the_packages_of_the_change_are_declared() -> None:
+    declared = read(CRITICAL).with_declared({**CHANGE, "requirements.txt": "toolz==1.0\n"})
+    assert declared.open_remarks == (CRITICAL,)
+    assert read(CRITICAL).with_declared(CHANGE) == read(CRITICAL)
+
+
+def test_the_commit_names_them_in_its_body_and_counts_them_in_a_trailer() -> None:
+    text = message_for(case_for().task, replace(read(IN, CRITICAL, LOW), project="shop")).text()
+    assert trailers(text)["Open-Findings"] == "1 critical, 1 high"
+    body = " ".join(text.split())
+    assert "Findings that are left open: - critical (review): shop/add.py:2: it subtracts" in body
+    assert "- high (audit): shop/add.py:2: any number is taken" in body
+    assert trailers(text)["Task"] == "7"
+    assert "Open-Findings" not in trailers(message_for(case_for().task, read(LOW)).text())
+
+
+def test_a_secret_that_a_reader_repeats_is_not_committed() -> None:
+    told = replace(CRITICAL, reason="it prints hunter2 to the log")
+    text = message_for(case_for().task, read(told), lambda text: text.replace("hunter2", "***")).text()
+    assert "prints *** to" in text

@@ -1,0 +1,189 @@
+"""What failed before the change is not charged to it, what it broke is, and what is not known is not said."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from core.isolation import RunLimits, SandboxJob, SandboxResult
+from core.ports import Sandbox
+from core.verdicts import Result, SuiteJob, Verdict
+from test_runner import SuiteRunner
+from tests.support.sandboxes import bubblewrap, runtime
+from tests.support.trees import TextTree
+from verdict import baseline
+from verdict.baseline import Baselines
+
+APP = "def one():\n    return 1\n\n\ndef two():\n    return 2\n"
+BASE = {
+    "app.py": APP,
+    "pyproject.toml": "[tool.pytest.ini_options]\naddopts = \"-q -m 'not slow'\"\nmarkers = ['slow']\n",
+    "tests/test_app.py": (
+        "import pytest\n\nimport app\n\n\ndef test_one():\n    assert app.one() == 1\n\n\n"
+        "def test_two():\n    assert app.two() == 2\n\n\ndef test_old():\n    assert app.one() == 7\n\n\n"
+        "@pytest.mark.slow\ndef test_slow():\n    assert False\n\n\n"
+        "@pytest.mark.xfail\ndef test_expected():\n    assert False\n\n\n"
+        "def test_where_it_can():\n    if app.two() == 2:\n        pytest.skip('not here')\n    assert False\n"
+    ),
+    "tests/test_metadata.py": "import app\nimport not_installed\n\n\ndef test_any():\n    assert app.one() == 1\n",
+    "tests/test_optional.py": (
+        "import pytest\n\npytest.importorskip('not_installed')\nimport app\n\n\n"
+        "def test_any():\n    assert app.one() == 1\n"
+    ),
+}
+SUITE = tuple(path for path in BASE if path.startswith("tests/"))
+GIVEN = {"tests/test_given.py": "import app\n\n\ndef test_three():\n    assert app.three() == 3\n"}
+RIGHT = APP + "\n\ndef three():\n    return 3\n"
+OLD = ("tests/test_app.py::test_old", "tests/test_metadata.py")
+
+
+@dataclass
+class Noted:
+    """The real sandbox, with a note of the test files of each run in it."""
+
+    sandbox: Sandbox
+    told: list[list[str]] = field(default_factory=list)
+
+    @property
+    def name(self) -> str:
+        return self.sandbox.name
+
+    async def run(self, job: SandboxJob) -> SandboxResult:
+        length, _, rest = job.stdin.partition(b"\n")
+        self.told.append(json.loads(rest[: int(length)])["session"]["files"])
+        return await self.sandbox.run(job)
+
+
+@pytest.fixture
+def box() -> Noted:
+    return Noted(bubblewrap())
+
+
+async def judged(box: Noted, folder: Path, app: str, base: dict[str, str] | None = None, **more: Any) -> Verdict:
+    tree = {**BASE, **(base or {})}
+    runner = SuiteRunner(
+        box, runtime(), emit=lambda _: None, staging_dir=folder / "staging", baselines=folder / "baselines.json"
+    )
+    told = {"given": GIVEN, "regression": tuple(p for p in tree if p.startswith("tests/")), **more}
+    limits = told.pop("limits", RunLimits(cpu_s=10))
+    return await runner.judge(SuiteJob(base=TextTree(tree), change={"app.py": app}, limits=limits, **told))
+
+
+def of_base(box: Noted) -> list[list[str]]:
+    """The runs that had no tests of the task, without their canaries."""
+    return [
+        [path for path in files if path in SUITE]
+        for files in box.told
+        if not files[0].startswith("tests/test_") or files[0] in SUITE
+    ]
+
+
+async def test_what_failed_before_is_left_out_and_told(box: Noted, folder: Path) -> None:
+    verdict = await judged(box, folder, RIGHT)
+    assert verdict.passed, f"{verdict.reason} {verdict.failures}"
+    assert verdict.before == OLD
+    assert {case.result for case in verdict.results} == {Result.PASSED}
+    assert {case.id for case in verdict.results} == {
+        "tests/test_given.py::test_three", "tests/test_app.py::test_one", "tests/test_app.py::test_two",
+    }  # fmt: skip
+    assert "3 tests of the base were skipped" in verdict.evidence.notes
+    assert verdict.evidence.notes[-1] == f"failing before the change already: {', '.join(OLD)}"
+
+
+async def test_what_the_change_broke_is_named_and_nothing_else(box: Noted, folder: Path) -> None:
+    verdict = await judged(box, folder, APP.replace("return 2", "return 5"))
+    assert verdict.failing == {
+        "tests/test_given.py::test_three", "tests/test_app.py::test_two", "tests/test_app.py::test_where_it_can",
+    }  # fmt: skip
+    assert verdict.reason == "3 failed of 4 tests"
+    assert {failure.id for failure in verdict.failures} == verdict.failing
+    assert verdict.before == OLD
+
+
+async def test_what_the_change_mended_is_told(box: Noted, folder: Path) -> None:
+    app = RIGHT.replace("return 1", "return 7")
+    verdict = await judged(box, folder, app)
+    assert verdict.mended == OLD[:1]
+    assert verdict.before == OLD[1:]
+    assert verdict.failing == {"tests/test_app.py::test_one"}
+
+
+async def test_a_suite_that_passes_asks_for_no_baseline(box: Noted, folder: Path) -> None:
+    sound = {
+        "tests/test_app.py": "import app\n\n\ndef test_one():\n    assert app.one() == 1\n",
+        "tests/test_metadata.py": "",
+    }
+    verdict = await judged(box, folder, RIGHT, sound)
+    assert verdict.passed, f"{verdict.reason} {verdict.failures}"
+    assert of_base(box) == []
+
+
+async def test_a_baseline_is_taken_once_for_a_tree_also_after_a_restart(box: Noted, folder: Path) -> None:
+    await judged(box, folder, RIGHT)
+    await judged(box, folder, APP + "\n\ndef three():\n    return 5\n")
+    assert of_base(box) == [["tests/test_app.py", "tests/test_metadata.py"]]
+    await judged(box, folder, RIGHT, {"other.py": ""})
+    assert len(of_base(box)) == 2, "another tree has another baseline"
+
+
+HANGS = (
+    "import app\n\n\ndef test_hangs():\n    while True:\n        pass\n\n\ndef test_one():\n    assert app.one() == 1\n"
+)
+
+
+async def test_a_test_that_no_run_ends_with_or_without_the_change_is_left_out(box: Noted, folder: Path) -> None:
+    base, limits = {"tests/test_b.py": HANGS, "tests/test_metadata.py": ""}, RunLimits(cpu_s=1)
+    verdict = await judged(box, folder, RIGHT, base, limits=limits)
+    assert verdict.passed, f"{verdict.reason} {verdict.failures}"
+    assert "tests/test_b.py::test_hangs" in verdict.before
+    assert "tests/test_b.py::test_one" in {case.id for case in verdict.results}
+    kept = json.loads((folder / "baselines.json").read_text())["files"]
+    assert not any(key.endswith("test_b.py") for key in kept), "what was cut off is looked at again"
+
+
+async def test_a_test_that_hangs_only_with_the_change_is_charged(box: Noted, folder: Path) -> None:
+    base = {"tests/test_b.py": "import app\n\n\ndef test_b():\n    assert app.two() == 2\n", "tests/test_app.py": ""}
+    hangs = RIGHT.replace("    return 2", "    while True:\n        pass")
+    verdict = await judged(box, folder, hangs, base, limits=RunLimits(cpu_s=1))
+    assert not verdict.passed
+    assert "it was in tests/test_b.py::test_b" in verdict.reason
+    assert verdict.failing == {"tests/test_b.py::test_b"}
+
+
+async def test_a_given_test_with_a_mark_that_the_settings_leave_out_runs(box: Noted, folder: Path) -> None:
+    given = {
+        "tests/test_given.py": (
+            "import pytest\nimport app\n\n\n@pytest.mark.slow\ndef test_three():\n    assert app.three() == 3\n"
+        )
+    }
+    verdict = await judged(box, folder, APP, given=given)
+    assert "tests/test_given.py::test_three" in verdict.failing
+
+
+async def test_of_a_long_suite_the_one_test_that_floods_is_named(box: Noted, folder: Path) -> None:
+    loud = (
+        "import app\nimport pytest\n\n\n@pytest.mark.parametrize('n', range(40))\ndef test_loud(n):\n"
+        "    print('x' * (1 << 20))\n    assert app.one() == 1\n"
+    )
+    fine = await judged(box, folder, RIGHT, {"tests/test_app.py": loud, "tests/test_metadata.py": ""})
+    assert fine.passed, f"{fine.reason} {fine.failures}"
+    assert len(fine.results) == 41
+    wrong = RIGHT.replace("    return 1", "    while True:\n        print('x' * 10_000)")
+    flood = await judged(box, folder, wrong, {"tests/test_app.py": loud, "tests/test_metadata.py": ""})
+    assert flood.reason.startswith("one test printed more than 16384 KB; it was in tests/test_app.py::test_loud")
+
+
+async def test_what_is_kept_is_bounded_and_may_be_lost(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(baseline, "MOST", 2)
+    path, failed = tmp_path / "kept.json", {"t.py::a": Result.FAILED}
+    await Baselines(path).learn({"1": failed, "2": {}, "3": failed})
+    known = Baselines(path)
+    assert [known.get(key) for key in "123"] == [None, {}, failed]
+    await known.learn({"4": {f"t.py::{n}": Result.ERROR for n in range(baseline.MOST_TESTS + 1)}})
+    assert known.get("4") is None
+    path.write_text("[1, {")
+    assert Baselines(path).get("3") is None

@@ -1,0 +1,174 @@
+"""Documentation: what a page says is held against the tree, and its examples run in the sandbox."""
+
+from __future__ import annotations
+
+import asyncio
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from core.documents import is_documentation
+from core.verdicts import Label, Verdict
+from tests.support.sandboxes import Judge
+from verdict.page_checks import Files, findings
+from verdict.pages import read
+
+SHOP = 'def total(prices):\n    """Add up."""\n    return sum(prices)\n\n\nclass Cart:\n    size = 0\n'
+TREE = {
+    "shop/__init__.py": "", "shop/cart.py": SHOP, "docs/guide.md": "# First steps\n\n## Pay *now*\n",
+    "LICENSE": "MIT\n", "run.py": "print(1)\n",
+}  # fmt: skip
+
+
+def faults(text: str, path: str = "README.md", tree: dict[str, str] | None = None) -> list[str]:
+    files = {**(TREE if tree is None else tree), path: text}
+    return [f"{one.line}: {one.message}" for one in findings(path, text, Files(files, files.get))]
+
+
+@pytest.mark.parametrize(
+    ("text", "fault"),
+    [
+        (
+            "# A\n\nsee [it](docs/gide.md)",
+            "3: the link to `docs/gide.md` leads nowhere: docs/gide.md does not exist; docs/",
+        ),
+        (
+            "one\ntwo [it](docs/guide.md#paying)",
+            "2: the link to `docs/guide.md#paying` names a heading that docs/guide.md",
+        ),
+        ("[top](#nothing)\n\n# Top", "1: the link to `#nothing` names a heading that README.md does not have"),
+        ("![x](logo.png)", "1: the link to `logo.png` leads nowhere"),
+        ("[c](COPYING)", "1: the link to `COPYING` leads nowhere"),
+        ("[a][b]\n\n[b]: ./shop/none/", "1: the link to `./shop/none/` leads nowhere: shop/none does not exist"),
+        ("| a |\n|---|\n| [x](no.md) |", "3: the link to `no.md` leads nowhere"),
+        ("use `shop.cart.totl()`", "1: `totl` is not in shop/cart.py; `total` is"),
+        ("use `shop.cart.pay`", "1: `pay` is not in shop/cart.py"),
+        ("see `lib/cart.py`", "1: the file `lib/cart.py` does not exist; shop/cart.py does"),
+        ("```sh\npip install x\n\npython runn.py --a\n```", "4: the script `runn.py` does not exist; run.py does"),
+        ("```console\n$ python -m shop.card\n```", "2: `python -m shop.card` names a module that shop/ does not have"),
+    ],
+)
+def test_what_the_tree_contradicts_is_found_with_its_line(text: str, fault: str) -> None:
+    (found,) = faults(text)
+    assert found.startswith(fault)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "[a](docs/guide.md#pay-now) [b](docs) [c](docs/) [d](LICENSE) [e](https://x.org/none) [f](mailto:a@b.c)",
+        "[a](docs/guide#first-steps) [issue](../../issues/1) [site](/api/) [n](notes) [t]({{ url }}) [s](a.md<b>)",
+        "# Use `total()` & co.\n\n[up](#use-total--co) [line](run.py#L3)\n\n<a id='here'></a>\n\n[h](#here)",
+        "`shop.cart.total(prices)` `shop.cart` `shop.cart.Cart.size` `os.path.join` `requests.get` `a.json` `run.py`",
+        "`shop.pay` `cart.total` `path/to/cart.py` `data/out.csv` `cart.py` `your/cart.py` `foo()`",
+        "```sh\npython run.py\npython -m pytest\npython -m shop.cart\ncd shop && python cart.py\n```",
+        "```sh\ngit clone x\ncd x\npython run.py\ncd elsewhere\n```\n```sh\ncd nowhere\npython none.py\n```",
+        "Write `mine.py`:\n\n```sh\npython mine.py\npython my_script.py\npython <file>.py\npython 'a\n```",
+        "    [indented](no.md)\n\n```text\n[a](no.md) `shop.cart.totl`\n```\n\n<!-- [a](no.md) -->",
+    ],
+)
+def test_what_may_be_right_is_no_finding(text: str) -> None:
+    assert faults(text) == []
+
+
+def test_a_page_in_a_folder_is_read_from_there() -> None:
+    assert faults("[a](guide.md) [b](../run.py)\n```sh\npython ../run.py\npython run.py\n```\n", "docs/b.md") == []
+    assert len(faults("[a](run.py)", "docs/b.md")) == 1
+
+
+@given(st.text(alphabet="#[]()`!<>\n ab./-|*_", max_size=80))
+def test_every_text_is_a_page_whose_pieces_lie_in_it(text: str) -> None:
+    page = read(text)
+    last = text.count("\n") + 1
+    assert all(1 <= piece.line <= last for piece in (*page.links, *page.blocks, *page.spans))
+    faults(text)
+
+
+@pytest.mark.parametrize(
+    ("path", "before", "after", "answer"),
+    [
+        ("README.md", None, "x", True),
+        ("docs/a.rst", "x", None, True),
+        ("a.py", "def f():\n    return 1\n", 'def f():\n    """One."""\n    return 1  # one\n', True),
+        ("a.py", 'def f():\n    """One."""\n', 'def f():\n    """Two."""\n', True),
+        ("a.py", "def f():\n    return 1\n", 'def f():\n    """One."""\n    return 2\n', False),
+        ("a.py", "x = 1\n", "x = 1\n'y'\n", False),
+        ("a.py", None, '"""New."""\n', False),
+        ("a.mjs", "f(1);\n", "// one\nf(1); /* it */\n", True),
+        ("a.mjs", "f(1);\n", "// one\nf(2);\n", False),
+        ("requirements.txt", "a\n", "b\n", False),
+        ("a.toml", "a=1\n", "a=1\n# b\n", False),
+    ],
+)
+def test_documentation_is_what_leaves_the_code_as_it_was(
+    path: str, before: str | None, after: str | None, answer: bool
+) -> None:
+    assert is_documentation({path: after}, lambda _: before) is answer
+
+
+def page(*blocks: str) -> dict[str, str | None]:
+    return {"README.md": "# Shop\n\n" + "\n".join(f"```python\n{block}\n```\n" for block in blocks)}
+
+
+async def test_pages_whose_examples_run_are_documented(judge: Judge) -> None:
+    change = page(
+        "from shop.cart import total", "print(total([1, 2]))", ">>> total([1, 2])\n3",
+        "import requests\n\nrequests.get('https://x.org')", "open('yours.csv')", "later(1)",
+        "def total(prices) -> float", "total(None)  # raises TypeError", "while True:\n    pass",
+    )  # fmt: skip
+    verdict = await judge(change, base=TREE, documents=True)
+    assert verdict.passed, verdict.reason
+    assert verdict.evidence.label is Label.DOCUMENTED
+    notes = "\n".join(verdict.evidence.notes)
+    assert "1 page and 8 examples checked" in notes
+    assert notes.count("was not run") == 5
+    assert "No module named 'requests'" in notes
+    assert "does not end within" in notes
+
+
+async def test_what_an_example_shows_must_be_so(judge: Judge) -> None:
+    wrong = (
+        "from shop.cart import totl", "import shop.cashier", "from shop.cart import total\ntotal([1], currency='EUR')",
+        "from shop.cart import total\nassert total([1]) == 2", ">>> from shop.cart import total\n>>> total([1])\n2",
+        "from shop.cart import Cart\nCart().pay()", "pip install shop",
+    )  # fmt: skip
+
+    async def judged(block: str) -> Verdict:
+        return await judge(page(block), base=TREE, documents=True)
+
+    verdicts = await asyncio.gather(*map(judged, wrong))
+    for verdict in verdicts:
+        assert not verdict.passed
+        assert [failure.id for failure in verdict.failures] == ["README.md:3"], verdict.reason
+    said = [verdict.failures[0].message for verdict in verdicts]
+    assert "cannot import name 'totl'" in said[0]
+    assert "unexpected keyword argument 'currency'" in said[2]
+    assert "`total([1])` gives 1, and not 2" in said[4]
+    assert "marked as Python and is none" in said[6]
+
+
+async def test_only_what_the_change_brought_is_held_against_it(judge: Judge) -> None:
+    old = "[a](no.md)\n\n```python\nfrom shop.cart import nothing\n```\n"
+    verdict = await judge({"README.md": f"{old}\nMore.\n"}, base={**TREE, "README.md": old}, documents=True)
+    assert verdict.passed, verdict.reason
+    verdict = await judge({"README.md": f"{old}\n[b](none.md)\n"}, base={**TREE, "README.md": old}, documents=True)
+    assert [failure.frame for failure in verdict.failures] == ["README.md:7"]
+
+
+async def test_docstrings_are_run_and_the_tests_that_were_there_go_on_passing(judge: Judge) -> None:
+    test = "from shop.cart import total\n\n\ndef test_total():\n    assert total.__doc__ == 'Add up.'\n"
+    base = {**TREE, "tests/test_cart.py": test}
+    good, bad = (SHOP.replace("Add up.", f"Add up.\n\n    >>> total([1, 2])\n    {n}\n    ") for n in (3, 4))
+    right, wrong, broken = await asyncio.gather(
+        judge({"shop/cart.py": good}, base=TREE, documents=True),
+        judge({"shop/cart.py": bad}, base=TREE, documents=True),
+        judge({"shop/cart.py": good}, base=base, documents=True, regression=("tests/test_cart.py",)),
+    )
+    assert right.passed, right.reason
+    assert "1 example checked" in right.reason
+    assert not wrong.passed
+    assert wrong.failures[0].frame == "shop/cart.py:2"
+    assert "`total([1, 2])` gives 3, and not 4" in wrong.reason
+    assert not broken.passed
+    assert broken.failing == {"tests/test_cart.py::test_total"}

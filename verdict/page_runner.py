@@ -1,0 +1,136 @@
+"""Runs the examples of documentation; its source becomes a module of tests that runs inside the sandbox.
+
+The blocks of a page share their names, from top to bottom. An example fails where it surely is the documentation that
+is wrong: what it imports, calls or shows is not so in the tree. What fails for other reasons (no network, a file that
+the reader has, a library that is not there, names from elsewhere) is skipped, with the reason.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import doctest
+import importlib
+import io
+import signal
+import sys
+import traceback
+import types
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+BLOCK_S = 5
+FLAGS = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE | doctest.IGNORE_EXCEPTION_DETAIL
+_ELSEWHERE = (OSError, EOFError, SystemExit, KeyboardInterrupt, NameError, MemoryError, RecursionError)
+_SPACES: dict[str, types.ModuleType] = {}
+
+
+class Late(BaseException):
+    """An example took too long."""
+
+
+def run(blocks: list[dict[str, Any]], at: int) -> None:
+    """Run one example of a page; those above it that no test is for run first, whatever becomes of them."""
+    here = blocks[at]
+    for folder in ("", "src", "lib", *here["roots"]):
+        if (place := str(Path(folder).resolve())) not in sys.path:
+            sys.path.append(place)
+    for before in blocks[:at]:
+        if before["page"] == here["page"] and not before["done"]:
+            before["done"] = True
+            with contextlib.suppress(BaseException):
+                _work(before)
+    here["done"] = True
+    try:
+        wrong = _work(here)
+    except BaseException as error:  # noqa: BLE001 (whatever an example raises is what it is judged by)
+        wrong = _judged(error, here)
+    if wrong:
+        raise AssertionError(wrong)
+
+
+def _work(block: dict[str, Any]) -> str:
+    """Run an example; gives what a doctest expected and did not get."""
+    signal.signal(signal.SIGALRM, _late)
+    signal.setitimer(signal.ITIMER_REAL, BLOCK_S)
+    try:
+        with contextlib.redirect_stdout(io.StringIO()) as output:
+            if block["kind"] == "code":
+                names = _space(block["page"]).__dict__
+                exec(compile(block["text"], block["page"], "exec"), names)  # noqa: S102 (it runs in the sandbox)
+                return ""
+            return _doctest(block, output)
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+
+
+def _space(page: str) -> types.ModuleType:
+    if page not in _SPACES:
+        made = types.ModuleType(f"page_{len(_SPACES)}")
+        _SPACES[page] = sys.modules[made.__name__] = made
+    return _SPACES[page]
+
+
+def _doctest(block: dict[str, Any], output: io.StringIO) -> str:
+    names = _space(block["page"]).__dict__
+    if block["modules"]:
+        names = dict(_module(block["modules"], block["page"]).__dict__)
+    test = doctest.DocTestParser().get_doctest(block["text"], names, block["page"], block["page"], 0)
+    runner = doctest.DebugRunner(verbose=False, optionflags=FLAGS)
+    try:
+        runner.run(test, out=output.write, clear_globs=False)
+    except doctest.DocTestFailure as failure:
+        got, want = failure.got.strip(), failure.example.want.strip()
+        if " at 0x" in want:
+            return ""
+        return f"`{failure.example.source.strip()}` gives {got or 'nothing'}, and not {want or 'nothing'}"
+    except doctest.UnexpectedException as failure:
+        raise failure.exc_info[1] from None
+    return ""
+
+
+def _module(names: list[str], path: str) -> types.ModuleType:
+    """The module that lies at a path, under the first of these names that is it."""
+    why: BaseException = ImportError(f"no module at {path}")
+    for name in names:
+        try:
+            found = importlib.import_module(name)
+        except ImportError as error:
+            why = error
+            continue
+        if Path(found.__file__ or "/").resolve() == Path(path).resolve():
+            return found
+    pytest.skip(f"{path} cannot be imported: {why}")
+
+
+def _judged(error: BaseException, block: dict[str, Any]) -> str:
+    """What an exception says against the documentation; skips where it may say nothing."""
+    if isinstance(error, pytest.skip.Exception):
+        raise error
+    said = f"{type(error).__name__}: {error}"
+    if isinstance(error, Late):
+        pytest.skip(f"it does not end within {BLOCK_S} s")
+    if isinstance(error, ImportError):
+        top = (error.name or "").partition(".")[0]
+        return f"raises {said}" if top and _is_ours(top) else pytest.skip(f"it needs more than there is: {said}")
+    frames = [frame.filename for frame in traceback.extract_tb(error.__traceback__)]
+    inside = [name for name in frames if name == block["page"] or name.startswith("<doctest") or _lies_in_tree(name)]
+    if isinstance(error, _ELSEWHERE) or not inside or frames[-1] != inside[-1]:
+        pytest.skip(f"it needs more than there is: {said}")
+    told = [line for line in block["text"].split("\n") if type(error).__name__ in line or "rais" in line.lower()]
+    return pytest.skip(f"it says itself that it raises: {said}") if told else f"raises {said}"
+
+
+def _is_ours(top: str) -> bool:
+    roots = [Path(root) for root in sys.path if _lies_in_tree(f"{root}/x")]
+    return any((root / top).exists() or (root / f"{top}.py").exists() for root in roots)
+
+
+def _lies_in_tree(name: str) -> bool:
+    place = Path(name).resolve()
+    return place.is_relative_to(Path.cwd()) and place != Path(__file__).resolve()
+
+
+def _late(*_: object) -> None:
+    raise Late

@@ -1,0 +1,74 @@
+"""Reads a Markdown page: its links, fenced blocks, code in the running text, and headings, each with its line."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cache
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from markdown_it import MarkdownIt
+    from markdown_it.token import Token
+
+_ANCHOR = re.compile(r"""\b(?:id|name)\s*=\s*["']([^"']+)["']""")
+_PLAIN = re.compile(r"[\W_]+")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Piece:
+    """A target of a link, a fenced block, or code in the running text; `info` is the language of a block."""
+
+    line: int
+    text: str
+    info: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Page:
+    """What is looked at in a page; `anchors` are in plain form."""
+
+    links: tuple[Piece, ...] = ()
+    blocks: tuple[Piece, ...] = ()
+    spans: tuple[Piece, ...] = ()
+    anchors: frozenset[str] = frozenset()
+
+
+def plain(anchor: str) -> str:
+    """An anchor without what sites spell in different ways: case, hyphens, other signs."""
+    return _PLAIN.sub("", anchor).casefold()
+
+
+def read(text: str) -> Page:
+    """The page in a text; every text is one."""
+    links, blocks, spans, anchors = list[Piece](), list[Piece](), list[Piece](), set[str]()
+    line, heads = 1, False
+    for token in _reader().parse(text):
+        line = token.map[0] + 1 if token.map else line
+        if token.type == "fence":
+            blocks.append(Piece(line=line, text=token.content, info=(token.info.split() or [""])[0].casefold()))
+        elif token.type == "html_block":
+            anchors |= {plain(name) for name in _ANCHOR.findall(token.content)}
+        elif token.type == "inline":
+            anchors |= {plain("".join(child.content for child in token.children or ()))} if heads else set()
+            for at, child in _lines(token, line):
+                target = child.attrGet("href") or child.attrGet("src") if child.type in {"link_open", "image"} else None
+                links += [Piece(line=at, text=str(target))] if target else []
+                spans += [Piece(line=at, text=child.content)] if child.type == "code_inline" else []
+                anchors |= {plain(name) for name in _ANCHOR.findall(child.content)} if "html" in child.type else set()
+        heads = token.type == "heading_open"
+    return Page(links=tuple(links), blocks=tuple(blocks), spans=tuple(spans), anchors=frozenset(anchors - {""}))
+
+
+def _lines(token: Token, line: int) -> Iterator[tuple[int, Token]]:
+    for child in token.children or ():
+        yield line, child
+        line += child.type in {"softbreak", "hardbreak"}
+
+
+@cache
+def _reader() -> MarkdownIt:
+    from markdown_it import MarkdownIt  # noqa: PLC0415 (loaded when the first page is judged)
+
+    return MarkdownIt("commonmark").enable("table")
