@@ -330,6 +330,10 @@ class QueueManager:
         """
         return approvals.find(self._db.reader(), open_only, task_id, limit)
 
+    def package_decisions(self, task_id: int) -> dict[str, bool]:
+        """What the owner decided on packages for the task's repository: subject to whether he granted it."""
+        return approvals.of_repository(self._db.reader(), task_id)
+
     def decisions(self, limit: int, before: int | None = None) -> list[Approval]:
         """What the owner was asked and what was answered, newest asks first; `before` is the last id of a page."""
         return approvals.decisions(self._db.reader(), before, limit)

@@ -20,6 +20,7 @@ _CHECKS = frozenset({"raises", "warns", "deprecated_call", "fail"})
 _LEAVES = (ast.Return, ast.Raise, ast.Continue, ast.Break)
 _EXCUSES = frozenset({"skip", "skipif", "skipIf", "skipUnless", "xfail", "importorskip", "expectedFailure", "skipTest"})
 _EXCUSING = frozenset({"pytest", "pytest.mark", "mark", "unittest", "self"})
+_TEST_FOLDERS = frozenset({"tests", "test", "testing", "conftest"})
 _CATCHES = frozenset({"AssertionError", "Exception", "BaseException"})
 _JS_ASSERT = re.compile(r"\bassert(?:\.\w+)?\s*\(")
 _JS_TEST = re.compile(r"\b(?:test|it)\s*\(")
@@ -52,7 +53,8 @@ def idle_tests(path: str, text: str) -> list[str]:
     if tree is None:
         return []
     helpers = {f.name for f in _functions(tree) if not f.name.startswith("test") and any(map(_asserts, ast.walk(f)))}
-    tests = (function for function in _functions(tree) if function.name.startswith("test"))
+    helpers |= set(_imported_helpers(tree))
+    tests = (function for function in _collected(tree) if function.name.startswith("test"))
     return [test.name for test in tests if not any(_asserts(n) or _calls(n, helpers) for n in _live(test.body, None))]
 
 
@@ -142,6 +144,22 @@ def _excuses(tree: ast.Module) -> Iterator[str]:
 
 def _functions(tree: ast.AST) -> Iterator[Function]:
     return (node for node in ast.walk(tree) if isinstance(node, Function))
+
+
+def _collected(node: ast.AST) -> Iterator[Function]:
+    """The functions that a runner may take for tests: those inside of other functions are none."""
+    for child in ast.iter_child_nodes(node):
+        if isinstance(child, Function):
+            yield child
+        else:
+            yield from _collected(child)
+
+
+def _imported_helpers(tree: ast.Module) -> Iterator[str]:
+    """Names from modules beside the tests, whose functions may assert."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.ImportFrom) and (node.level or (node.module or "").partition(".")[0] in _TEST_FOLDERS):
+            yield from (alias.asname or alias.name for alias in node.names)
 
 
 def _calls(node: ast.AST, names: set[str]) -> bool:

@@ -79,6 +79,15 @@ async def check(context: AttemptContext, state: AttemptState, services: AgentSer
     return Checked(state=replace(state, checked=passed), findings=findings)
 
 
+async def asks_for(
+    context: AttemptContext, state: AttemptState, services: AgentServices, packages: tuple[str, ...]
+) -> tuple[Ask, ...]:
+    """What the owner must decide before a plan that names these packages is carried out. Raises what a check raises."""
+    job = replace(_job(context, state, services), change={}, own={}, wanted=packages)
+    reports = await asyncio.gather(*(check.examine(job) for check in services.change_checks))
+    return tuple({ask.subject: ask for report in reports for ask in report.asks}.values())
+
+
 async def _reports(context: AttemptContext, state: AttemptState, services: AgentServices) -> list[ChangeCheckReport]:
     job = _job(context, state, services)
     return await asyncio.gather(*(check.examine(job) for check in services.change_checks))

@@ -28,7 +28,7 @@ from agent.prompt.working import working_prompt
 from agent.replies import parse, spoken
 from agent.services import AgentServices, EditFormat
 from agent.tools import endings
-from agent.tools.arguments import Done
+from agent.tools.arguments import Cannot, Done
 from agent.tools.toolbox import Toolbox
 from agent.view import View, settled
 from core.attempt_state import AttemptContext, AttemptState, Step
@@ -43,6 +43,9 @@ from core.verdicts import Verdict
 
 _SUMMARY = re.compile(r"^\W{0,4}Summary\W{0,4}[:=][ \t]*(\S.{2,})$", re.MULTILINE | re.IGNORECASE)
 _FIRST_BLOCK = re.compile(r"^[ \t]*(?:```|~~~|<{5,9} )", re.MULTILINE)
+_YOUR_TEST = (
+    "No test of yours is changed: change it and have the task tried again, or say how to go on with it as it is."
+)
 _UNCHANGED = "The reply left every file as it was, so the same tests fail as before. Change something that matters."
 
 
@@ -50,6 +53,8 @@ async def run(context: AttemptContext, state: AttemptState, services: AgentServi
     """One try: from the model's text to a sound change. Raises what the model raises."""
     if refused := _refused_by_owner(context, state):
         return refused
+    if question := _contradiction(context, state):
+        return _asked(replace(state, iteration=state.iteration + 1), question)
     joins, state = joins_parts(state), replace(state, iteration=state.iteration + 1, remarks=())
     services = replace(services, events=services.events.bind(iteration=state.iteration))
     state = await asyncio.to_thread(begun_project, context, state, services)
@@ -138,6 +143,16 @@ def _refused_by_owner(context: AttemptContext, state: AttemptState) -> Step | No
         return None
     state = replace(state, ending=Ending.REFUSED, reason=agreed)
     return Step(phase=Phase.CODING, outcome=Outcome.GIVE_UP, state=state, note=agreed[:300])
+
+
+def _contradiction(context: AttemptContext, state: AttemptState) -> Question | None:
+    """What the owner is asked where an existing test demands the opposite of the task; None where he has answered."""
+    last = state.tries[-1].reflection if state.tries else None
+    if last is None or not last.contradicting_test:
+        return None
+    why = f"the existing test {last.contradicting_test} contradicts it: {last.root_cause} {_YOUR_TEST}"
+    question = as_question(Cannot(reason=why))
+    return question if answer_to(context, question) is None else None
 
 
 def _asked(state: AttemptState, question: Question) -> Step:
@@ -275,6 +290,7 @@ def first_request(context: AttemptContext, state: AttemptState, services: AgentS
         sections.the_lessons(about),
         sections.the_plan(state),
         sections.the_files(about),
+        sections.the_change(about),
         *sections.the_history(about),
         sections.closing(_now(state, _WRITE, _SEND)),
     ]

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from agent import protected_files
-from agent.replies import Edit, Parsed, Refused, apply_edit
+from agent.replies import Edit, Parsed, Refused, apply_edit, is_applied
 from agent.view import View, base_text, misplaced, settled
 from core.errors import BadReply
 from core.paths import MAX_FILE_CHARS, MAX_FILES, MAX_TOTAL_CHARS
@@ -50,6 +50,10 @@ class Draft:
     def view(self) -> View:
         """The files as they are now, tests included."""
         return View(self._tree, {**self._change, **self._tests})
+
+    def before(self, path: str) -> str:
+        """A file's text before the agent began; empty where there was none."""
+        return self._spec.files.get(path, base_text(self._tree, path)) or ""
 
     def restore(self, change: Change) -> None:
         """Go on with a change as it was stored; what it has otherwise than the one before was taken."""
@@ -115,6 +119,9 @@ class Draft:
             return None
         if text is None and edit.search.strip():
             return f"{edit.path}: there is no such text file to edit; send it whole."
+        if is_applied(text or "", self.before(edit.path), edit):
+            paths.append(edit.path)  # an earlier reply or try made it; a second time it would stand there twice
+            return None
         try:
             self._put(edit.path, apply_edit(text or "", edit), paths, refused)
         except Refused as fault:

@@ -27,6 +27,7 @@ from pydantic import AliasChoices, BaseModel, BeforeValidator, ConfigDict, Field
 from agent import exploring
 from agent import project_choice as choice
 from agent.asking import DECIDE, agreed_refusal, answer_to, as_ask, as_question
+from agent.change_check import asks_for
 from agent.clarifying import clarity
 from agent.dialogue import Dialogue
 from agent.prompt import sections
@@ -40,6 +41,7 @@ from agent.services import AgentServices
 from agent.tools import arguments
 from core.attempt_state import AttemptContext, AttemptState, Step
 from core.brief import Question
+from core.change_checks import Ask, package_subject
 from core.masking import printable
 from core.paths import clash_among, is_test_path, path_fault
 from core.states import Outcome, Phase
@@ -59,6 +61,8 @@ _DECLINES = re.compile(
     re.IGNORECASE,
 )
 _QUESTION = re.compile(r"\?|\bclarif\w+|\bplease (?:provide|share|tell)\b|\bneed (?:to know|more)\b", re.IGNORECASE)
+_PACKAGES = re.compile(r"^\W{0,6}packages?\W{0,4}:\W{0,4}[ \t]*(\S.*)$", re.IGNORECASE | re.MULTILINE)
+_MOST_PACKAGES = 10
 _PLAIN = "no plan came; going on with the plain one"
 _FALLBACK = (
     "1. Read the task and the tests.\n2. Write the files that they name.\n3. Check every case that they mention."
@@ -69,6 +73,8 @@ async def run(context: AttemptContext, state: AttemptState, services: AgentServi
     """A plan, in `AttemptState.plan`, or a question to the owner. Raises what model and memory raise."""
     if agreed := agreed_refusal(context, state):
         return _planned(replace(state, plan=state.plan or _FALLBACK), f"its owner agrees: {agreed}")  # CODING ends it
+    if _was_held(context, state):
+        return _planned(state, "its packages were decided on")
     if not state.plan:
         most = services.settings.recall_limit
         state = await with_lessons(context, state, services, context.task.spec.description, most=most)
@@ -89,7 +95,34 @@ async def run(context: AttemptContext, state: AttemptState, services: AgentServi
         state = await asyncio.to_thread(choice.chosen, context, state, services.tree)
     note += f" in the project {state.project}" if state.project else ""
     note += f": {declined}" if declined else ""
+    if asks := await asks_for(context, state, services, wanted) if (wanted := planned_packages(plan)) else ():
+        return _needs_packages(state, asks)
     return _planned(state, note, data)
+
+
+def planned_packages(plan: str) -> tuple[str, ...]:
+    """The packages that a plan names, in its line for them."""
+    lines = (found[1].replace("`", " ") for found in _PACKAGES.finditer(plan))
+    names = dict.fromkeys(name for line in lines for name in re.split(r"[\s,;]+", line.rstrip(". ")) if name)
+    return tuple(name for name in names if name.lower() not in {"none", "and", "-"})[:_MOST_PACKAGES]
+
+
+def _was_held(context: AttemptContext, state: AttemptState) -> bool:
+    """Tell whether the first plan waited for its packages and may be carried out now: none of them was denied."""
+    subjects = set(map(package_subject, planned_packages(state.plan)))
+    begun = state.iteration or state.parts
+    return bool(subjects and not begun and subjects & context.granted and not subjects & context.denied)
+
+
+def _needs_packages(state: AttemptState, asks: tuple[Ask, ...]) -> Step:
+    """Wait for the owner before anything is written with what he may deny."""
+    state = replace(state, asks=asks, reason=f"waits for your decision on {_names(asks)}")
+    note = f"asks its owner for {_names(asks)}"[:300]
+    return Step(phase=Phase.PLANNING, outcome=Outcome.NEEDS_APPROVAL, state=state, note=note)
+
+
+def _names(asks: tuple[Ask, ...]) -> str:
+    return ", ".join(ask.subject.partition(":")[2] for ask in asks)
 
 
 def _planned(state: AttemptState, note: str, data: Mapping[str, Any] | None = None) -> Step:

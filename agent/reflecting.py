@@ -6,8 +6,9 @@ lesson. The second time, another plan is asked for as well. `ModelRequest.escala
 it was, which answers with a higher temperature first and then with another model. A fresh context begins as well, and
 counts for nothing, where the history of the tries grows too long for good prompts.
 
-What the model says of a failure is validated and shortened; it is shown to the next phase as an opinion, and only two
-of its flags have consequences: a new plan, and the blame of tests that the agent wrote itself.
+What the model says of a failure is validated and shortened; it is shown to the next phase as an opinion, and only
+three things in it have consequences: a new plan, the blame of tests that the agent wrote itself, and a failing test of
+the repository that contradicts the task, about which CODING asks the owner, once. No test changes by such a word.
 """
 
 from __future__ import annotations
@@ -59,12 +60,14 @@ async def run(context: AttemptContext, state: AttemptState, services: AgentServi
         state = _escalated(state)
         _report_stuck(state, services, why, "another plan and model" if state.escalation > 1 else "a fresh start")
     replan = reflection.replan or bool(why and state.escalation > 1)
-    outcome = Outcome.REPLAN if replan and not reflection.tests_at_fault else Outcome.REDO
+    stands = reflection.tests_at_fault or bool(reflection.contradicting_test)
+    outcome = Outcome.REPLAN if replan and not stands else Outcome.REDO
     data = {
         "stuck": why or "",
         "fresh": fresh,
         "escalation": state.escalation,
         "tests_at_fault": reflection.tests_at_fault,
+        "contradicting_test": reflection.contradicting_test,
     }
     note = (reflection.root_cause or reflection.suggested_fix)[:300]
     return Step(phase=Phase.REFLECTING, outcome=outcome, state=state, note=note, data=data)
@@ -101,7 +104,11 @@ async def _reflect(
         if state.verdict is not None:
             state = await with_lessons(context, state, services, state.feedback, most=1)
         answer = await ask_model(context, state, services, dialogue)
-        reflection = replace(answer, tests_at_fault=answer.tests_at_fault and _may_blame(state))
+        reflection = replace(
+            answer,
+            tests_at_fault=answer.tests_at_fault and _may_blame(state),
+            contradicting_test=_existing(context, state, answer.contradicting_test),
+        )
     last = replace(state.tries[-1], reflection=reflection)
     return replace(dialogue.charge(state), tries=(*state.tries[:-1], last)), reflection
 
@@ -110,6 +117,14 @@ def _may_blame(state: AttemptState) -> bool:
     """Tests may be blamed by opinion if the agent wrote them and a suite ran them, and not again and again."""
     blamed = sum(1 for one in state.tries if one.reflection.tests_at_fault)
     return bool(state.own_tests) and state.verdict is not None and bool(state.verdict.failing) and blamed < MAX_BLAMED
+
+
+def _existing(context: AttemptContext, state: AttemptState, name: str) -> str:
+    """The id of the failing test that is named, if it is one of the repository; given and own tests are none."""
+    failing = sorted(state.verdict.failing) if state.verdict else []
+    others = {*context.task.spec.tests, *state.own_tests}
+    found = (one for one in failing if name and one in {name, name.partition("[")[0]})
+    return next((one for one in found if one.partition("::")[0] not in others), "")
 
 
 def _is_long(state: AttemptState, services: AgentServices) -> bool:
@@ -188,6 +203,7 @@ class ReflectionIn(BaseModel):
     suggested_fix: _Text = ""
     replan: bool = False
     tests_at_fault: bool = False
+    contradicting_test: _Text = ""
 
     @property
     def has_content(self) -> bool:

@@ -6,7 +6,7 @@ from agent.kinds import asks_for_documents
 from agent.services import AgentServices
 from core.attempt_state import AttemptContext, AttemptState
 from core.documents import is_documentation
-from core.projects import steering
+from core.projects import LAID_OUT, steering
 from core.tree import text_of
 from core.verdicts import SuiteJob
 
@@ -33,10 +33,15 @@ def job_for(context: AttemptContext, state: AttemptState, services: AgentService
 
 
 def writes_documents(context: AttemptContext, state: AttemptState, services: AgentServices) -> bool:
-    """Tell whether a task asks for documentation alone and its change is nothing else: it has a judge of its own."""
+    """Tell whether a task asks for documentation alone and its change is nothing else: it has a judge of its own.
+
+    What a new project is begun with is not the model's.
+    """
     given = context.task.spec.files
 
     def before(path: str) -> str | None:
         return given[path] if path in given else text_of(services.tree, path)
 
-    return asks_for_documents(context.task.spec) and is_documentation(state.change, before)
+    laid_out = {path for path in LAID_OUT if state.project and before(path) is None}
+    written = {path: text for path, text in state.change.items() if path not in laid_out}
+    return asks_for_documents(context.task.spec) and is_documentation(written, before)

@@ -8,12 +8,13 @@ and its row finds the commit by its trailer and finishes the move instead of doi
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 
 from agent.machine import FIRST, Machine
 from agent.services import AgentServices
-from attempt import subtasks
+from attempt import landed_packages, subtasks
 from attempt.commit_record import landed_before
 from attempt.integration import Integration, Landed
 from attempt.limits import PausableTimeLimit, TaskBudget, TimedModel
@@ -21,6 +22,7 @@ from attempt.regression import WithRegression
 from attempt.services import AttemptServices
 from attempt.tool_log import AttemptToolLog
 from core.attempt_state import AttemptContext, AttemptState, Step
+from core.change_checks import Approval, package_subject
 from core.errors import BudgetSpent, CommandBlocked, GitError, NeedsApproval, NightshiftError, TimeUp
 from core.events import BlockedCommandData, Emitter, Event, Kind, Level
 from core.forking import begun
@@ -259,7 +261,9 @@ class Attempt:
 
         One whose daemon died before he was asked is held at once, without that phase.
         """
-        asked = {each.ask.subject for each in self.services.queue.approvals(open_only=False, task_id=self.task.id)}
+        queue = self.services.queue
+        asked = {each.ask.subject for each in queue.approvals(open_only=False, task_id=self.task.id)}
+        asked |= queue.package_decisions(self.task.id).keys()
         if stored.phase is not Phase.AWAITING_APPROVAL or {ask.subject for ask in stored.asks if ask.subject} - asked:
             return stored
         return replace(stored, phase=stored.held_in or FIRST, held_in=None, asks=())
@@ -288,6 +292,7 @@ class Attempt:
         spec, defaults = self.task.spec, self.services.defaults
         iterations = self.limits.iterations or 15
         decided = self.services.queue.approvals(open_only=False, task_id=self.task.id)
+        granted, denied = self._decisions(decided, workspace)
         return AttemptContext(
             task=self.task,
             review=defaults.review if spec.review is None else spec.review,
@@ -299,8 +304,8 @@ class Attempt:
             held=self._held,
             whole_tree=not workspace.is_own,
             run_limits=self.limits.of_run(),
-            granted=frozenset(each.ask.subject for each in decided if each.granted and each.ask.subject),
-            denied=frozenset(each.ask.subject for each in decided if each.granted is False),
+            granted=granted,
+            denied=denied,
             built_on=self._built_on() if workspace.is_own else (),
             answers={each.ask.subject: each.answer for each in decided if each.granted and each.answer},
         )
@@ -312,6 +317,20 @@ class Attempt:
         entries = (entry for id_ in ids for entry in ledger.page(1, task_id=id_))
         paths = dict.fromkeys(file.path for entry in entries for file in entry.files or ())
         return tuple(path for path in paths if not is_test_path(path))[:_MOST_BUILT_ON]
+
+    def _decisions(self, decided: Sequence[Approval], workspace: Workspace) -> tuple[frozenset[str], frozenset[str]]:
+        """The subjects that are granted, and those that are denied: to the task, or before to its repository.
+
+        What landed in the daemon's own repository is part of it, and needs no second yes.
+        """
+        landed = landed_packages.known(self.services.state) if workspace.is_own else {}
+        before = self.services.queue.package_decisions(self.task.id)
+        named = set(map(package_subject, self.task.spec.packages))  # what he names with the task is his newest word
+        found = dict.fromkeys(map(package_subject, landed), True) | before
+        found = {subject: yes for subject, yes in found.items() if subject not in named}
+        found |= {each.ask.subject: each.granted for each in decided if each.granted is not None and each.ask.subject}
+        granted = frozenset(subject for subject, yes in found.items() if yes)
+        return granted, frozenset(found) - granted
 
     async def _store(self, step: Step) -> None:
         """Make a step durable; the next one begins only after this."""

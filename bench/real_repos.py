@@ -47,7 +47,7 @@ from languages.python.faults import mutated
 from sandbox.runtime import open_runtime
 
 NO_CODE = re.compile(r"(^|/)(docs?|examples?|benchmarks?|scripts)/|(^|/)(setup|conftest|__main__)\.py$")
-MOST_HUNKS = 14
+MOST_HUNKS = 8
 BROKEN_AT_MOST = 60
 """Tests that a fault or an empty function may fail: what breaks half of a suite is no task."""
 
@@ -114,7 +114,7 @@ class Maker:
         self, old: str, part: Part, suites: Mapping[str, str], wanted: Collection[str], stood: Ran, notes: Sequence[str]
     ) -> tuple[Entry, frozenset[str]] | None:
         """An entry of one part, and the tests that it lets pass."""
-        self._checkout.at(old)
+        old_suites = [path for path in self._texts(old) if _is_suite(path)]
         self._checkout.put({**suites, **part.files})
         ran = self._checkout.run(_suites(suites))
         mended = frozenset(wanted) & ran.passing
@@ -123,8 +123,7 @@ class Maker:
         still = {functions.bare_id(test) for test in ran.failing}
         kept = {path: _without(path, text, still) for path, text in suites.items()}
         self._checkout.put(kept)
-        suites_now = [path for path in self._texts(old) if _is_suite(path)]
-        now = self._checkout.run({*suites_now, *_suites(kept)})
+        now = self._checkout.run({*old_suites, *_suites(kept)})
         same = {test for test in stood.passing if test in now.ended}
         if now.failing - stood.failing or not same <= now.passing or not mended <= now.passing:
             return None

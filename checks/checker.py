@@ -40,6 +40,12 @@ class _Seen:
     def key(self) -> tuple[str, str]:
         return self.finding.rule, self.text
 
+    @property
+    def imported(self) -> tuple[str, ...]:
+        """Its file, its rule and the module where it is about an import; else empty."""
+        is_import = self.finding.what.startswith("`import ")
+        return (self.path, self.finding.rule, self.finding.what) if is_import else ()
+
 
 class StaticChecker:
     """Looks at changes, any number at the same time, each in a thread.
@@ -135,15 +141,15 @@ class StaticChecker:
         for blocked in self._hooks.in_text(text):
             yield _line_of(blocked.argv, text), blocked
 
-    def _before(self, job: ChangeCheckJob) -> Counter[tuple[str, str]]:
+    def _before(self, job: ChangeCheckJob) -> list[_Seen]:
         """What the touched files held already."""
         entries = job.tree.entries()
-        found = Counter[tuple[str, str]]()
+        found = list[_Seen]()
         for path in job.change:
             text = job.spec.files.get(path)
             if text is None and path in entries:
                 text = read_text(job.tree, path)
-            found.update(one.key for one in self._scan(path, text or ""))
+            found += self._scan(path, text or "")
         return found
 
 
@@ -152,13 +158,14 @@ def is_test(path: str) -> bool:
     return is_test_path(path) or bool(_TEST_FOLDERS.intersection(path.split("/")[:-1]))
 
 
-def _without(seen: Iterable[_Seen], before: Counter[tuple[str, str]]) -> list[_Seen]:
-    """What was not there as often before."""
-    left, new = Counter(before), list[_Seen]()
+def _without(seen: Iterable[_Seen], before: Sequence[_Seen]) -> list[_Seen]:
+    """What was not there as often before. A module that a file had imported already may be imported there again."""
+    left, new = Counter(one.key for one in before), list[_Seen]()
+    imported = {one.imported for one in before}
     for one in seen:
         if left[one.key] > 0:
             left[one.key] -= 1
-        else:
+        elif not one.imported or one.imported not in imported:
             new.append(one)
     return new
 

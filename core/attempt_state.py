@@ -45,6 +45,8 @@ class Reflection:
     """The approach itself is wrong: plan anew."""
     tests_at_fault: bool = False
     """The agent's own tests are wrong, not the code; given tests are never at fault."""
+    contradicting_test: str = ""
+    """The id of a failing test of the repository that demands what the task rules out; its owner decides."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

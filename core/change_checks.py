@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -45,6 +46,11 @@ class AskKind(StrEnum):
     PACKAGE = "package"
     FINDING = "finding"
     BUDGET = "budget"
+
+
+def package_subject(name: str) -> str:
+    """What an ask about a distribution is known by: its name in the normal form of PEP 503."""
+    return f"{AskKind.PACKAGE}:{re.sub(r'[-_.]+', '-', name).lower()}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -91,7 +97,8 @@ class Approval:
 class ChangeCheckJob:
     """A change that is about to run. `granted` and `denied` are the subjects that the owner has decided on.
 
-    `task_id` is for the events of a check; None where no queue knows the task.
+    `task_id` is for the events of a check; None where no queue knows the task. `wanted` are distributions that a plan
+    names before there is a change.
     """
 
     spec: TaskSpec
@@ -102,6 +109,7 @@ class ChangeCheckJob:
     denied: frozenset[str] = frozenset()
     task_id: int | None = None
     attempt: int = 1
+    wanted: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

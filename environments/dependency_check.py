@@ -16,7 +16,7 @@ from collections.abc import Iterable, Sequence
 from datetime import timedelta
 from pathlib import Path
 
-from core.change_checks import Ask, AskKind, ChangeCheckJob, ChangeCheckReport, Finding, Severity
+from core.change_checks import Ask, AskKind, ChangeCheckJob, ChangeCheckReport, Finding, Severity, package_subject
 from core.clock import Clock, utc_now
 from core.errors import Parked, SandboxError
 from core.events import Emitter, Kind
@@ -69,6 +69,9 @@ class DependencyCheck:
             SandboxError: packages that the owner named cannot be installed.
         """
         survey, wanted = await asyncio.to_thread(self._survey, job)
+        if job.wanted:
+            planned = [await self._judged(job, package) for package in survey.planned()]
+            return ChangeCheckReport(asks=tuple(each for each in planned if isinstance(each, Ask)))
         findings = [_no_npm(need) for need in survey.scripts()]
         layer = await self._installed(job, survey, wanted)
         if isinstance(layer, Finding):
@@ -185,15 +188,16 @@ def _question(package: WantedPackage, wanted: Requirement, found: Wheel | None) 
     need = package.need
     summary = f" The index says of {found.name} {found.version}: “{found.summary}”." if found else ""
     slip = "" if package.known else " It is not among the packages known here: look whether it is a typing slip."
+    why = f"{need.path}:{need.line} imports {need.module}" if need.path else "Its plan names it"
     return (
-        f"May the task use the package {wanted.name}? {need.path}:{need.line} imports {need.module}. A yes installs "
+        f"May the task use the package {wanted.name}? {why}. A yes installs "
         f"the wheel of {wanted} and of what it depends on from the package index; its code will run in the sandbox."
         f"{summary}{slip}"
     )
 
 
 def _subject(wanted: Requirement | None) -> str:
-    return f"package:{wanted.key}" if wanted else ""
+    return package_subject(wanted.name) if wanted else ""
 
 
 def _top(need: MissingModule) -> str:

@@ -87,6 +87,10 @@ SAME_NAMES = frozenset({
 # Folders of packages that many distributions share; each is named after its part.
 SHARED = ("google.cloud", "azure", "backports", "jaraco", "ruamel", "sphinxcontrib", "zope")
 
+_KNOWN = frozenset(
+    re.sub(r"[-_.]+", "-", name).lower() for names in (SAME_NAMES, *OTHER_NAMES.values()) for name in names
+)
+
 _REQUIREMENT = re.compile(
     r"^\s*(?P<name>[A-Za-z0-9](?:[A-Za-z0-9._-]{0,80}[A-Za-z0-9])?)\s*(?:\[[A-Za-z0-9_.,\s-]*\])?\s*"
     r"\(?(?P<specifier>(?:(?:===|==|~=|!=|<=|>=|<|>)\s*[A-Za-z0-9.*+!_-]{1,60}\s*,?\s*)*)\)?\s*(?:;.*)?$"
@@ -129,6 +133,16 @@ def requirement(text: str) -> Requirement | None:
     if found is None:
         return None
     return Requirement(name=found["name"], specifier=re.sub(r"\s+", "", found["specifier"]).rstrip(","))
+
+
+def is_known(wanted: Requirement) -> bool:
+    """Tell whether a distribution is one of those known here."""
+    return wanted.key in _KNOWN
+
+
+def is_known_module(top: str) -> bool:
+    """Tell whether a module at the top level is that of a well-known distribution."""
+    return top in SAME_NAMES or top in OTHER_NAMES
 
 
 def is_declaration(path: str) -> bool:

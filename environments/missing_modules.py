@@ -39,13 +39,17 @@ class MissingModule:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Imported:
-    """One import statement's module; `level` counts leading dots, `optional` tells that the file can do without."""
+    """One import statement's module; `level` counts leading dots, `optional` tells that the file can do without.
+
+    `deferred` tells that it stands within a function, so that importing the file does without it.
+    """
 
     module: str
     names: tuple[str, ...]
     level: int
     line: int
     optional: bool
+    deferred: bool = False
 
 
 Names = Mapping[str, Collection[str]]
@@ -161,27 +165,36 @@ def imports(text: str) -> list[Imported]:
         return []
 
 
-def _walk(nodes: Iterable[ast.AST], *, optional: bool) -> Iterator[Imported]:
+def _walk(nodes: Iterable[ast.AST], *, optional: bool, deferred: bool = False) -> Iterator[Imported]:
     for node in nodes:
         match node:
             case ast.Import():
                 for alias in node.names:
-                    yield Imported(module=alias.name, names=(), level=0, line=node.lineno, optional=optional)
+                    yield Imported(
+                        module=alias.name, names=(), level=0, line=node.lineno, optional=optional, deferred=deferred
+                    )
             case ast.ImportFrom():
                 names = tuple(alias.name for alias in node.names)
                 yield Imported(
-                    module=node.module or "", names=names, level=node.level, line=node.lineno, optional=optional
+                    module=node.module or "",
+                    names=names,
+                    level=node.level,
+                    line=node.lineno,
+                    optional=optional,
+                    deferred=deferred,
                 )
             case ast.Try() | ast.TryStar():
                 spared = optional or any(_catches(handler.type) for handler in node.handlers)
-                yield from _walk((*node.body, *node.handlers), optional=spared)
-                yield from _walk((*node.orelse, *node.finalbody), optional=optional)
+                yield from _walk((*node.body, *node.handlers), optional=spared, deferred=deferred)
+                yield from _walk((*node.orelse, *node.finalbody), optional=optional, deferred=deferred)
             case ast.If() if _is_elsewhere(node.test):
-                yield from _walk((*node.body, *node.orelse), optional=True)
+                yield from _walk((*node.body, *node.orelse), optional=True, deferred=deferred)
             case ast.With() if any(_suppresses(item.context_expr) for item in node.items):
-                yield from _walk(node.body, optional=True)
+                yield from _walk(node.body, optional=True, deferred=deferred)
+            case ast.FunctionDef() | ast.AsyncFunctionDef():
+                yield from _walk(node.body, optional=optional, deferred=True)
             case ast.stmt() | ast.excepthandler() | ast.match_case():
-                yield from _walk(ast.iter_child_nodes(node), optional=optional)
+                yield from _walk(ast.iter_child_nodes(node), optional=optional, deferred=deferred)
 
 
 def _catches(kind: ast.expr | None) -> bool:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Collection, Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from core import javascript
 from core.change_checks import ChangeCheckJob
@@ -81,6 +81,21 @@ class PackageSurvey:
         )
         return [self._wanted(need) for need in finder.missing(path for path in starts if path in self._paths)]
 
+    def planned(self) -> list[WantedPackage]:
+        """The distributions that a plan names and that no run has by itself."""
+        asked = (distributions.requirement(name) for name in self._job.wanted)
+        new = {each.key: self.known.get(each.key) or Requirement(name=each.name) for each in asked if each}
+        return [
+            WantedPackage(
+                need=MissingModule(module=key, names=(), path="", line=0),
+                requirement=each,
+                known=key in self.known or distributions.is_known(each),
+                written=True,
+            )
+            for key, each in new.items()
+            if key.replace("-", "_") not in self._available
+        ]
+
     def scripts(self) -> Iterator[MissingModule]:
         """Modules that JavaScript of the agent's imports by bare names and that neither Node.js nor the tree has."""
         if self._job.spec.language is not Language.JAVASCRIPT:
@@ -149,9 +164,23 @@ class PackageSurvey:
         return (f"{folder}conftest.py" for folder in sorted(folders))
 
     def _imports(self, path: str) -> list[Imported]:
-        if path in self._over:
-            return imports(self._over[path] or "")
-        return self._memory.imports(self._entries[path], lambda: self._base_text(path))
+        blob = self._entries.get(path)
+        before = self._memory.imports(blob, lambda: self._base_text(path)) if blob else []
+        if path not in self._over:
+            return [self._as_found(each) for each in before]
+        found = imports(self._over[path] or "")
+        if path in self._job.spec.tests:
+            return found
+        old = {(each.module, each.names) for each in before if each.deferred}
+        return [self._as_found(each) if (each.module, each.names) in old else each for each in found]
+
+    def _as_found(self, each: Imported) -> Imported:
+        """An import that the change did not bring: within a function, of what nobody declared, it is optional."""
+        if not each.deferred or each.optional or each.level:
+            return each
+        source = distributions.source_of(each.module, each.names, self.known)
+        declared = source is not None and source.requirement.key in self.known
+        return each if declared else replace(each, optional=True)
 
     def _text(self, path: str) -> str | None:
         return self._over[path] if path in self._over else self._base_text(path) if path in self._entries else None

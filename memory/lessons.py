@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import re
 
 from core.attempt_state import AttemptState, Reflection
 from core.masking import Masker, printable
@@ -16,20 +17,30 @@ MAX_ERROR = 4_000
 MAX_LESSON = 300
 MAX_HEAD = 200
 MAX_FAILURES = 5
+TIMEOUT = "Timeout"
+"""The kind of the failure of a run that a limit of time ended."""
+_TIME_OVER = re.compile(r"\b(?:timed out|cut off)\b")
 _NONE = "/dev/null"
 
 
 def errors_of(verdict: Verdict) -> dict[str, str]:
-    """The distinct failures of a verdict: signature to error text."""
+    """The distinct failures of a verdict that teach something: signature to error text.
+
+    That time was over says more about the machine and the suite than about the code.
+    """
     failures = verdict.failures or (Failure(id="", kind="", message=verdict.reason),)
     found: dict[str, str] = {}
-    for failure in failures[:MAX_FAILURES]:
+    for failure in [one for one in failures if not _is_timeout(one)][:MAX_FAILURES]:
         where = failure.frame.rpartition(" in ")[2] if " in " in failure.frame else ""
         head = ": ".join(part for part in (failure.kind, failure.message) if part)
         key = "\n".join(part for part in (signature(head), f"in {where}" if where else "") if part)
         parts = (head, failure.frame, failure.excerpt)
         found.setdefault(key, printable("\n".join(part for part in parts if part), max_chars=MAX_ERROR))
     return found
+
+
+def _is_timeout(failure: Failure) -> bool:
+    return failure.kind == TIMEOUT or (not failure.kind and bool(_TIME_OVER.search(failure.message)))
 
 
 def as_patch(change: Change) -> str:
@@ -68,10 +79,14 @@ def from_patch(patch: str) -> Change:
     return change
 
 
-def difference(failing: Change, passing: Change, masker: Masker) -> str:
-    """What turned the failing change into the passing one, as a unified diff."""
+def difference(failing: Change, passing: Change, masker: Masker, error: str = "") -> str:
+    """What mended the failing change, as a unified diff; empty where nothing of it changed.
+
+    Only files that the failing change had written, or that the error names, are concerned: what else the passing one
+    brought is work that was still to be done.
+    """
     parts = []
-    for path in sorted(failing.keys() | passing.keys()):
+    for path in sorted(path for path in failing.keys() | passing.keys() if path in failing or path in error):
         before, after = failing.get(path), masker(passing.get(path) or "")
         if before != after and (before or after):
             names = (f"a/{path}" if before else _NONE, f"b/{path}" if after else _NONE)

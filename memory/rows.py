@@ -18,9 +18,10 @@ _TEXT = {
     "pattern": "SELECT id, problem AS text FROM patterns WHERE retired = 0",
 }
 _LESSON = {
-    "failure": "SELECT id, task_id, error AS about, lesson, fix, fixed_at AS at, times_used, helped FROM failures",
-    "pattern": "SELECT id, task_id, problem AS about, lesson, solution AS fix, created_at AS at, times_used, helped "
-    "FROM patterns",
+    "failure": "SELECT id, task_id, error AS about, lesson, fix, fixed_at AS at, times_used, helped, "
+    "language, repo FROM failures",
+    "pattern": "SELECT id, task_id, problem AS about, lesson, solution AS fix, created_at AS at, times_used, helped, "
+    "language, repo FROM patterns",
 }
 RetiredBy = Literal["owner", "measured"]
 _TABLES: dict[LessonKind, str] = {"failure": "failures", "pattern": "patterns"}
@@ -29,7 +30,10 @@ KINDS: tuple[LessonKind, ...] = tuple(_TABLES)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Stored:
-    """A memory as it lies in the database, with the similarity that found it."""
+    """A memory as it lies in the database, with the similarity that found it.
+
+    `language` and `repo` are those of its task; empty where they are not known, and in the daemon's own workspace.
+    """
 
     kind: LessonKind
     id: int
@@ -40,6 +44,8 @@ class Stored:
     at: datetime
     times_used: int
     helped: int
+    language: str
+    repo: str
     similarity: float
 
 
@@ -50,7 +56,7 @@ def add_failures(
 
     They have the language and the repository of their task, as what `add_pattern` stores.
     """
-    language, repo = _place(conn, task_id)
+    language, repo = place(conn, task_id)
     for signature, error in errors.items():
         values = (error, code, to_text(at), task_id, attempt, signature)
         known = conn.execute(
@@ -66,7 +72,7 @@ def add_failures(
             )
 
 
-def _place(conn: Connection, task_id: int) -> tuple[str, str]:
+def place(conn: Connection, task_id: int) -> tuple[str, str]:
     """The language and the repository of a task; empty where they are not known."""
     select = (
         "SELECT coalesce(json_extract(spec, '$.language'), ''), coalesce(json_extract(spec, '$.repo'), '') "
@@ -76,10 +82,10 @@ def _place(conn: Connection, task_id: int) -> tuple[str, str]:
     return (str(row[0]), str(row[1])) if row else ("", "")
 
 
-def open_failures(conn: Connection, task_id: int) -> list[tuple[int, str]]:
-    """Id and failed code of the task's failures without a fix, oldest first."""
-    select = "SELECT id, code FROM failures WHERE task_id = ? AND solved = 0 ORDER BY id"
-    return [(int(row[0]), str(row[1])) for row in conn.execute(select, (task_id,))]
+def open_failures(conn: Connection, task_id: int) -> list[tuple[int, str, str]]:
+    """Id, failed code and error of the task's failures without a fix, oldest first."""
+    select = "SELECT id, code, error FROM failures WHERE task_id = ? AND solved = 0 ORDER BY id"
+    return [(int(row[0]), str(row[1]), str(row[2])) for row in conn.execute(select, (task_id,))]
 
 
 def description(conn: Connection, task_id: int) -> str:
@@ -107,7 +113,7 @@ def add_pattern(conn: Connection, task_id: int, problem: str, solution: str, les
     conn.execute(
         "INSERT INTO patterns (task_id, problem, solution, lesson, created_at, language, repo) "
         "VALUES (?, ?, ?, ?, ?, ?, ?)",
-        (task_id, problem, solution, lesson, to_text(at), *_place(conn, task_id)),
+        (task_id, problem, solution, lesson, to_text(at), *place(conn, task_id)),
     )
 
 

@@ -13,11 +13,15 @@ says “the last items are missing”, or that only the letter case differs.
 from __future__ import annotations
 
 import ast
+import builtins
 import errno
 import math
 import re
+import sys
 from collections import Counter
 from collections.abc import Callable, Sequence
+
+from environments.distributions import is_known_module
 
 PLACEHOLDER = re.compile(r"<(?:value|values|name|n|path|url|addr|id|time)>")
 """What stands for something that says nothing about the mistake."""
@@ -240,3 +244,22 @@ def _plain(line: str) -> tuple[str, str]:
     """A line without what changes, and in words how the sides that it compares differ."""
     line = _BOILERPLATE.sub("", _PYTEST_FRAME.sub(_pytest_frame, _DECORATION.sub("", line)))
     return " ".join(without_values(_TYPE.sub(r"\1", line)).split()), relation(line)
+
+
+_OF_LANGUAGES = frozenset(
+    name for name, kind in vars(builtins).items() if isinstance(kind, type) and issubclass(kind, BaseException)
+) - {"AssertionError", "Exception", "BaseException"} | {"ReferenceError", "RangeError", "URIError", "EvalError"}
+_RAISED = re.compile(r"^(?:[A-Za-z]+Error: )?(?P<path>(?:[A-Za-z_]\w*\.)*)(?P<name>[A-Za-z_]\w*)(?=:|$)")
+
+
+def is_general(error: str) -> bool:
+    """Tell whether an error is about the language or a library, by the type that its first line names.
+
+    An assertion is about what one test expects, and a type that is neither the language's own nor of a known library's
+    module is one of the repository's.
+    """
+    found = _RAISED.match(error.split("\n", 1)[0].removeprefix("CollectionError: "))
+    if found is None:
+        return False
+    top = found["path"].partition(".")[0]
+    return found["name"] in _OF_LANGUAGES if not top else top in sys.stdlib_module_names or is_known_module(top)

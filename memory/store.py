@@ -30,7 +30,7 @@ from memory.embedding_space import EmbeddingSpaces
 from memory.lessons import as_patch, difference, errors_of, format_lesson, from_patch, lesson_of
 from memory.recall_log import Assignment, MemoryUplift, Recalled
 from memory.rows import Stored
-from memory.signature import signature
+from memory.signature import is_general, signature
 from memory.uplift import Standing, standing
 from memory.vector_index import LessonKind, Near
 
@@ -82,7 +82,7 @@ class LongTermMemory:
         self._spaces.close()
 
     async def recall(self, query: str, limit: int, *, task_id: int | None = None, attempt: int = 1) -> Sequence[Lesson]:
-        """The nearest lessons, best first, at most one for each task.
+        """The nearest lessons, best first, at most one for each task; for a task those that concern it.
 
         An attempt that is named may be in the control group, which sees nothing; what would have been shown is logged.
 
@@ -91,7 +91,7 @@ class LongTermMemory:
         """
         if limit <= 0 or not query.strip():
             return ()
-        near = await asyncio.to_thread(self._nearest, self._masker(query), limit)
+        near = await asyncio.to_thread(self._nearest, self._masker(query), limit, task_id)
         if not near or task_id is None:
             return tuple(map(self._lesson, near))
         return await asyncio.to_thread(self._assigned, near, task_id, attempt)
@@ -172,12 +172,16 @@ class LongTermMemory:
         """
         await asyncio.to_thread(self._conclude, work, task_id, solved)
 
-    def _nearest(self, query: str, limit: int) -> tuple[Stored, ...]:
-        if not rows.any_lesson(self._db.reader()):
+    def _nearest(self, query: str, limit: int, task_id: int | None) -> tuple[Stored, ...]:
+        conn = self._db.reader()
+        if not rows.any_lesson(conn):
             return ()
+        place = rows.place(conn, task_id) if task_id is not None else None
         near = self._near(query, max(CANDIDATES, 4 * limit))
         best: dict[object, tuple[float, Stored]] = {}
-        for one in rows.stored(self._db.reader(), near):
+        for one in rows.stored(conn, near):
+            if place and not _concerns(one, *place):
+                continue
             worth, source = self._worth(one), one.task_id or (one.kind, one.id)
             if worth > best.get(source, (0.0, one))[0]:
                 best[source] = (worth, one)
@@ -191,7 +195,9 @@ class LongTermMemory:
         failures = fingerprints.failures(self._db.reader(), digests)
         near = [Near(kind="failure", item=item, similarity=1.0) for item in sorted(set(failures.values()))]
         found = rows.stored(self._db.reader(), near)
-        found = [one for one in found if task_id is None or one.task_id != task_id]
+        if task_id is not None:
+            place = rows.place(self._db.reader(), task_id)
+            found = [one for one in found if one.task_id != task_id and _concerns(one, *place)]
         if not found:
             return {}
         seen = self._assigned(found, task_id, attempt) if task_id is not None else tuple(map(self._lesson, found))
@@ -231,8 +237,9 @@ class LongTermMemory:
         cleared = fingerprints.failures(conn, passing)
         if not (failures or work.lessons or cleared or recall_log.any_of(conn, task_id, work.attempt)):
             return
-        fixes = [(id_, difference(from_patch(code), work.change, self._masker)) for id_, code in failures]
-        shapes = {id_: fingerprints.changed_by_fix(from_patch(code), passing) for id_, code in failures}
+        fixes = [(id_, difference(from_patch(code), work.change, self._masker, error)) for id_, code, error in failures]
+        fixes = [(id_, fix) for id_, fix in fixes if fix]  # what nothing mended was no fault of the change
+        shapes = {id_: fingerprints.changed_by_fix(from_patch(code), passing) for id_, code, _ in failures}
         problem, lesson = self._masker(rows.description(conn, task_id)), self._masker(lesson_of(work))
         forgetters = self._spaces.forgetters()
 
@@ -276,3 +283,14 @@ class LongTermMemory:
 
     def _report(self, what: Kind, kind: LessonKind, item: int, text: str) -> None:
         self._events.emit(what, f"lesson {item} ({kind}) {text}", lesson=item, kind=kind)
+
+
+def _concerns(one: Stored, language: str, repo: str) -> bool:
+    """Tell whether a lesson may help a task of this language and repository.
+
+    One of another repository may where its error is about the language or a library. What was imported has no task,
+    and was brought here to be used.
+    """
+    if one.task_id is None or one.repo == repo:
+        return True
+    return one.kind == "failure" and one.language == language and is_general(one.about)

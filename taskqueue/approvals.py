@@ -18,6 +18,12 @@ from taskqueue import store
 from taskqueue.store import Transaction
 from taskqueue.transitions import leave, move, spent_column
 
+_REPEATED = (
+    "(approvals.kind = 'package' AND EXISTS (SELECT 1 FROM approvals AS first JOIN tasks AS its "
+    "ON its.id = first.task_id WHERE first.id < approvals.id AND first.subject = approvals.subject "
+    "AND first.granted IS NULL AND its.status = 'waiting' AND its.repo = tasks.repo))"
+)
+"""Tells of a row of approvals that an earlier one asks the same for its repository."""
 _SELECT = "SELECT approvals.*, tasks.description AS wanted FROM approvals LEFT JOIN tasks ON tasks.id = task_id "
 
 
@@ -30,7 +36,7 @@ def wait(tx: Transaction, owned: tuple[int, int], message: str, asks: Sequence[A
         StaleFence: the task is no longer this worker's.
     """
     task = store.owned(tx.conn, *owned).task
-    decided = _decided(tx.conn, task.id)
+    decided = _decided(tx.conn, task.id) | of_repository(tx.conn, task.id).keys()
     question = Ask(kind=AskKind.QUESTION, subject="", question=message)
     wanted = [ask for ask in asks or (question,) if ask.subject not in decided]
     to, reason = (Status.WAITING, message) if wanted else (Status.QUEUED, "answered")
@@ -41,7 +47,10 @@ def wait(tx: Transaction, owned: tuple[int, int], message: str, asks: Sequence[A
 
 
 def _ask(tx: Transaction, task: Task, wanted: Sequence[Ask]) -> None:
-    """Store what is not stored yet; what an earlier attempt asked and this one does not is withdrawn."""
+    """Store what is not stored yet; what an earlier attempt asked and this one does not is withdrawn.
+
+    What another task of the repository asks already is stored without a word: one answer is for both.
+    """
     still = set[str]()
     for known in open_of(tx.conn, task.id):
         if known.ask.subject and known.ask.subject in {ask.subject for ask in wanted}:
@@ -50,12 +59,16 @@ def _ask(tx: Transaction, task: Task, wanted: Sequence[Ask]) -> None:
             tx.conn.execute("DELETE FROM approvals WHERE id = ? AND granted IS NULL", (known.id,))
     for ask in wanted:
         if ask.subject not in still:
+            told = ask.kind is AskKind.PACKAGE and _same_open(tx.conn, task.id, ask.subject)
             asked = _insert(tx, task, replace(ask, question=tx.clean(ask.question)))
-            _emit(tx, Kind.ASKED, task.attempt, asked, asked.ask.question)
+            if not told:
+                _emit(tx, Kind.ASKED, task.attempt, asked, asked.ask.question)
 
 
 def decide(tx: Transaction, approval_id: int, granted: bool, answer: str) -> Approval:
     """Answer one ask; a question that is granted without an answer gets its default.
+
+    What is said of a package answers all tasks of the repository that wait for the same.
 
     Raises:
         UnknownApproval: there is none with that id.
@@ -70,6 +83,10 @@ def decide(tx: Transaction, approval_id: int, granted: bool, answer: str) -> App
     decided = _decide(tx, asked, granted, answer, Answerer.OWNER)
     if task.status is Status.WAITING:
         _resume(tx, task)
+    same = _same_open(tx.conn, task.id, asked.ask.subject) if asked.ask.kind is AskKind.PACKAGE else []
+    for other in same:
+        _decide(tx, other, granted, answer, Answerer.OWNER)
+        _resume(tx, store.read(tx.conn, other.task_id).task)
     return decided
 
 
@@ -159,10 +176,14 @@ def read(conn: Connection, approval_id: int) -> Approval:
 
 
 def find(conn: Connection, open_only: bool, task_id: int | None, limit: int) -> list[Approval]:
-    """The newest asks, the oldest of them first; `open_only` leaves those that a waiting task waits for."""
-    which = "granted IS NULL AND status = 'waiting'" if open_only else "TRUE"
+    """The newest asks, the oldest of them first; `open_only` leaves those that a waiting task waits for.
+
+    Of open ones that one answer is for, the first alone, unless one task's are wanted.
+    """
+    once = f"(? IS NOT NULL OR NOT {_REPEATED})"
+    which = f"granted IS NULL AND status = 'waiting' AND {once}" if open_only else "(? IS NULL OR TRUE)"
     query = f"{_SELECT} WHERE (? IS NULL OR task_id = ?) AND {which} ORDER BY approvals.id DESC LIMIT ?"
-    return [_approval(row) for row in conn.execute(query, (task_id, task_id, limit))][::-1]
+    return [_approval(row) for row in conn.execute(query, (task_id, task_id, task_id, limit))][::-1]
 
 
 def decisions(conn: Connection, before: int | None, limit: int) -> list[Approval]:
@@ -173,17 +194,38 @@ def decisions(conn: Connection, before: int | None, limit: int) -> list[Approval
 
 
 def open_count(conn: Connection) -> int:
-    """How many asks a waiting task waits for."""
+    """How many answers waiting tasks wait for."""
     query = (
         "SELECT COUNT(*) FROM approvals JOIN tasks ON tasks.id = task_id WHERE granted IS NULL AND status = 'waiting'"
     )
-    return int(conn.execute(query).fetchone()[0])
+    return int(conn.execute(f"{query} AND NOT {_REPEATED}").fetchone()[0])
 
 
 def open_of(conn: Connection, task_id: int) -> list[Approval]:
     """What a task asked that is not answered, whether it still waits or not."""
     query = f"{_SELECT} WHERE task_id = ? AND granted IS NULL ORDER BY approvals.id"
     return [_approval(row) for row in conn.execute(query, (task_id,))]
+
+
+def of_repository(conn: Connection, task_id: int) -> dict[str, bool]:
+    """What the owner decided on packages for tasks of the task's repository: subject to whether it was granted.
+
+    A yes holds for all of them, and a no for those that were there when it was given: a later task may ask again.
+    """
+    query = (
+        "SELECT subject, granted FROM approvals JOIN tasks ON tasks.id = task_id JOIN tasks AS this ON this.id = ? "
+        "WHERE approvals.kind = ? AND granted IS NOT NULL AND tasks.repo = this.repo "
+        "AND (granted OR approvals.answered_at > this.created_at) ORDER BY approvals.answered_at, approvals.id"
+    )
+    return {row["subject"]: bool(row["granted"]) for row in conn.execute(query, (task_id, AskKind.PACKAGE))}
+
+
+def _same_open(conn: Connection, task_id: int, subject: str) -> list[Approval]:
+    """The open asks of other waiting tasks of the repository for the same."""
+    repo = conn.execute("SELECT repo FROM tasks WHERE id = ?", (task_id,)).fetchone()["repo"]
+    which = "task_id <> ? AND subject = ? AND repo = ? AND granted IS NULL AND status = 'waiting'"
+    rows = conn.execute(f"{_SELECT} WHERE {which} ORDER BY approvals.id", (task_id, subject, repo))
+    return [_approval(row) for row in rows]
 
 
 def _decided(conn: Connection, task_id: int) -> set[str]:

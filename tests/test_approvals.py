@@ -16,6 +16,7 @@ from core.tasks import Task, TaskSpec
 from db import migrations, schema
 from db.database import Database
 from db.sqlite import connect
+from taskqueue.approvals import open_count
 from tests.support.answering import answer
 from tests.support.store import Store, open_store
 
@@ -29,9 +30,11 @@ def store(tmp_path: Path) -> Iterator[Store]:
         yield opened
 
 
-def running(store: Store, description: str = "x") -> Task:
-    store.queue.submit(TaskSpec(description=description)).result()
-    return again(store)
+def running(store: Store, description: str = "x", repo: str | None = None) -> Task:
+    made = store.queue.submit(TaskSpec(description=description, repo=repo)).result()
+    task = store.queue.claim("w", only=made.task_id).result()
+    assert task is not None
+    return task
 
 
 def again(store: Store) -> Task:
@@ -204,7 +207,50 @@ def test_approvals_of_one_task_are_those_of_no_other(store: Store) -> None:
     second = running(store)
     hold(store, second, TOOLZ)
     assert [each.task_id for each in store.queue.approvals(task_id=second.id)] == [second.id]
-    assert [each.task_id for each in store.queue.approvals(limit=1)] == [second.id]
+    assert [each.task_id for each in store.queue.approvals(limit=1, open_only=False)] == [second.id]
+
+
+def test_one_answer_lets_all_tasks_of_a_repository_go_on(store: Store) -> None:
+    first, second, third = running(store), running(store), running(store)
+    elsewhere = running(store, repo="/srv/shop")
+    for task, asks in ((first, (TOOLZ,)), (second, (TOOLZ,)), (third, (TOOLZ, FLASK)), (elsewhere, (TOOLZ,))):
+        hold(store, task, *asks)
+    assert [each.task_id for each in store.queue.approvals()] == [first.id, third.id, elsewhere.id]
+    assert open_count(store.db.reader()) == 3
+    assert kinds(store) == [Kind.ASKED] * 3
+    store.queue.decide(store.queue.approvals()[0].id, True).result()
+    now = [store.queue.get(task.id).status for task in (first, second, third, elsewhere)]
+    assert now == [Status.QUEUED, Status.QUEUED, Status.WAITING, Status.WAITING]
+    assert store.queue.package_decisions(third.id) == {"package:toolz": True}
+    assert store.queue.package_decisions(elsewhere.id) == {}
+
+
+def test_a_question_that_was_answered_meanwhile_is_not_asked(store: Store) -> None:
+    first, second = running(store), running(store)
+    hold(store, first, TOOLZ)
+    store.queue.decide(store.queue.approvals()[0].id, True).result()
+    assert hold(store, second, TOOLZ).status is Status.QUEUED
+    assert hold(store, running(store, description="later"), TOOLZ).status is Status.QUEUED
+
+
+def test_a_no_holds_for_the_tasks_that_were_there(store: Store) -> None:
+    first, second = running(store), running(store)
+    hold(store, first, TOOLZ)
+    store.clock.advance(5)
+    store.queue.decide(store.queue.approvals()[0].id, False).result()
+    assert store.queue.package_decisions(second.id) == {"package:toolz": False}
+    store.clock.advance(5)
+    later = running(store, description="later")
+    assert store.queue.package_decisions(later.id) == {}
+    assert hold(store, later, TOOLZ).status is Status.WAITING
+
+
+def test_a_question_is_seen_again_when_the_task_that_asked_first_is_gone(store: Store) -> None:
+    first, second = running(store), running(store)
+    hold(store, first, TOOLZ)
+    hold(store, second, TOOLZ)
+    store.queue.cancel(first.id).result()
+    assert [each.task_id for each in store.queue.approvals()] == [second.id]
 
 
 def test_no_secret_is_kept_in_an_answer(store: Store) -> None:

@@ -22,6 +22,7 @@ from core.tree import text_of
 from core.verdicts import Evidence, Failure, Label, Result, SuiteJob, Verdict
 from languages import plan
 from verdict import judging, pages
+from verdict.judging import Run
 from verdict.page_checks import Files, Finding, findings
 from verdict.suite_runs import SuiteRuns
 
@@ -70,8 +71,13 @@ async def judged(job: SuiteJob, verdict: Verdict, runs: SuiteRuns) -> Verdict:
     notes = [f"not Markdown, so not looked at: {path}" for path in _others(job)]
     new = [example for example in examples if example.new]
     if new:
-        wrong, skipped = await _tried(job, examples, runs)
+        run, wrong, skipped = await _tried(job, examples, runs)
+        if tampering := judging.judge(run).tampering:
+            return replace(verdict, passed=False, reason=tampering, tampering=tampering)
         found, notes = [*found, *wrong], [*notes, *skipped]
+        if not verdict.results:
+            ran = replace(verdict.evidence, tree=run.digest, sandbox=runs.sandbox.name, python=runs.runtime.version)
+            verdict = replace(verdict, evidence=ran)
     checked = sum(1 for path, text in job.change.items() if text and is_markdown(path))
     counts = f"{checked} page{'s' * (checked != 1)} and {len(new)} example{'s' * (len(new) != 1)} checked"
     evidence = replace(verdict.evidence, notes=(*verdict.evidence.notes, counts, *notes[:_MOST_NOTES]))
@@ -176,8 +182,8 @@ def _docstrings(text: str) -> Iterator[tuple[int, str]]:
 # --- in the sandbox
 
 
-async def _tried(job: SuiteJob, examples: list[Example], runs: SuiteRuns) -> tuple[list[Finding], list[str]]:
-    """What examples say against the documentation, and which of them could not be run."""
+async def _tried(job: SuiteJob, examples: list[Example], runs: SuiteRuns) -> tuple[Run, list[Finding], list[str]]:
+    """The run of examples, what they say against the documentation, and which of them could not be run."""
     examples = [example for example in examples if _is_readable(example)]
     name = next(path for n in range(1000) if (path := f"test_documentation_{n}.py") not in job.base.entries())
     tests = {f"{name}::test_{at}": example for at, example in enumerate(examples) if example.new}
@@ -198,7 +204,7 @@ async def _tried(job: SuiteJob, examples: list[Example], runs: SuiteRuns) -> tup
         said = message.removeprefix("AssertionError: ")
         more = "; mend it, or mark the block as text if it is not meant to run" if not example.modules else ""
         wrong.append(Finding(path=example.page, line=example.line, message=f"{what}: {said}{more}"))
-    return wrong, skipped
+    return run, wrong, skipped
 
 
 def _is_readable(example: Example) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
@@ -15,7 +16,7 @@ from agent.prompt.conventions import conventions
 from agent.prompt.neighbours import neighbours, where
 from agent.prompt.text import quoted
 from agent.services import AgentServices
-from agent.view import View
+from agent.view import View, base_text
 from core.attempt_state import AttemptContext, AttemptState, Lesson
 from core.brief import Brief
 from core.dialogue import Message
@@ -36,6 +37,8 @@ _FRAME = 48
 """Tokens of a quotation's two marker lines, with something to spare."""
 
 _BEGINNING_TOKENS = 1500
+_CHANGE_TOKENS = 3000
+_DIFF_LINES = 8000
 _OVERVIEW_TOKENS = 1200
 _LIKELY = 8
 """What who reads for himself is shown of the files and of their names."""
@@ -251,6 +254,32 @@ def _files(about: PromptContext, space: int) -> Shown:
     all_of_it = about.context.sees_all(about.state)
     away = (about.view.count() if all_of_it else len(about.near.matter)) - shown_count
     return replace(shown, text=(shown.text + more).strip(), left_out=max(0, away))
+
+
+def the_change(about: PromptContext, *, new: bool = False) -> Section:
+    """The change so far as a unified diff to what the owner had; with `new` files that it adds are shown in it too."""
+    return Section(title="Your change so far", fill=lambda space: _change(about, space, new), share=0.15, rank=3)
+
+
+def _change(about: PromptContext, space: int, new: bool) -> Shown:
+    given, change = about.context.task.spec.files, about.state.change
+    diffs = list[str]()
+    for path, text in change.items():
+        before = given.get(path, base_text(about.view.tree, path))
+        if before is None and not new:
+            diffs.append(f"{path} is new")  # it stands with the files, whole
+        elif before != text:
+            diffs.append(_diff(path, before, text))
+    text, cut = clipped("\n".join(diffs), min(space, _CHANGE_TOKENS) - _FRAME, about.gauge)
+    return Shown(text=quoted("diff", text) if diffs else "", whole=tuple(change) if new else (), cut=cut)
+
+
+def _diff(path: str, before: str | None, after: str | None) -> str:
+    old, now = ((text or "").splitlines() for text in (before, after))
+    names = (f"a/{path}" if before is not None else "/dev/null", f"b/{path}" if after is not None else "/dev/null")
+    if len(old) + len(now) > _DIFF_LINES and before is not None and after is not None:
+        return f"{path} is changed"  # to compare lines that come again and again takes quadratic time
+    return "\n".join(difflib.unified_diff(old, now, *names, lineterm=""))
 
 
 def the_lessons(about: PromptContext) -> Section:

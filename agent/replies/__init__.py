@@ -5,9 +5,9 @@ has one meaning only; where it has two, or none, it is refused with a sentence t
 executes, evaluates or touches a disk.
 """
 
-from agent.replies.edits import Refused, apply_edit
+from agent.replies.edits import Refused, apply_edit, is_applied
 from agent.replies.json_replies import find_json
 from agent.replies.reader import parse, spoken
 from agent.replies.values import CutReply, Edit, Parsed
 
-__all__ = ["CutReply", "Edit", "Parsed", "Refused", "apply_edit", "find_json", "parse", "spoken"]
+__all__ = ["CutReply", "Edit", "Parsed", "Refused", "apply_edit", "find_json", "is_applied", "parse", "spoken"]

@@ -164,6 +164,25 @@ def _applied(text: str, edit: Edit, search: list[str]) -> str:
     raise Refused(_nowhere(edit, lines, search))
 
 
+def is_applied(text: str, before: str, edit: Edit) -> bool:
+    """Tell whether an edit was made already: what it writes stands where it would go, and did not before.
+
+    Args:
+        text: the file as it is.
+        before: as it was before any edit.
+        edit: as it came again.
+    """
+    lines, search, new = _lines(text), _lines(edit.search), _lines(edit.replace)
+    if search == new or not any(line.strip() for line in new):
+        return False
+    places, fits = list(_shifted(lines, new)), list(_shifted(lines, search))
+    was = _lines(before)
+    added = len(places) > len(list(_shifted(was, new)))
+    if not fits:
+        return len(places) == 1 and (added or any(True for _ in _shifted(was, search)))
+    return added and len(fits) == 1 and any(at.start <= fits[0].start and fits[0].end <= at.end for at in places)
+
+
 def _lines(text: str) -> list[str]:
     """Lines without their newlines; a last line that lacks one counts the same."""
     lines = text.split("\n")

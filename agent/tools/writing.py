@@ -27,11 +27,22 @@ def edit(draft: Draft, asked: arguments.Edit) -> str:
     if text is None:
         why = f"{path} is no text file." if path in draft.view else missing(draft.view, path)
         raise BadReply(f"{why} Use write_file for a new one.")
+    if _is_made(text, draft.before(path), asked):
+        return f"{path} holds this already: the edit was made before. Nothing was changed."
     new = _edited(text, asked)
     if (found := syntax.fault(path, new)) and not syntax.fault(path, text):
         raise BadReply(f"Refused, {path} would be no valid file any more; nothing was changed.\n{_shown(found)}")
     draft.put(path, new)
     return f"Edited {path}.\n{_around(text, new)}"
+
+
+def _is_made(text: str, before: str, asked: arguments.Edit) -> bool:
+    """Tell whether an edit was made already: its new text stands there once, around the old one if that does too."""
+    old, new = asked.old, asked.new
+    if not (old.strip() and new.strip()) or old == new or new in before or text.count(new) != 1 or text.count(old) > 1:
+        return False
+    at, place = text.find(new), text.find(old)
+    return place < 0 or at <= place <= place + len(old) <= at + len(new)
 
 
 def _edited(text: str, asked: arguments.Edit) -> str:

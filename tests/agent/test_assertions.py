@@ -104,3 +104,16 @@ def test_a_test_that_a_later_one_replaces_and_a_helper_that_nobody_calls_do_not_
 )
 def test_excuses_are_found_by_name(path: str, text: str, words: list[str]) -> None:
     assert excuses(path, text) == words
+
+
+def test_a_function_inside_of_a_test_is_no_test_of_its_own() -> None:
+    text = "def test_a():\n    def test(x):\n        print(x)\n\n    assert run(test) == 1\n"
+    assert idle_tests("test_x.py", text) == []
+    assert idle_tests("test_x.py", "class TestIt:\n    def test_b(self):\n        run()\n") == ["test_b"]
+
+
+def test_helpers_from_beside_the_tests_may_assert_and_the_tested_code_may_not() -> None:
+    body = "\n\ndef test_a():\n    same(1)\n"
+    assert idle_tests("tests/test_x.py", f"from tests.util import same{body}") == []
+    assert idle_tests("tests/test_x.py", f"from .util import same{body}") == []
+    assert idle_tests("tests/test_x.py", f"from package.util import same{body}") == ["test_a"]

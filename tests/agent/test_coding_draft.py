@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from agent.draft import Draft, Taken
-from agent.replies import Parsed
+from agent.replies import Edit, Parsed
 from core.paths import MAX_FILE_CHARS, MAX_FILES
 from core.tasks import TaskSpec
 from tests.support.agent_parts import Bench, block, case_for, model_for
@@ -94,3 +94,16 @@ async def test_a_test_of_its_own_is_not_put_beside_its_double() -> None:
     work = await bench.run(case_for("Write add() in add.py"))
     assert list(work.own_tests) == ["test_add.py"]
     assert "cannot stand beside 'pkg/Foo.py'" in model.prompt(3)
+
+
+GUARD = Edit(path="pkg/Foo.py", search="a = 1\n", replace="assert True\na = 1\n")
+
+
+def test_an_edit_that_comes_again_in_the_next_reply_or_try_is_done_and_not_made_twice() -> None:
+    made = draft()
+    made.take(Parsed(edits=(GUARD,)))
+    once = dict(made.change)
+    assert once == {"pkg/Foo.py": "assert True\na = 1\n"}
+    for later in (made, draft(change=once)):
+        taken = later.take(Parsed(edits=(GUARD, GUARD)))
+        assert (taken.paths, taken.faults, later.change) == (("pkg/Foo.py",), (), once)

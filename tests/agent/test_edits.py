@@ -6,7 +6,7 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from agent.replies import Edit, Refused, apply_edit
+from agent.replies import Edit, Refused, apply_edit, is_applied
 
 TEXT = """import os
 
@@ -112,3 +112,50 @@ def test_an_edit_replaces_exactly_the_one_place_or_is_refused(
 def test_large_repetitive_files_are_searched_to_their_end(search: str) -> None:
     with pytest.raises(Refused):
         apply_edit("a\n" * 60_000, edit(search, "x\n"))
+
+
+# --- edits that come again
+
+
+GUARD = "    if r < 0:\n        raise ValueError(r)\n"
+
+
+@pytest.mark.parametrize(
+    ("search", "replace"),
+    [
+        ("def area(r):\n", "def area(r):\n" + GUARD),
+        ("    return 3 * r * r\n", GUARD + "    return 3 * r * r\n"),
+        ("def area(r):\n    return 3 * r * r\n", "def area(r):\n" + GUARD + "    return 3 * r * r\n"),
+        ("    return 3 * r * r\n", "    return 4 * r * r\n"),
+        ("return 3 * r * r\n", "return 4 * r * r\n"),
+        ("import os\n\n\ndef area(r):\n", "def area(r):\n"),
+    ],
+)
+def test_an_edit_that_was_made_is_known_when_it_comes_again(search: str, replace: str) -> None:
+    again = edit(search, replace)
+    assert not is_applied(TEXT, TEXT, again)
+    assert is_applied(apply_edit(TEXT, again), TEXT, again)
+
+
+def test_what_stood_there_before_any_edit_was_not_made_by_one() -> None:
+    row = edit("]\n", "    0,\n]\n")
+    rows = "x = [\n    0,\n]\n"
+    assert not is_applied(rows, rows, row)
+    assert apply_edit(rows, row) == "x = [\n    0,\n    0,\n]\n"
+    assert not is_applied(TEXT.replace("3", "4"), TEXT, edit("import os\n", ""))
+    assert not is_applied("a\nG\n\na\n", "a\n\na\n", edit("a\n", "a\nG\n"))
+
+
+words = st.lists(st.sampled_from(["a", "b", "  c", "", "d"]), min_size=1, max_size=8).map(lambda w: "\n".join(w) + "\n")
+
+
+@given(words, words, words)
+def test_an_edit_that_counts_as_made_left_its_text_there(before: str, search: str, replace: str) -> None:
+    one = edit(search, replace)
+    assert not is_applied(before, before, one)
+    try:
+        after = apply_edit(before, one)
+    except Refused:
+        return
+    if is_applied(after, before, one):
+        assert "".join(replace.split()) in "".join(after.split())

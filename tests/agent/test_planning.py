@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import pytest
@@ -12,8 +12,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from agent import planning
-from agent.planning import declines, is_plan
+from agent.planning import declines, is_plan, planned_packages
 from core.attempt_state import AttemptContext, AttemptState
+from core.change_checks import Ask, AskKind, ChangeCheckJob, ChangeCheckReport, package_subject
 from core.states import Ending, Outcome, Phase
 from core.subtasks import Subtask
 from tests.support.agent_parts import Bench, ScriptedModel, block, case_for, model_for
@@ -254,3 +255,63 @@ async def test_a_planner_that_asks_back_twice_asks_with_something_to_assume() ->
     work = await go_on(bench, context, held, answer="The first.")
     assert (work.phase, work.plan) == (Phase.COMMIT, "1. Write a.py.")
     assert f"{question} The first." in bench.model.prompt(2)
+
+
+# ---- packages that a plan names
+
+NEEDS = "1. Write a.py with `toolz`.\n\nPackages: toolz, Flask-Login."
+
+
+@dataclass
+class PackageGate:
+    """Asks for what a plan names, as the check of packages does, and looks at nothing else."""
+
+    seen: list[tuple[str, ...]] = field(default_factory=list)
+
+    async def examine(self, job: ChangeCheckJob) -> ChangeCheckReport:
+        self.seen.append(job.wanted)
+        subjects = [package_subject(name) for name in job.wanted]
+        open_ones = [each for each in subjects if each not in job.granted | job.denied]
+        return ChangeCheckReport(asks=tuple(Ask(kind=AskKind.PACKAGE, subject=s, question=s) for s in open_ones))
+
+
+@pytest.mark.parametrize(
+    ("text", "names"),
+    [
+        (NEEDS, ("toolz", "Flask-Login")),
+        ("1. a\n- **Packages**: `attrs`", ("attrs",)),
+        ("1. a\nPackage: none", ()),
+        ("1. Sort the packages: by name", ()),
+    ],
+)
+def test_the_line_of_packages_is_read(text: str, names: tuple[str, ...]) -> None:
+    assert planned_packages(text) == names
+
+
+async def test_packages_of_a_plan_are_asked_for_together_before_code_is_written() -> None:
+    gate, context = PackageGate(), case_for(tests=TESTS)
+    bench = Bench(model_for(RIGHT, PLANNING=[NEEDS]), change_checks=(gate,))
+    held = await bench.run(context)
+    assert (held.phase, held.held_in) == (Phase.AWAITING_APPROVAL, Phase.PLANNING)
+    assert [ask.subject for ask in held.asks] == ["package:toolz", "package:flask-login"]
+    assert held.reason == "waits for your decision on toolz, flask-login"
+    granted = replace(context, granted=frozenset(ask.subject for ask in held.asks))
+    work = await bench.run(granted, replace(held, phase=Phase.PLANNING, held_in=None, asks=()))
+    assert (work.phase, work.plan) == (Phase.COMMIT, NEEDS)
+    assert bench.model.phases == [Phase.PLANNING, Phase.CODING]
+
+
+async def test_a_plan_whose_package_is_denied_is_made_anew() -> None:
+    bench = Bench(model_for(RIGHT, PLANNING=[NEEDS, "1. Write a.py without."]), change_checks=(PackageGate(),))
+    context = case_for(tests=TESTS)
+    held = await bench.run(context)
+    denied = replace(context, granted=frozenset({"package:toolz"}), denied=frozenset({"package:flask-login"}))
+    work = await bench.run(denied, replace(held, phase=Phase.PLANNING, held_in=None, asks=()))
+    assert (work.phase, work.plan) == (Phase.COMMIT, "1. Write a.py without.")
+    assert "do without them: flask-login" in bench.model.prompt(1)
+
+
+async def test_what_is_granted_already_is_not_asked_for() -> None:
+    bench = Bench(model_for(RIGHT, PLANNING=[NEEDS]), change_checks=(PackageGate(),))
+    both = frozenset({"package:toolz", "package:flask-login"})
+    assert (await bench.run(case_for(tests=TESTS, granted=both))).phase is Phase.COMMIT

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
+from dataclasses import replace
 
 import pytest
 from hypothesis import given, settings
@@ -13,9 +14,9 @@ from agent import history
 from agent.reflecting import by_rule, read_reflection
 from core.attempt_state import AttemptState, Lesson, Reflection, Try
 from core.events import Kind
-from core.states import Outcome, Phase
-from core.verdicts import Evidence, Failure, Label, Verdict
-from tests.support.agent_parts import REFLECTION, Bench, ListMemory, block, case_for, model_for
+from core.states import Ending, Outcome, Phase
+from core.verdicts import Evidence, Failure, Label, SuiteJob, Verdict
+from tests.support.agent_parts import REFLECTION, Bench, ListMemory, PlainSuite, block, case_for, model_for
 
 P = Phase
 TESTS = {"test_add.py": "from add import add\n\n\ndef test_add():\n    assert add(2, 3) == 5\n"}
@@ -92,6 +93,48 @@ async def test_a_reflection_may_ask_for_another_plan() -> None:
     assert "Plan another approach" in bench.model.prompt(3)
     assert len(bench.memory.asked) == 2, "once for the plan, once for the failure"
     assert work.iteration == 2
+
+
+OLD = "from add import add\n\n\ndef test_old():\n    assert add(2, 3) == -1\n"
+
+
+class WithOld(PlainSuite):
+    """Runs a test of the repository beside the given ones."""
+
+    async def judge(self, job: SuiteJob) -> Verdict:
+        return await super().judge(replace(job, given={**job.given, "tests/test_old.py": OLD}))
+
+
+def blames(test: str) -> str:
+    return json.dumps({"root_cause": "the task wants a sum", "replan": True, "contradicting_test": test})
+
+
+async def test_an_existing_test_that_contradicts_the_task_is_one_question_to_its_owner() -> None:
+    suite, said = WithOld(), blames("tests/test_old.py::test_old")
+    bench = Bench(model_for(RIGHT, WRONG, REFLECTING=[said] * 9), suite=suite, base={"tests/test_old.py": OLD})
+    case = case_for("Write `add` in add.py", iterations=2)
+    case = replace(case, task=replace(case.task, spec=replace(case.task.spec, tests=TESTS)))
+    held = await bench.run(case)
+    assert (held.phase, held.held_in, held.iteration) == (P.AWAITING_APPROVAL, P.CODING, 1)
+    (ask,) = held.asks
+    assert "the existing test tests/test_old.py::test_old contradicts it: the task wants a sum" in ask.question
+    assert bench.walk.count(P.PLANNING) == 1
+    assert len(suite.jobs) == 1
+    on = replace(held, phase=P.CODING, held_in=None, asks=())
+    refused = await bench.run(replace(case, denied=frozenset({ask.subject})), on)
+    assert (refused.phase, refused.ending) == (P.ABANDON, Ending.REFUSED)
+    told = replace(case, granted=frozenset({ask.subject}), answers={ask.subject: "Keep the old test."})
+    work = await bench.run(told, on)
+    assert (work.phase, work.iteration) == (P.ABANDON, 2), "it is asked once, and no test gives way"
+    assert "Keep the old test." in bench.model.prompt(-1) + bench.model.prompt(-2)
+    assert "tests/test_old.py" not in work.change
+
+
+@pytest.mark.parametrize("named", ["test_add.py::test_add", "tests/test_gone.py::test_x", "rubbish"])
+async def test_given_tests_and_tests_that_did_not_fail_contradict_nothing(named: str) -> None:
+    bench = Bench(model_for(WRONG, RIGHT, REFLECTING=[blames(named)]))
+    work = await bench.run(case_for(tests=TESTS))
+    assert (work.phase, work.iteration) == (P.COMMIT, 2)
 
 
 async def test_the_first_time_stuck_the_history_is_dropped_and_a_hand_over_stays() -> None:

@@ -193,6 +193,7 @@ async def test_a_test_command_that_never_runs_fails_its_task_before_anything_is_
     site: Site, answers: Answers
 ) -> None:
     spec = {"description": "Write job_1.py", "test_command": ["sh", "-c", "pytest || rm -rf ~"]}
+    site.store.queue.check_new = lambda _: None  # as for a pattern that the owner added since
     async with site.working():
         refused = await site.ended(site.store.queue.submit(parse_spec(spec)).result().task_id)
     assert (refused.status, refused.ending) == (Status.FAILED, Ending.REFUSED)

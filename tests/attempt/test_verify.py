@@ -49,22 +49,30 @@ class Site:
         return self.settings.workspace
 
     async def commit(
-        self, number: int, change: dict[str, str], *, own: dict[str, str] | None = None, **spec: Any
+        self,
+        number: int,
+        change: dict[str, str],
+        *,
+        own: dict[str, str] | None = None,
+        documents: bool = False,
+        **spec: Any,
     ) -> str:
         """Judge and land one task's work; gives the commit."""
         task = self.task(number, **spec)
-        return await self.land(task, await self.judged(task, change, own or {}))
+        return await self.land(task, await self.judged(task, change, own or {}, documents=documents))
 
     def task(self, number: int, **spec: Any) -> Task:
         read = parse_spec({"description": f"task {number}", **spec})
         return Task(id=number, spec=read, status=Status.RUNNING, created_at=utc_now(), attempt=1)
 
-    async def judged(self, task: Task, change: dict[str, str], own: dict[str, str]) -> AttemptState:
+    async def judged(
+        self, task: Task, change: dict[str, str], own: dict[str, str], *, documents: bool = False
+    ) -> AttemptState:
         spec, workspace = task.spec, self.open(task)
         job = SuiteJob(
             base=workspace.tree, change=change, given=spec.tests, own=own, start=spec.files, command=spec.test_command,
             language=spec.language,
-            held=hold(spec, (), 0.25), whole_tree=not workspace.is_own,
+            held=hold(spec, (), 0.25), whole_tree=not workspace.is_own, documents=documents,
         )  # fmt: skip
         verdict = await WithRegression(self.parts.suite, self.parts.imports).judge(job)
         assert verdict.passed, verdict.reason
@@ -175,6 +183,17 @@ async def test_tests_of_its_own_are_found_red_again_and_meet_the_mutants_again(s
     assert report.judgement is Judgement.HOLDS, report.checks
     assert detail(report, "label") == "self_tested"
     assert detail(report, "red") == "the self-written tests fail without the change; 2 of 2 mutants killed"
+
+
+@pytest.mark.parametrize("block", ["text", "python"])
+async def test_documentation_is_checked_again(site: Site, block: str) -> None:
+    await site.commit(1, ADD, own=TESTS)
+    page = f"# Sums\n\n[the code](calc.py)\n\n```{block}\nfrom calc import add\n```\n"
+    await site.commit(2, {"README.md": page}, documents=True)
+    report = await site.verify("main")
+    assert report.judgement is Judgement.HOLDS, report.checks
+    assert detail(report, "label") == "documented"
+    assert detail(report, "tests") == "the documentation was checked again, and no test reaches it"
 
 
 async def test_a_verdict_that_was_carried_over_to_newer_work_or_made_anew_on_it_holds(site: Site) -> None:

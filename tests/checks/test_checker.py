@@ -57,6 +57,14 @@ async def test_what_stood_there_before_is_not_told_again_but_one_more_is() -> No
     assert told(await report({"b.py": old}, {"a.py": old}))
 
 
+async def test_a_module_that_a_file_had_imported_may_be_imported_there_in_other_words() -> None:
+    old = "import ctypes\n\nSIZE = ctypes.sizeof(ctypes.c_int)\n"
+    changed = f"import ctypes  # noqa: X\nfrom ctypes import Array\n{old.partition(chr(10))[2]}"
+    assert (await report({"a.py": changed}, {"a.py": old})).findings == ()
+    assert told(await report({"a.py": old, "b.py": "from ctypes import Array\n"}, {"a.py": old}))
+    assert told(await report({"a.py": old.replace("SIZE", "eval(x)\nSIZE")}, {"a.py": old}))
+
+
 async def test_files_that_the_owner_gave_are_his() -> None:
     given = {"a.py": "def f(x):\n    return eval(x)\n"}
     assert (await report(dict(given), files=given)).findings == ()

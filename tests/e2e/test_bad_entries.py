@@ -48,12 +48,13 @@ def test_a_bad_entry_waits_alone_and_is_queued_once_when_it_is_mended(tmp_path: 
 
 def test_what_could_only_fail_is_refused_by_a_daemon_with_the_field(tmp_path: Path, server: WireServer) -> None:
     with Daemon(tmp_path / "home", settings_for(server)) as daemon:
-        for field, task in {
+        tasks: dict[str, dict[str, object]] = {
             "repo": {"repo": "/nope"},
             "allow.0": {"allow": ["subprocess"]},
             "test_command": {"test_command": ["mkae"]},
             "tests.test_a.py": {"tests": {"test_a.py": "def ("}},
-        }.items():
+        }
+        for field, task in tasks.items():
             status, answer = daemon.ask("POST", "/api/task", {"description": "x", **task})
             assert (status, list(answer["fields"])) == (400, [field])
         assert daemon.get("/api/tasks")["tasks"] == []

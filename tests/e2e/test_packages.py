@@ -145,3 +145,29 @@ def test_a_package_comes_from_the_index_that_pip_knows(tmp_path: Path) -> None:
         assert daemon.ask("POST", f"/api/approvals/{asked['approval_id']}", {"granted": True})[0] == 200
         (task,) = daemon.wait(task_id)
         assert task["ending"] == "committed"
+
+
+class Foresight(Moon):
+    """Names its package in the plan."""
+
+    def __call__(self, phase: str, messages: list[dict[str, str]]) -> str:
+        planned = super().__call__(phase, messages)
+        return f"{planned}\n\nPackages: moonphase" if phase == "PLANNING" else planned
+
+
+@pytest.mark.parametrize("moon", [Foresight()], ids=["planned"])
+def test_packages_of_a_plan_are_asked_for_once_before_code_and_for_all_tasks(
+    tmp_path: Path, server: WireServer, moon: Foresight, index: dict[str, str]
+) -> None:
+    with Daemon(tmp_path / "home", settings_for(server, WORKER_COUNT="1", **index)) as daemon:
+        first = daemon.submit(description="Write full() in moon.py", tests=TESTS)
+        second = daemon.submit(description="Write full() in moon.py, again", tests=TESTS)
+        until(lambda: waits(daemon, first) and waits(daemon, second))
+        assert moon.codings == []
+        (asked,) = daemon.get("/api/approvals?open=1")["approvals"]
+        assert (asked["subject"], daemon.get("/api/status")["approvals"]) == ("package:moonphase", 1)
+        assert daemon.cli("--approve", str(asked["approval_id"])).returncode == 0
+        for task in daemon.wait(first, second):
+            assert task["status"] == "done", task["reason"]
+        later = daemon.submit(description="Write full() in moon.py, once more", tests=TESTS)
+        assert daemon.wait(later)[0]["status"] == "done"

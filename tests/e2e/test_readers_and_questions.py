@@ -149,6 +149,7 @@ def test_what_a_reviewer_says_three_times_is_what_the_owner_finds_in_the_morning
             said = daemon.cli(*action)
             assert said.returncode == 0, said.stdout + said.stderr
             assert action[0] == "verify" or NOT_EXPRESS in " ".join(said.stdout.split())
-        daemon.cli("--report")
+        daemon.ask("POST", "/api/checkpoint")
+        until(lambda: daemon.get("/api/reports")["reports"])
         (report,) = (daemon.home / "reports").glob("*.md")
         assert f"left open: critical (review): job_5.py:2: {NOT_EXPRESS}" in report.read_text().replace("\\", "")

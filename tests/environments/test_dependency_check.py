@@ -203,3 +203,29 @@ async def test_what_runs_the_agent_s_tests_is_named_where_a_project_has_requirem
     found = await checker().examine(job({"moon.py": "X = 1\n", "requirements.txt": "pytest\n"}, own=own))
     assert found.declares == {"requirements.txt": "pytest\nhypothesis\n"}
     assert (await checker().examine(job({"moon.py": "X = 1\n"}, own=own))).declares == {}
+
+
+OLD = "def show():\n    import moonphase\n    return moonphase.FULL\n"
+
+
+async def test_an_old_import_within_a_function_is_no_question(checker: Make) -> None:
+    base = {"show.py": OLD, "moon.py": "from show import show\n"}
+    assert (await checker().examine(job({"moon.py": "from show import show\nX = 1\n"}, base))).asks == ()
+    assert (await checker().examine(job({"show.py": OLD + "\n\nX = 1\n"}, base))).asks == ()
+    asked = await checker().examine(job({"new.py": OLD}, base))
+    assert [ask.subject for ask in asked.asks] == ["package:moonphase"], "the change brings it"
+
+
+async def test_what_the_repository_declares_is_needed_within_functions_too(checker: Make) -> None:
+    base = {"show.py": OLD, "requirements.txt": "moonphase\n"}
+    asked = await checker().examine(job({"moon.py": "from show import show\n"}, base))
+    assert [ask.subject for ask in asked.asks] == ["package:moonphase"]
+
+
+async def test_packages_of_a_plan_are_asked_for_before_there_is_code(checker: Make) -> None:
+    wanted = ("moonphase", "PyYAML", "json", "pytest", "tidewave", "no such")
+    planned = replace(job({}, granted=frozenset({"package:tidewave"})), wanted=wanted)
+    report = await checker("pyyaml").examine(planned)
+    (ask,) = report.asks
+    assert ask.subject == "package:moonphase"
+    assert ask.question.startswith("May the task use the package moonphase? Its plan names it. A yes installs")

@@ -34,8 +34,8 @@ def test_a_fix_is_a_unified_diff_without_secrets() -> None:
     before, after = {"a.py": "def f():\n    return 1\n"}, {"a.py": "def f():\n    return 'hunter2'\n", "b.py": "b\n"}
     assert difference(before, after, Masker(["hunter2"])).split("\n") == [
         "--- a/a.py", "+++ b/a.py", "@@ -1,2 +1,2 @@", " def f():", "-    return 1", "+    return '***'",
-        "--- /dev/null", "+++ b/b.py", "@@ -0,0 +1 @@", "+b",
     ]  # fmt: skip
+    assert "+++ b/b.py" in difference(before, after, Masker(), error="KeyError\nb.py:1 in f"), "the error names it"
     assert difference(before, before, Masker()) == ""
 
 
@@ -58,7 +58,15 @@ def test_failures_of_one_kind_are_one_error() -> None:
 
 
 def test_a_verdict_without_failures_is_told_by_its_reason() -> None:
-    assert errors_of(verdict(reason="timed out after 60 s")) == {"timed out after <time>": "timed out after 60 s"}
+    assert errors_of(verdict(reason="no test ran")) == {"no test ran": "no test ran"}
+
+
+def test_that_time_was_over_is_no_lesson() -> None:
+    late = Failure(id="t.py::test_a", kind="Timeout", message="the tests were cut off after 60 s")
+    other = Failure(id="t.py::test_b", kind="KeyError", message="'k'")
+    assert errors_of(verdict(late)) == {}
+    assert list(errors_of(verdict(late, other))) == ["KeyError: <value>"]
+    assert errors_of(verdict(reason="timed out after 60 s")) == {}
 
 
 def test_the_lesson_is_the_last_reflections_advice_in_a_line() -> None:

@@ -274,3 +274,40 @@ def events(store: Store) -> Iterator[Event]:
     store.db.write(lambda conn: conn.execute("SELECT 1").fetchone()).result()
     for row in store.db.reader().execute("SELECT kind, message FROM execution_logs ORDER BY id"):
         yield Event(kind=Kind(row[0]), message=row[1])
+
+
+async def at(memory: LongTermMemory, store: Store, repo: str | None, kind: str, message: str) -> int:
+    """A task of a repository that failed so and was solved."""
+    task_id = store.queue.submit(TaskSpec(description=f"{kind} {repo}", repo=repo)).result().task_id
+    await memory.remember(work("return a\n", failed(message, kind)), task_id, "d")
+    await memory.conclude(work("return b\n", None, "Do it."), task_id, True)
+    return task_id
+
+
+@pytest.mark.parametrize(
+    ("kind", "message", "shared"),
+    [
+        ("TypeError", ERROR, True),
+        ("requests.exceptions.JSONDecodeError", "Expecting value", True),
+        ("AssertionError", "assert basket(1) == 2", False),
+        ("shop.errors.BasketFull", "the basket is full", False),
+        ("BasketFull", "the basket is full", False),
+    ],
+)
+async def test_a_lesson_leaves_its_repository_where_it_is_about_the_language_or_a_library(
+    memory: LongTermMemory, store: Store, kind: str, message: str, shared: bool
+) -> None:
+    await at(memory, store, "/src/shop", kind, message)
+    here = store.queue.submit(TaskSpec(description="x", repo="/src/shop")).result().task_id
+    there = store.queue.submit(TaskSpec(description="x", repo="/src/bank")).result().task_id
+    query = f"{kind}: {message}"
+    assert [one.source for one in await memory.recall(query, 3, task_id=here)] == ["failure"]
+    assert len(await memory.recall(query, 3, task_id=there)) == shared
+
+
+async def test_a_failure_that_nothing_mended_is_no_lesson(memory: LongTermMemory, store: Store) -> None:
+    task_id = submit(store)
+    await memory.remember(work("return a\n", failed()), task_id, "d")
+    passed = work("return a\n", None, "Try again.")
+    await memory.conclude(replace(passed, change={**passed.change, "later.py": "x = 1\n"}), task_id, True)
+    assert await memory.recall(ERROR, 3) == ()

@@ -40,7 +40,7 @@ FILES = {"tests/browser/": 2, "tests/endurance/": 1}
 TESTS = {"tests/e2e/": 12, "tests/environments/": 16}
 """How many tests `make test` draws of a folder in which each test starts what is expensive for itself."""
 ALWAYS = frozenset({
-    "tests/browser/test_dashboard_page.py", "tests/e2e/test_image.py", "tests/e2e/test_main_job.py",
+    "tests/browser/test_dashboard_page.py", "tests/e2e/test_main_job.py",
     "tests/endurance/test_every_step.py", "tests/endurance/test_damaged_databases.py",
     "tests/environments/test_distributions.py", "tests/environments/test_missing_modules.py",
 })  # fmt: skip

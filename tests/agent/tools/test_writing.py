@@ -51,6 +51,15 @@ def test_an_ambiguous_edit_names_the_lines_and_all_means_all() -> None:
     assert one.change["a.py"] == TEXT.replace("return x", "return 2")
 
 
+@pytest.mark.parametrize(("old", "new"), [("def f(x):\n", "def f(x):\n    x = x or 0\n"), ("def g(x)", "def h(x)")])
+def test_an_edit_that_was_made_changes_nothing_when_it_comes_again(old: str, new: str) -> None:
+    one = draft()
+    edit(one, path="a.py", old=old, new=new)
+    made = dict(one.change)
+    assert "holds this already" in edit(one, path="a.py", old=old, new=new)
+    assert one.change == made
+
+
 def test_an_edit_that_is_indented_otherwise_still_fits() -> None:
     one = draft()
     edit(one, path="a.py", old="  def f(x):\n      return x\n", new="  def f(x):\n      return 7\n")

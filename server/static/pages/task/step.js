@@ -69,7 +69,7 @@ const THOUGHTS = [['root_cause', 'Cause'], ['pattern', 'Pattern'], ['hypothesis'
 
 const Thought = ({thought}) => html`<h3>Diagnosis</h3><dl>${THOUGHTS.filter(([name]) => thought[name]).map(([name, title]) => html`
     <dt>${title}</dt><dd>${thought[name]}</dd>`)}
-  ${thought.replan ? html`<dt>Advice</dt><dd>plan anew</dd>` : null}${thought.tests_at_fault ? html`<dt>Blames</dt><dd>the agent's own tests</dd>` : null}</dl>`;
+  ${thought.replan ? html`<dt>Advice</dt><dd>plan anew</dd>` : null}${thought.tests_at_fault ? html`<dt>Blames</dt><dd>the agent's own tests</dd>` : null}${thought.contradicting_test ? html`<dt>Contradicts the task</dt><dd>${thought.contradicting_test}</dd>` : null}</dl>`;
 
 const Findings = ({findings}) => html`<h3>Findings</h3><ul class="plain findings">${findings.map((one) => html`<li>
   <span class=${`pill ${one.severity}`}>${one.severity}</span> <code>${one.place}</code> ${one.reason}
