@@ -40,6 +40,7 @@ from dataclasses import asdict, dataclass, field
 from datetime import UTC, datetime
 from typing import Any, Literal
 
+from agent.assertions import excuses
 from bench import functions_of_tests as functions
 from bench.bare_pytest import Checkout, Ran, git, installed
 from bench.overhead import books, plain_environment, processor_group, processors
@@ -224,8 +225,9 @@ def _own(texts: Files, mended: frozenset[str], name: str) -> dict[str, str]:
     for path, text in texts.items():
         wanted = {test.partition("::")[2] for test in bare if test.startswith(f"{path}::")} & functions.names(text)
         other = path.removesuffix(".py") + f"_{re.sub(r'[^a-z0-9]+', '_', name)}.py"
-        if wanted:
-            found[other] = functions.only(text, wanted)
+        own = functions.only(text, wanted)
+        if wanted and not excuses(other, own):  # whoever writes tests is told not to let them off
+            found[other] = own
     return found
 
 
