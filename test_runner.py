@@ -128,7 +128,7 @@ class SuiteRunner(Suite):
         if planned.command:
             found = judging.judge_command(run)
         else:
-            found = await self._with_rest(job, *await self._excused(job, run))
+            found = await self._with_rest(job, *await self._decided(job, run))
         return Trial(
             reason=found.reason,
             results=found.results,
@@ -147,6 +147,8 @@ class SuiteRunner(Suite):
         planned = await self._runs.plan(job)
         if job.documents:
             verdict = await self._ran(job, planned) if planned.files or planned.command else documents.passed(job)
+            if not (verdict.passed or verdict.results or verdict.failures or verdict.tampering):
+                verdict = documents.passed(job)  # whatever reaches the files failed before, and says nothing
             return await documents.judged(job, verdict, self._runs) if verdict.passed else verdict
         if refusal := _refusal(job, planned):
             return self._verdict(planned, refusal, None)
@@ -163,7 +165,7 @@ class SuiteRunner(Suite):
 
     async def _weighed(self, job: SuiteJob, run: Run) -> Judgement:
         """The judgement of a run, with the further runs it takes where a question is left."""
-        run, found = await self._excused(job, run)
+        run, found = await self._decided(job, run)
         found = await self._with_rest(job, run, found)
         return await mutation.prove_own(job, run, found, self._runs)
 
@@ -171,12 +173,32 @@ class SuiteRunner(Suite):
         """A judgement with those of the runs that a long suite takes besides; none where something failed before."""
         left = run.left
         while left and found.passed:
-            run, rest = await self._excused(job, await self._runs.settled(job, plan.rest(run.plan, left)))
+            run, rest = await self._decided(job, await self._runs.settled(job, plan.rest(run.plan, left)))
             found, left = found.with_rest(rest), fewer(left, run)
         if left and not found.passed:
             files = "file" if len(left) == 1 else "files"
             return replace(found, reason=f"{found.reason}; {len(left)} {files} of tests were not reached")
         return found
+
+    async def _decided(self, job: SuiteJob, run: Run) -> tuple[Run, Judgement]:
+        """A run and its judgement, with a look at how it was before the change, and a second one at what failed."""
+        return await self._seen_again(job, *await self._excused(job, run))
+
+    async def _seen_again(self, job: SuiteJob, run: Run, found: Judgement) -> tuple[Run, Judgement]:
+        """The same, unless only tests of the base failed and these pass alone: then all run again, and that counts.
+
+        Such tests failed by chance, or under the load of the machine.
+        """
+        failed = {one.id for one in found.results if one.result in {Result.FAILED, Result.ERROR}}
+        of_base = {file.path: file.staged for file in run.plan.files if file.role is Role.REGRESSION}
+        files = {name.partition("::")[0] for name in failed}
+        if found.stopped or not failed or not files <= of_base.keys():
+            return run, found
+        alone = await self._runs.run(job, plan.rest(run.plan, [of_base[path] for path in files]), alone=True)
+        ended = judging.judge(alone)
+        if failed - {one.id for one in ended.results if one.result is Result.PASSED}:
+            return run, found
+        return await self._excused(job, await self._runs.proof(job, run.plan, alone=True))
 
     async def _excused(self, job: SuiteJob, run: Run) -> tuple[Run, Judgement]:
         """A run and its judgement, with a look at how it was before the change where that may excuse a failure.

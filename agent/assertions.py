@@ -129,7 +129,7 @@ def _asserts(node: ast.AST) -> bool:
 
 def _is_vacuous(test: ast.expr) -> bool:
     """Tell whether a comparison holds a thing against itself."""
-    return isinstance(test, ast.Compare) and ast.dump(test.left) == ast.dump(test.comparators[0])
+    return isinstance(test, ast.Compare) and all(ast.dump(one) == ast.dump(test.left) for one in test.comparators)
 
 
 def _excuses(tree: ast.Module) -> Iterator[str]:

@@ -19,6 +19,7 @@ from typing import Annotated, Any
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
 
+from agent import project_choice as choice
 from agent.asking import as_ask
 from agent.dialogue import Dialogue
 from agent.prompt import sections
@@ -143,6 +144,7 @@ def _request(context: AttemptContext, state: AttemptState, services: AgentServic
     parts = [
         sections.the_task(about),
         sections.the_tests(about),
+        *([choice.the_projects(about)] if choice.is_open(context, state) else []),
         sections.the_repository(about),
         sections.the_files(about),
         sections.closing("Answer with the one JSON object."),

@@ -112,6 +112,11 @@ def test_a_function_inside_of_a_test_is_no_test_of_its_own() -> None:
     assert idle_tests("test_x.py", "class TestIt:\n    def test_b(self):\n        run()\n") == ["test_b"]
 
 
+def test_a_chain_of_comparisons_is_idle_only_where_all_its_parts_are_the_same() -> None:
+    text = "def test_a():\n    assert word(1) == word(1) == 'a'\n\n\ndef test_b():\n    x = f()\n    assert x == x == x\n"
+    assert idle_tests("test_x.py", text) == ["test_b"]
+
+
 def test_helpers_from_beside_the_tests_may_assert_and_the_tested_code_may_not() -> None:
     body = "\n\ndef test_a():\n    same(1)\n"
     assert idle_tests("tests/test_x.py", f"from tests.util import same{body}") == []

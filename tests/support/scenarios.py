@@ -387,6 +387,23 @@ class Refuses(Explores):
         supervised.ask("POST", f"/api/approvals/{approval}", {"granted": False})
 
 
+@dataclass(kw_only=True)
+class Declines(Explores):
+    """Its planner refuses twice, and plans when its owner has said that it is to be done."""
+
+    name: str = "declines"
+    settings: dict[str, str] = field(default_factory=dict)
+    right_first: bool = True
+
+    def reply(self, phase: str, messages: list[dict[str, str]]) -> str:
+        if phase == "PLANNING" and "Do it all the same." not in messages[1]["content"]:
+            return f"I cannot do that with job_{self.number(messages)}."
+        return Scenario.reply(self, phase, messages)
+
+    def decide(self, supervised: SupervisedDaemon, approval: int) -> None:
+        supervised.ask("POST", f"/api/approvals/{approval}/answer", {"answer": "Do it all the same."})
+
+
 FORGED = """import os
 
 EVENT = b'{{"e": "start", "id": "tests/test_of_nobody.py::test_it"}}\\n'
@@ -417,4 +434,4 @@ class Tampers(Scenario):
         return self.code(n, FORGED + RIGHT) if phase == "CODING" else super().say(phase, n, text)
 
 
-SCENARIOS = (Scenario, GivesUp, Asks, Owners, Parks, Late, Hand, Splits, Read, Explores, Refuses, Tampers)
+SCENARIOS = (Scenario, GivesUp, Asks, Owners, Parks, Late, Hand, Splits, Read, Explores, Refuses, Declines, Tampers)

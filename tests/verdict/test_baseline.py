@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -43,9 +43,10 @@ OLD = ("tests/test_app.py::test_old", "tests/test_metadata.py")
 
 @dataclass
 class Noted:
-    """The real sandbox, with a note of the test files of each run in it."""
+    """The real sandbox, with a note of the test files of each run in it; `chance` tests fail in so many runs of all."""
 
     sandbox: Sandbox
+    chance: int = 0
     told: list[list[str]] = field(default_factory=list)
 
     @property
@@ -54,7 +55,11 @@ class Noted:
 
     async def run(self, job: SandboxJob) -> SandboxResult:
         length, _, rest = job.stdin.partition(b"\n")
-        self.told.append(json.loads(rest[: int(length)])["session"]["files"])
+        files = json.loads(rest[: int(length)])["session"]["files"]
+        self.told.append(files)
+        if self.chance and "tests/test_optional.py" in files:
+            self.chance -= 1
+            job = replace(job, stdin=job.stdin.replace(b"CHANCE = 0", b"CHANCE = 1"))
         return await self.sandbox.run(job)
 
 

@@ -172,3 +172,11 @@ async def test_docstrings_are_run_and_the_tests_that_were_there_go_on_passing(ju
     assert "`total([1, 2])` gives 3, and not 4" in wrong.reason
     assert not broken.passed
     assert broken.failing == {"tests/test_cart.py::test_total"}
+
+
+async def test_a_test_that_failed_before_says_nothing_of_documentation(judge: Judge) -> None:
+    base = {**TREE, "tests/test_cart.py": "import shop.cart\n\n\ndef test_none():\n    assert shop.cart is None\n"}
+    change = {"shop/cart.py": SHOP.replace("Add up.", "Add all up.")}
+    verdict = await judge(change, base=base, documents=True, regression=("tests/test_cart.py",))
+    assert verdict.passed, verdict.reason
+    assert verdict.evidence.label is Label.DOCUMENTED
