@@ -380,6 +380,9 @@ def _steps(home: Path, task: int) -> list[Step]:
     ]  # fmt: skip
 
 
+_SENT_AGAIN = "the reply changed nothing"  # what the right answer is told when it comes a second time
+
+
 def _refusals(steps: Sequence[Step], asked: Sequence[tuple[str, str]], reason: str) -> Iterator[str]:
     """What was said against the right answer: each step after it that did not end well, and a bad end."""
     answers = [what for phase, what in asked if phase == "CODING"]
@@ -387,8 +390,9 @@ def _refusals(steps: Sequence[Step], asked: Sequence[tuple[str, str]], reason: s
     for step in steps:
         coded += step.phase == "CODING"
         if "right" in answers[:coded] and step.phase in {"CODING", "TESTING"} and step.outcome != "ok":
+            if step.note != _SENT_AGAIN:
+                yield f"{step.phase}: {step.reason or step.note} | {step.note}"
             found = True
-            yield f"{step.phase}: {step.reason or step.note} | {step.note}"
     if reason and not found:
         yield reason
 
@@ -442,7 +446,7 @@ def summary(outcomes: Sequence[Outcome]) -> Iterator[str]:
         )
     yield f"labels of what passed: {dict(Counter(one.label for one in outcomes if one.passed))}"
     for one in outcomes:
-        for refusal in one.refusals:
+        for refusal in dict.fromkeys(one.refusals):
             pinned = f" (pinned by {', '.join(one.pinned[:3])})" if one.pinned else ""
             yield f"refused: {one.case} {one.variant}{pinned}: {' '.join(refusal.split())[:600]}"
 
