@@ -295,7 +295,7 @@ class Integration:
     async def _keep_packages(self, workspace: Workspace, state: AttemptState) -> None:
         if workspace.is_own and state.packages:
             async with self.services.merge_locks[workspace.git_dir]:
-                await asyncio.wrap_future(landed_packages.remember(self.services.state, state.packages))
+                await asyncio.wrap_future(landed_packages.remember(self.services.state, state.project, state.packages))
 
     async def _note(self, workspace: Workspace, state: AttemptState, commit: Commit, verdict: Verdict | None) -> None:
         if verdict:
