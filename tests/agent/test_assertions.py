@@ -113,7 +113,8 @@ def test_a_function_inside_of_a_test_is_no_test_of_its_own() -> None:
 
 
 def test_a_chain_of_comparisons_is_idle_only_where_all_its_parts_are_the_same() -> None:
-    text = "def test_a():\n    assert word(1) == word(1) == 'a'\n\n\ndef test_b():\n    x = f()\n    assert x == x == x\n"
+    text = "def test_a():\n    assert word(1) == word(1) == 'a'\n"
+    text += "\n\ndef test_b():\n    x = f()\n    assert x == x == x\n"
     assert idle_tests("test_x.py", text) == ["test_b"]
 
 
