@@ -223,16 +223,23 @@ class SuiteRuns:
         return ready, await self.sandbox.run(replace(ready.job, alone=alone))
 
     async def before(self, job: SuiteJob, paths: Collection[str]) -> Mapping[str, Result]:
-        """The tests in these files of the base that do not pass without the change, with how they end.
+        """The tests in these files that do not pass without the change, with how they end; of given ones what skips.
 
         Raises:
             SandboxError: nothing could be run.
         """
-        around = self._around(job)
+        given = {path: text for path, text in job.given.items() if path in paths}
+        skipped = await self._before(job, tuple(given), {**job.given}) if given else {}
+        of_base = await self._before(job, [path for path in paths if path not in given], {})
+        return {**of_base, **{test: result for test, result in skipped.items() if result is Result.SKIPPED}}
+
+    async def _before(self, job: SuiteJob, paths: Collection[str], given: Files) -> Mapping[str, Result]:
+        around = f"{self._around(job)}{_digest(given) if given else ''}"
         known = {path: self._baselines.get(f"{around}:{path}") for path in sorted(paths)}
         asked = tuple(path for path, tests in known.items() if tests is None)
         if asked:
-            unchanged = replace(job, given={}, own={}, command=(), regression=asked, only=(), whole_tree=True)
+            beside = () if given else asked
+            unchanged = replace(job, given=given, own={}, command=(), regression=beside, only=(), whole_tree=True)
             found = await self._unchanged(unchanged)
             tests = {path: _not_passed(found, path) for path in asked}
             if not found.stopped:
