@@ -205,7 +205,7 @@ def _weighed(run: Run) -> Judgement:
     copied = any(file.copied for file in run.plan.files)
     if copied and run.copies is None and not integrity.all_failed_apart(run.plan, run.answer.split):
         return Judgement(reason=NO_COPIES, results=results, skipped=skipped, notes=notes)
-    copies = integrity.check_copies(run.plan.files, [*session.tests, *_copies(run)], run.names)
+    copies = _check_copies(run, session)
     return Judgement(
         reason=copies.reason(run.names), results=results, skipped=skipped, copies_failed=copies.genuine,
         doubtful=copies.doubtful, weak=copies.weak, notes=notes,
@@ -218,7 +218,21 @@ def needs_copies(run: Run) -> bool:
     return found.reason == NO_COPIES or found.excusable
 
 
-def _copies(run: Run) -> Sequence[CaseReport]:
+def doubtful_copies(run: Run) -> tuple[str, ...]:
+    """The must-fail copies that did not fail as they must, whatever else may be wrong with a run that can be believed.
+
+    What failed besides may yet be found to have failed before.
+    """
+    if run.answer is None or _stopped(run) or integrity.doubt(run.answer, run.plan) or _copies_doubt(run.copies):
+        return ()
+    return _check_copies(run, run.answer.session).doubtful
+
+
+def _check_copies(run: Run, session: Session) -> integrity.CopiesOutcome:
+    return integrity.check_copies(run.plan.files, [*session.tests, *copies_of(run)], run.names)
+
+
+def copies_of(run: Run) -> Sequence[CaseReport]:
     """How the must-fail copies ended."""
     if run.copies and run.copies.answer:
         return run.copies.answer.session.tests

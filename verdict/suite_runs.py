@@ -29,6 +29,7 @@ from sandbox.cleaning import Mask
 from sandbox.runtime import Runtime
 from sandbox.trees import TreeStore
 from verdict import answer, integrity, judging
+from verdict.answer import CaseReport
 from verdict.baseline import Baselines
 from verdict.cut_off import CutOffs
 from verdict.judging import Judgement, Run
@@ -47,6 +48,8 @@ REMEMBERED = 64
 OUTPUT_BYTES = 16 << 20
 """What one test may print; the last three thousand bytes are kept of those that fail."""
 RECENT = 8
+MOST_ALONE = 8
+"""So many must-fail copies that did not fail as they must are looked at one by one."""
 SHARE, ALONE = 0.5, 0.1
 """After this share of its time a run begins no further file of the base's tests; after less in one that runs alone, for
 some file took the rest of the time before."""
@@ -179,21 +182,35 @@ class SuiteRuns:
     async def _cleared(self, job: SuiteJob, apart: Plan, run: Run) -> Run:
         """The same with a second look at copies that did not fail: those before them may have left something behind.
 
-        It is a look at their originals as well, in a run that is told the same and in which all of them must pass: a
-        second look at copies alone would say to the tested code that these are copies.
+        It is a look at their originals as well, in a run that is told the same and in which these must pass: a second
+        look at copies alone would say to the tested code that these are copies. Of copies that leave something behind
+        for one another each is looked at in a run of its own.
         """
-        doubtful, copies = judging.judge(run).doubtful, run.copies
-        if not doubtful or copies is None or copies.answer is None or apart.launch:
+        doubtful = judging.doubtful_copies(run)
+        if not doubtful or run.copies is None or apart.launch:
             return run
+        run = await self._looked_at_again(job, apart, run, doubtful)
+        left = judging.doubtful_copies(run) if len(doubtful) > 1 else ()
+        for copy in left if len(left) <= MOST_ALONE else ():
+            run = await self._looked_at_again(job, apart, run, (copy,))
+            if copy in judging.doubtful_copies(run):
+                break
+        return run
+
+    async def _looked_at_again(self, job: SuiteJob, apart: Plan, run: Run, doubtful: tuple[str, ...]) -> Run:
+        """A run with those of its copies that fail as they must in a run of these alone, where their originals pass."""
+        of = dict(zip(doubtful, _of_originals(doubtful, run.plan), strict=True))
         again, originals = await asyncio.gather(
             self.run(job, replace(apart, only=doubtful, split=None)),
-            self.run(job, replace(plan.originals(run.plan), only=_of_originals(doubtful, run.plan), split=None)),
+            self.run(job, replace(plan.originals(run.plan), only=tuple(of.values()), split=None)),
         )
-        if not (_all_end(again, failing=True) and _all_end(originals, failing=False)):
+        ended, passed = _believed(again), _believed(originals)
+        cleared = {copy for copy in doubtful if integrity.tell_apart(ended.get(copy, ()), passed.get(of[copy], ()))}
+        if not cleared:
             return run
-        assert again.answer
-        kept = [test for test in copies.answer.session.tests if test.id.partition("[")[0] not in doubtful]
-        session = replace(again.answer.session, tests=(*kept, *again.answer.session.tests))
+        assert again.answer is not None
+        kept = [test for test in judging.copies_of(run) if test.id.partition("[")[0] not in cleared]
+        session = replace(again.answer.session, tests=(*kept, *(test for copy in cleared for test in ended[copy])))
         return replace(run, copies=replace(again, plan=apart, answer=replace(again.answer, session=session)))
 
     async def _copies(self, job: SuiteJob, apart: Plan, time: TimeLimit | None, *, alone: bool) -> Run:
@@ -310,15 +327,11 @@ def _of_originals(copies: Sequence[str], planned: Plan) -> tuple[str, ...]:
     return tuple(f"{staged[path]}::{name}" for path, _, name in (copy.partition("::") for copy in copies))
 
 
-def _all_end(run: Run, *, failing: bool) -> bool:
-    """Tell whether a run of some tests can be believed, and each of them failed by an assertion, or each passed."""
+def _believed(run: Run) -> Mapping[str, Sequence[CaseReport]]:
+    """How the tests of a run ended, by their ids without parameters; nothing where it cannot be believed."""
     if run.answer is None or run.result.ended is not Ended.EXITED or integrity.doubt(run.answer, run.plan):
-        return False
-    ended = {test.id.partition("[")[0] for test in run.answer.session.tests}
-    right = [
-        test.failed_by_assertion if failing else test.outcome is Result.PASSED for test in run.answer.session.tests
-    ]
-    return ended == set(run.plan.only) and all(right)
+        return {}
+    return integrity.by_name(run.answer.session.tests)
 
 
 def _reader(planned: Plan, base: Tree) -> Callable[[str], str | None]:
