@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from core.isolation import Ended, SandboxLimits, SandboxResult
 from core.verdicts import CaseResult, Failure, Result
 from languages.plan import Plan, Role, SuiteFile
-from verdict import integrity, let_off, shaping
+from verdict import environment, integrity, let_off, shaping
 from verdict.answer import Answer, CaseReport, Fault, Session
 from verdict.shaping import Names
 from verdict.time_limits import TimeLimit
@@ -95,7 +95,8 @@ class Run:
 
     `digest` is that of all files it saw, `time` what its tests might take. `before` holds those tests of the base that
     did not pass without the change, where that had to be looked up, `copies` is the run of the must-fail copies in a
-    sandbox of their own, where there are any, `again` that of the test in which a limit of time cut it off.
+    sandbox of their own, where there are any, `again` that of the test in which a limit of time cut it off. `task` is
+    what a failure of a command's test is held against that failed before as well.
     """
 
     plan: Plan
@@ -108,6 +109,7 @@ class Run:
     before: Mapping[str, Result] | None = None
     copies: Run | None = None
     again: Again | None = None
+    task: environment.Task | None = None
 
     @property
     def was_cut_off(self) -> bool:
@@ -192,7 +194,7 @@ def _weighed(run: Run) -> Judgement:
             failures=failures,
             skipped=skipped,
             questioned=_questioned(bad, stopped, run),
-            excusable=run.before is None and not stopped and all(map(_may_be_excused, bad)),
+            excusable=run.before is None and not stopped and all(_may_be_excused(one, run) for one in bad),
             stopped=bool(stopped),
             late=bool(stopped) and run.was_cut_off,
             notes=notes,
@@ -446,9 +448,9 @@ def _excused(found: _Found, run: Run) -> bool:
     if now is Result.PASSED or not run.before:
         return False
     before = run.before.get(found.result.id) or run.before.get(found.result.id.partition("::")[0])
-    if found.role is Role.REGRESSION:
-        return before in _FAILED
-    return found.role in _DECIDING and now is before is Result.SKIPPED
+    if now is Result.SKIPPED:
+        return before is Result.SKIPPED
+    return _may_be_excused(found, run) and before in _FAILED
 
 
 def _all_let_off(every: Sequence[_Found]) -> bool:
@@ -457,18 +459,21 @@ def _all_let_off(every: Sequence[_Found]) -> bool:
     return bool(deciding) and Result.PASSED not in deciding
 
 
-def _may_be_excused(found: _Found) -> bool:
+def _may_be_excused(found: _Found, run: Run) -> bool:
     """Tell whether how a test ended before may excuse how it ends now."""
     if found.result.result is Result.NOT_REACHED:
         return False
-    return found.role is Role.REGRESSION or (found.role in _DECIDING and found.result.result is Result.SKIPPED)
+    if found.role is Role.REGRESSION or (found.role in _DECIDING and found.result.result is Result.SKIPPED):
+        return True
+    asked = run.task if found.role is Role.COMMAND else None
+    return bool(asked and found.failure and environment.is_to_blame(found.failure, asked))
 
 
 def _questioned(bad: list[_Found], stopped: Failure | None, run: Run) -> tuple[str, ...]:
     """The files of which it has to be known how their tests ended before; none where that is known."""
     if run.before is not None:
         return ()
-    asked = {one.result.id.partition("::")[0] for one in bad if _may_be_excused(one)}
+    asked = {one.result.id.partition("::")[0] for one in bad if _may_be_excused(one, run)}
     if stopped and (path := run.cut_in.partition("::")[0]):
         asked |= {file.path for file in run.plan.files if file.staged == path and file.role is Role.REGRESSION}
     return tuple(sorted(asked))

@@ -28,7 +28,7 @@ from sandbox import packing
 from sandbox.cleaning import Mask
 from sandbox.runtime import Runtime
 from sandbox.trees import TreeStore
-from verdict import answer, integrity, judging
+from verdict import answer, environment, integrity, judging
 from verdict.answer import CaseReport
 from verdict.baseline import Baselines
 from verdict.cut_off import CutOffs
@@ -148,6 +148,7 @@ class SuiteRuns:
             limits=job.sandbox_limits(self._limits),
             time=time,
             digest=ready.digest,
+            task=_task(job),
         )
 
     async def proof(self, job: SuiteJob, planned: Plan, time: TimeLimit | None = None, *, alone: bool = False) -> Run:
@@ -300,6 +301,14 @@ class SuiteRuns:
             run = await self._settled(unchanged, plan.rest(run.plan, left), self.run)
             found, left = found.with_rest(judging.judge(run)), fewer(left, run)
         return found
+
+
+def _task(job: SuiteJob) -> environment.Task | None:
+    """What the task is about; None where nobody said it."""
+    if job.asked is None or not job.command:
+        return None
+    modules = {path.removeprefix("src/").partition("/")[0].removesuffix(".py") for path in job.base.entries()}
+    return environment.Task(words=job.asked, modules=frozenset(modules))
 
 
 def fewer(left: tuple[str, ...], run: Run) -> tuple[str, ...]:
