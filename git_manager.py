@@ -304,6 +304,10 @@ class GitManager:
         """The paths at which two commits (full ids) differ."""
         return reverting.changed_paths(self._repositories.find(workspace), old, new)
 
+    def touching(self, workspace: Workspace, path: str) -> frozenset[str]:
+        """The commits (full ids) in the history of a workspace's base that changed a path of the repository."""
+        return history.touching(self._repositories.find(workspace), workspace.base, path)
+
     def later(self, workspace: Workspace, commit: str, tip: str, paths: Collection[str]) -> tuple[LogLine, ...]:
         """The commits after `commit` up to `tip` (full ids) that touched one of the paths, newest first."""
         return reverting.later_commits(self._repositories.find(workspace), commit, tip, paths)

@@ -14,7 +14,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from agent import exploring, feedback, syntax
+from agent import changed_tests, exploring, feedback, syntax
 from agent.asking import ASKED_BEFORE, agreed_refusal, answer_to, as_ask, as_question
 from agent.dialogue import Dialogue
 from agent.draft import Draft, Taken
@@ -53,7 +53,7 @@ async def run(context: AttemptContext, state: AttemptState, services: AgentServi
     """One try: from the model's text to a sound change. Raises what the model raises."""
     if refused := _refused_by_owner(context, state):
         return refused
-    if question := _contradiction(context, state):
+    if services.settings.change_tests == "keep" and (question := _contradiction(context, state)):
         return _asked(replace(state, iteration=state.iteration + 1), question)
     joins, state = joins_parts(state), replace(state, iteration=state.iteration + 1, remarks=())
     services = replace(services, events=services.events.bind(iteration=state.iteration))
@@ -69,11 +69,15 @@ async def run(context: AttemptContext, state: AttemptState, services: AgentServi
         if state.verdict and state.verdict.passed:
             return Step(phase=Phase.CODING, outcome=Outcome.OK, state=state, note="took out what may not be changed")
     dialogue = Dialogue(Phase.CODING, context, state, services)
-    draft = Draft(services.tree, state.change, context.task.spec, context.tests_beside(state))
+    change = {**state.change, **state.test_changes}
+    draft = Draft(services.tree, change, context.task.spec, context.tests_beside(state))
     prompt = await asyncio.to_thread(first_request, context, state, services)
     work = _explore if prompt.explores else _converse
     left = await work(context, state, services, dialogue, draft, prompt)
-    after = replace(dialogue.charge(state), change=draft.change, summary=left.summary or state.summary)
+    proposed = changed_tests.proposed(state.test_changes, draft.test_changes, services.tree)
+    after = replace(
+        dialogue.charge(state), change=draft.sources, test_changes=proposed, summary=left.summary or state.summary
+    )
     if draft.refused:
         _report_refused(services, draft.refused)
     if left.question:
@@ -234,7 +238,8 @@ def _judged(context: AttemptContext, before: AttemptState, after: AttemptState, 
     if left.faults:
         head = "Part of the reply could not be used." if draft.taken else "The reply held no usable file."
         return _redo(after, "\n".join([head, *left.faults]), None, head)
-    if after.change == before.change and before.verdict is not None:
+    same = (after.change, after.test_changes) == (before.change, before.test_changes)
+    if same and before.verdict is not None:
         return _redo(after, f"{_UNCHANGED}\n\n{before.feedback}".strip(), before.verdict, "the reply changed nothing")
     own = {path: text for path, text in after.change.items() if text != context.task.spec.files.get(path)}
     if found := syntax.verdict(own, digest(after.change, after.own_tests)):

@@ -9,7 +9,7 @@ from agent import protected_files
 from agent.replies import Edit, Parsed, Refused, apply_edit, is_applied
 from agent.view import View, base_text, misplaced, settled
 from core.errors import BadReply
-from core.paths import MAX_FILE_CHARS, MAX_FILES, MAX_TOTAL_CHARS
+from core.paths import MAX_FILE_CHARS, MAX_FILES, MAX_TOTAL_CHARS, is_test_path
 from core.tasks import Change, Files, TaskSpec
 from core.tree import Tree
 
@@ -50,6 +50,19 @@ class Draft:
     def view(self) -> View:
         """The files as they are now, tests included."""
         return View(self._tree, {**self._change, **self._tests})
+
+    @property
+    def sources(self) -> Change:
+        """The change without existing tests."""
+        return {path: text for path, text in self.change.items() if not self._is_existing_test(path)}
+
+    @property
+    def test_changes(self) -> Change:
+        """The existing tests that it would change: proposals, on which TESTING decides (`agent.changed_tests`)."""
+        return {path: text for path, text in self.change.items() if self._is_existing_test(path)}
+
+    def _is_existing_test(self, path: str) -> bool:
+        return is_test_path(path) and path in self._tree.entries() and path not in self._spec.files
 
     def before(self, path: str) -> str:
         """A file's text before the agent began; empty where there was none."""

@@ -167,6 +167,8 @@ def _hold_to_rules(before: AttemptState, step: Step) -> None:
     after = step.state
     if before.phase is not Phase.CODING and after.change != before.change and not _declares(before, after):
         raise NightshiftError(f"{before.phase} changed files; only CODING may")
+    if before.phase is not Phase.CODING and after.test_changes != before.test_changes:
+        raise NightshiftError(f"{before.phase} proposed changes of tests; only CODING may")
     if before.phase is not Phase.TESTING and after.own_tests != before.own_tests:
         raise NightshiftError(f"{before.phase} changed tests; only TESTING may")
     fresh = after.verdict is not None and after.verdict.passed and after.verdict is not before.verdict

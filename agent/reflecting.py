@@ -8,7 +8,8 @@ counts for nothing, where the history of the tries grows too long for good promp
 
 What the model says of a failure is validated and shortened; it is shown to the next phase as an opinion, and only
 three things in it have consequences: a new plan, the blame of tests that the agent wrote itself, and a failing test of
-the repository that contradicts the task, about which CODING asks the owner, once. No test changes by such a word.
+the repository that contradicts the task, of which a change may be proposed (`agent.changed_tests`), or about which
+CODING asks the owner, once, where the settings keep tests as they are. No test changes by such a word.
 """
 
 from __future__ import annotations
@@ -37,6 +38,10 @@ from core.verdicts import Label
 
 MAX_ESCALATION = 2
 MAX_BLAMED = 2
+_CONTRADICTS = (
+    "The existing test {test} seems to demand the opposite of the task. If it does, send its file with just the tests "
+    "changed that contradict the task; its owner is asked about them."
+)
 _MAX_IDS = 200
 
 
@@ -60,6 +65,9 @@ async def run(context: AttemptContext, state: AttemptState, services: AgentServi
         state = _escalated(state)
         _report_stuck(state, services, why, "another plan and model" if state.escalation > 1 else "a fresh start")
     replan = reflection.replan or bool(why and state.escalation > 1)
+    if reflection.contradicting_test and services.settings.change_tests != "keep":
+        told = _CONTRADICTS.format(test=reflection.contradicting_test)
+        state = replace(state, feedback=f"{state.feedback}\n\n{told}")
     stands = reflection.tests_at_fault or bool(reflection.contradicting_test)
     outcome = Outcome.REPLAN if replan and not stands else Outcome.REDO
     data = {

@@ -38,6 +38,7 @@ LEAST_TOKENS = 3000
 
 
 CriticalLeft = Literal["ask", "wait", "commit"]
+ChangeTests = Literal["ask", "allow", "keep"]
 
 
 class EditFormat(StrEnum):
@@ -85,6 +86,9 @@ class AgentSettings:
     """How long a conversation with tools may grow, by estimate."""
     explore_steps: int = 40
     """How many replies with tool calls a CODING step takes at most."""
+    change_tests: ChangeTests = "ask"
+    """Who agrees to a change of an existing test that the task contradicts: the owner, nobody (`allow`), or it stays as
+    it is (`keep`)."""
     clear_enough: float = 0.5
     """A task that is less clear than this (0 to 1, `agent.clarifying`) is put in other words first."""
 
@@ -120,6 +124,8 @@ class AgentServices:
     prompts: list[Mapping[str, Any]] = field(default_factory=list)
     """Takes a record of each prompt that is sent."""
     corpora: CorpusCache = field(default_factory=CorpusCache)
+    wrote: Callable[[str], bool] = lambda _path: False
+    """Tells whether all commits that touched a file of the base are the agent's, by its full path; reads git."""
     """The texts of commits, for searches."""
     shell: Shell | None = None
     """Runs commands of the model's; without it no tool does."""

@@ -12,7 +12,7 @@ import asyncio
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
-from agent import change_check, exploring, feedback, interface, syntax, test_paths
+from agent import change_check, changed_tests, exploring, feedback, interface, syntax, test_paths
 from agent.assertions import asserts_something, excuses, idle_tests
 from agent.change_check import Checked
 from agent.coding import blames_tests
@@ -32,7 +32,7 @@ from core.gauge import Gauge
 from core.paths import is_test_path
 from core.states import Ending, Outcome, Phase
 from core.tasks import Change, Files, Spent, digest
-from core.verdicts import Evidence, Failure, Label, Result, Verdict
+from core.verdicts import Evidence, Failure, Label, Result, Trial, Verdict
 
 _NO_TESTS = "The agent's own tests cannot be used"
 _UNTESTED = "own tests"
@@ -43,24 +43,58 @@ _MOST_LINES = 200
 
 async def run(context: AttemptContext, state: AttemptState, services: AgentServices) -> Step:
     """Judge the change; OK only with a passing verdict. Raises what model and suite raise."""
-    before, state = state.verdict, replace(state, own_tests=test_paths.moved(state.own_tests, services.tree))
+    written, changed = state.written_tests, state.changed_tests
+    before, state = state.verdict, replace(state, own_tests={**test_paths.moved(written, services.tree), **changed})
+    left_out: Mapping[str, str] = {}
+    if state.test_changes:
+        checked = await change_check.check(context, replace(state, own_tests={}), services)
+        if stopped := _stopped(checked, before):
+            return stopped
+        found = await changed_tests.settled(context, replace(checked.state, own_tests=state.own_tests), services)
+        if found.failed:
+            broken = replace(found.state, verdict=_broken(found.state, found.failed))
+            return _told(_failed(broken, before), found.left_out)
+        if found.asks:
+            return _held(Checked(state=found.state, asks=found.asks))
+        state, left_out = found.state, found.left_out
     if writes_documents(context, state, services):
         state = replace(state, own_tests={})
     elif _needs_tests(context, state):
-        dialogue = Dialogue(Phase.TESTING, context, state, services)
-        written = await write_tests(context, state, services, dialogue)
-        former = state.former_tests or (state.own_tests if written.tests != state.own_tests else {})
-        state = dialogue.charge(replace(state, own_tests=written.tests, former_tests=former))
-        if written.faults:
-            return _failed(replace(state, verdict=_unusable(state, written.faults)), before)
+        state, faults = await _with_tests(context, state, services)
+        if faults:
+            return _failed(replace(state, verdict=_unusable(state, faults)), before)
     checked = await change_check.check(context, state, services)
+    if stopped := _stopped(checked, before):
+        return stopped
+    step = await _suite(context, checked.state, services, before)
+    step = replace(step, data={**step.data, **checked.data})
+    return _told(step, left_out) if step.outcome is Outcome.REDO else step
+
+
+async def _with_tests(
+    context: AttemptContext, state: AttemptState, services: AgentServices
+) -> tuple[AttemptState, tuple[str, ...]]:
+    """The state with tests that were written now, and what is wrong with them; changed ones stay as they are."""
+    changed, state = state.changed_tests, replace(state, own_tests=state.written_tests)
+    dialogue = Dialogue(Phase.TESTING, context, state, services)
+    written = await write_tests(context, state, services, dialogue)
+    former = state.former_tests or (state.own_tests if written.tests != state.own_tests else {})
+    own = {**written.tests, **changed}
+    return dialogue.charge(replace(state, own_tests=own, former_tests=former)), written.faults
+
+
+def _stopped(checked: Checked, before: Verdict | None) -> Step | None:
+    """The step that ends with what the checks found; None where they let the change run."""
     if checked.verdict:
         step = _failed(replace(checked.state, verdict=checked.verdict), before)
         return replace(step, data={**step.data, **checked.data})
-    if checked.asks:
-        return _held(checked)
-    step = await _suite(context, checked.state, services, before)
-    return replace(step, data={**step.data, **checked.data})
+    return _held(checked) if checked.asks else None
+
+
+def _told(step: Step, left_out: Mapping[str, str]) -> Step:
+    """A try that failed, with what was not taken of its changes of tests."""
+    lines = [f"Your change of {path} was not taken: it {why}." for path, why in left_out.items()]
+    return replace(step, state=replace(step.state, feedback="\n\n".join([step.state.feedback, *lines])))
 
 
 async def _suite(context: AttemptContext, state: AttemptState, services: AgentServices, before: Verdict | None) -> Step:
@@ -146,6 +180,22 @@ def _unusable(state: AttemptState, faults: tuple[str, ...]) -> Verdict:
     failure = Failure(id=_UNTESTED, kind="cannot be used", message="\n".join(faults))
     return Verdict(
         passed=False, reason=f"{_NO_TESTS}: {faults[0]}", evidence=evidence, failures=(failure,), weak=(_UNTESTED,)
+    )
+
+
+def _broken(state: AttemptState, trial: Trial) -> Verdict:
+    """A verdict on a change that breaks existing tests, whose changes may not stand."""
+    note = "only the existing tests that it would change were run"
+    tree = digest(state.change, state.own_tests)
+    evidence = Evidence(tree=tree, sandbox="none", label=Label.SELF_TESTED, notes=(note,))
+    return Verdict(
+        passed=False,
+        reason=trial.reason,
+        evidence=evidence,
+        results=trial.results,
+        failures=trial.failures,
+        before=trial.before,
+        duration_s=trial.duration_s,
     )
 
 

@@ -82,6 +82,7 @@ class Attempt:
         self._step_began = services.clock()
         self._time: PausableTimeLimit | None = None
         self._budget = TaskBudget(task, self.limits, services)
+        self._ledger = CommitLedger(services.db, services.events)
 
     @property
     def phase(self) -> Phase | None:
@@ -284,6 +285,7 @@ class Attempt:
             ),
             symbol_cache=self.services.symbol_cache,
             corpora=self.services.corpora,
+            wrote=lambda path: self._ledger.holds_all(self.services.git.touching(workspace, path)),
             gauge=partial(self.services.models.gauge, wanted=self._origin.model),
         )
         return Machine(services)
@@ -312,9 +314,8 @@ class Attempt:
 
     def _built_on(self) -> tuple[str, ...]:
         """The files that the tasks changed on which this one depends; reads the database."""
-        ledger = CommitLedger(self.services.db, self.services.events)
         ids = self.task.spec.depends_on[:_MOST_DEPENDENCIES]
-        entries = (entry for id_ in ids for entry in ledger.page(1, task_id=id_))
+        entries = (entry for id_ in ids for entry in self._ledger.page(1, task_id=id_))
         paths = dict.fromkeys(file.path for entry in entries for file in entry.files or ())
         return tuple(path for path in paths if not is_test_path(path))[:_MOST_BUILT_ON]
 

@@ -72,6 +72,8 @@ class Note:
     """Paths of the given tests in the tree."""
     own_tests: tuple[str, ...] = ()
     """Paths of the agent's tests in the tree."""
+    changed_tests: tuple[str, ...] = ()
+    """Those of them that were there before."""
     command: tuple[str, ...] = ()
     allow: tuple[str, ...] = ()
     """Rules that `command` may break."""
@@ -135,6 +137,7 @@ def to_note(
         evidence=verdict.evidence,
         tests=tuple(sorted(spec.tests)),
         own_tests=tuple(sorted(state.own_tests)),
+        changed_tests=tuple(sorted(state.changed_tests)),
         command=spec.test_command,
         allow=spec.allow,
         language=spec.language,

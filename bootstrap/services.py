@@ -81,6 +81,7 @@ def defaults(settings: Settings) -> Defaults:
             audit_blocks=frozenset(map(Gravity, settings.audit_blocks)),
             review_rounds=settings.review_rounds,
             critical_left=settings.critical_left,
+            change_tests=settings.change_tests,
             read_together=_one_model_reads(settings),
             clear_enough=settings.clear_enough,
         ),

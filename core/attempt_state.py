@@ -101,6 +101,9 @@ class AttemptState:
     """The files relative to the base, without tests."""
     own_tests: Files = field(default_factory=dict)
     """The tests that the agent wrote."""
+    test_changes: Change = field(default_factory=dict)
+    """Changes of existing tests that were proposed with the change; those that may stand are among `own_tests`, one
+    that was withdrawn has the text of the base."""
     former_tests: Files = field(default_factory=dict)
     """Its first version of them, where they were written again."""
     summary: str = ""
@@ -168,6 +171,16 @@ class AttemptState:
     def open_remarks(self) -> tuple[Remark, ...]:
         """The grave ones of these: whoever sees the change is told of them."""
         return tuple(one for one in self.remarks_on_change if one.gravity in GRAVE)
+
+    @property
+    def changed_tests(self) -> Files:
+        """Existing tests as the agent changed them, of which it was decided that they may stand."""
+        return {path: text for path, text in self.own_tests.items() if path in self.test_changes}
+
+    @property
+    def written_tests(self) -> Files:
+        """The tests that it wrote anew."""
+        return {path: text for path, text in self.own_tests.items() if path not in self.test_changes}
 
     def with_declared(self, change: Change) -> AttemptState:
         """The state with dependency files named in its change; what readers found holds for it as before."""

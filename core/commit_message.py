@@ -51,7 +51,9 @@ def message_for(task: Task, state: AttemptState, mask: Callable[[str], str] = _S
     left = masked(state.open_remarks, mask, Scope(project=state.project).full)
     named = "\n".join(textwrap.fill(f"- {one}", SUBJECT_CHARS, subsequent_indent="  ") for one in left)
     # In front of what was asked for: a body that is too long is cut at its end.
-    parts = (_wrapped(rest), named and f"Findings that are left open:\n{named}", f"Asked for:\n{asked}")
+    changed = ", ".join(map(Scope(project=state.project).full, sorted(state.changed_tests)))
+    told = changed and _wrapped(f"Existing tests that contradicted the task were changed: {changed}")
+    parts = (_wrapped(rest), told, named and f"Findings that are left open:\n{named}", f"Asked for:\n{asked}")
     return CommitMessage(
         subject=first,
         body="\n\n".join(part for part in parts if part),
@@ -61,6 +63,7 @@ def message_for(task: Task, state: AttemptState, mask: Callable[[str], str] = _S
             "Iterations": str(state.iteration),
             "Verdict": verdict,
             "Open-Findings": counted(left),
+            "Changed-Tests": changed,
         },
     )
 

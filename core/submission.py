@@ -96,8 +96,8 @@ class TaskIn(Strict):
     clarify: StrictBool | None = None
     split: StrictBool | None = None
     integrate: StrictBool | None = None
-    allow: list[Annotated[str, Field(pattern=r"^[a-z][a-z0-9_.-]{0,80}$")]] = Field(
-        default_factory=list, max_length=MAX_NAMES
+    allow: list[Annotated[str, Field(pattern=r"^([a-z][a-z0-9_.-]{0,80}|[\w.*?-]+(/[\w.*?-]+)+)$", max_length=200)]] = (
+        Field(default_factory=list, max_length=MAX_NAMES)
     )
     packages: list[Annotated[str, Field(pattern=r"^[A-Za-z0-9]([A-Za-z0-9._-]{0,80}[A-Za-z0-9])?$")]] = Field(
         default_factory=list, max_length=MAX_NAMES

@@ -5,7 +5,8 @@ A commit that was taken back needs no reading, so taking it back marks it as rea
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import json
+from collections.abc import Collection, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass
 
@@ -67,6 +68,13 @@ class CommitLedger:
         """The commits whose id begins so, the newest first; `start` is hexadecimal, in lower case."""
         query = "SELECT * FROM git_commits WHERE commit_id >= ? AND commit_id < ? ORDER BY id DESC LIMIT 100"
         return self._rows(query, start, f"{start}g")
+
+    def holds_all(self, commits: Collection[str]) -> bool:
+        """Tell whether each of these commits (full ids) is the agent's; there must be one."""
+        asked = json.dumps(sorted(commits))
+        query = "SELECT count(DISTINCT commit_id) FROM git_commits WHERE commit_id IN (SELECT value FROM json_each(?))"
+        row: Row = self._db.reader().execute(query, (asked,)).fetchone()
+        return bool(commits) and int(row[0]) == len(commits)
 
     def review(self, *, task_id: int | None = None, entries: Sequence[int] | None = None) -> Future[list[Commit]]:
         """Mark commits as read: those of a task, those with these ids, or all. Gives those that were unread."""

@@ -57,6 +57,11 @@ def newest(found: Repository, start: str, limit: int) -> tuple[LogLine, ...]:
     return tuple(protocol.log_line(entry) for entry in text.split("\0") if entry)
 
 
+def touching(found: Repository, tip: str, path: str) -> frozenset[str]:
+    """The ids of all commits in the history of `tip` that changed a path."""
+    return frozenset(found.view("log", "--format=%H", "--no-renames", tip, "--", path).out.decode("ascii").split())
+
+
 def write_note(found: Repository, commit: str, text: str, committer: bytes) -> None:
     """Put a text beside a commit, in the place of an earlier one."""
     edits, refused = protocol.note_edits(commit, text), ""

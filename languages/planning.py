@@ -105,8 +105,11 @@ class Planner(ABC):
         return ()
 
     def _files(self, named: Sequence[SuiteFile] | None) -> Iterator[SuiteFile]:
+        # Tests that were there before are no copies of anything: what they lack is not this change's fault.
         given = list(self._prepared(Role.GIVEN, self._job.given, self._tests))
-        own = list(self._prepared(Role.OWN, self._own, self._tests))
+        changed = [path for path in self._own if path in self._entries]
+        new = {path: text for path, text in self._own.items() if path not in self._entries}
+        own = [*self._prepared(Role.OWN, new, self._tests), *(self._as_is(Role.OWN, path) for path in changed)]
         named = list(named or ())
         taken = {file.path for file in (*given, *own, *named)}
         left = [p for p in self._job.regression if p not in taken and p in self._present and p in self._entries]

@@ -33,7 +33,8 @@ class CommitRow(Answer):
 
     `target` is the branch that took it, empty where it was left for its owner; `label` the worth of its verdict.
     `file_count` counts all its files, `files` are the first of them; both are null where they are not known.
-    `remarks` are grave findings of readers that it was committed with, the worst first.
+    `remarks` are grave findings of readers that it was committed with, the worst first, `changed_tests` existing tests
+    that it changed because they contradicted the task.
     """
 
     id: int
@@ -53,6 +54,7 @@ class CommitRow(Answer):
     file_count: int | None
     files: list[ChangedFile] | None
     remarks: list[LeftRemark]
+    changed_tests: list[str]
 
 
 class Commits(Answer):
@@ -124,5 +126,6 @@ def commit_row(commit: Commit, mask: Mask) -> CommitRow:
             )
             for one in (commit.signs.remarks if commit.signs else ())
         ],
+        changed_tests=[short(path, mask) for path in (commit.signs.changed_tests if commit.signs else ())],
         files=files and [replace(file, path=short(file.path, mask)) for file in files[:FILES_SHOWN]],
     )

@@ -47,6 +47,9 @@ class ReviewSettings(SettingsGroup):
     critical_left: Literal["ask", "wait", "commit"] = "ask"
     """Critical remarks that a review still makes then: you are asked for clarify_wait_s (ask), or without end (wait); \
 they are committed and named (commit)."""
+    change_tests: Literal["ask", "allow", "keep"] = "ask"
+    """Existing tests that a task contradicts: you are asked, with both texts (ask); they are changed where the change \
+breaks them (allow); they stay as they are (keep). Tests that only Nightshift wrote need no answer."""
     enable_audit: bool = False
     """Whether a model looks at each change for weaknesses of security before its tests run."""
     audit_blocks: list[Graveness] = Field(default=["critical", "high"])

@@ -93,7 +93,7 @@ async def test_a_new_project_is_worked_on_as_if_it_were_alone() -> None:
     end = await bench.run(case())
     assert (end.phase, end.project) == (Phase.COMMIT, "adder")
     assert sorted(end.change) == ["README.md", "add.py", "pytest.ini", "requirements.txt"]
-    assert end.change["README.md"].startswith("# adder\n\nadds numbers\n")
+    assert str(end.change["README.md"]).startswith("# adder\n\nadds numbers\n")
     (job,) = bench.suite.jobs
     assert dict(job.base.entries()) == {}
     assert job.start == PYTEST

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from agent import history
 from agent.reflecting import by_rule, read_reflection
+from agent.services import AgentSettings
 from core.attempt_state import AttemptState, Lesson, Reflection, Try
 from core.events import Kind
 from core.states import Ending, Outcome, Phase
@@ -109,9 +110,10 @@ def blames(test: str) -> str:
     return json.dumps({"root_cause": "the task wants a sum", "replan": True, "contradicting_test": test})
 
 
-async def test_an_existing_test_that_contradicts_the_task_is_one_question_to_its_owner() -> None:
+async def test_where_tests_are_kept_one_that_contradicts_the_task_is_one_question_to_its_owner() -> None:
     suite, said = WithOld(), blames("tests/test_old.py::test_old")
-    bench = Bench(model_for(RIGHT, WRONG, REFLECTING=[said] * 9), suite=suite, base={"tests/test_old.py": OLD})
+    model, keep = model_for(RIGHT, WRONG, REFLECTING=[said] * 9), AgentSettings(change_tests="keep")
+    bench = Bench(model, suite=suite, base={"tests/test_old.py": OLD}, settings=keep)
     case = case_for("Write `add` in add.py", iterations=2)
     case = replace(case, task=replace(case.task, spec=replace(case.task.spec, tests=TESTS)))
     held = await bench.run(case)
@@ -128,6 +130,15 @@ async def test_an_existing_test_that_contradicts_the_task_is_one_question_to_its
     assert (work.phase, work.iteration) == (P.ABANDON, 2), "it is asked once, and no test gives way"
     assert "Keep the old test." in bench.model.prompt(-1) + bench.model.prompt(-2)
     assert "tests/test_old.py" not in work.change
+
+
+async def test_an_existing_test_that_contradicts_the_task_may_be_changed_by_the_next_try() -> None:
+    said = blames("tests/test_old.py::test_old")
+    bench = Bench(model_for(*[RIGHT] * 9, REFLECTING=[said] * 9), suite=WithOld(), base={"tests/test_old.py": OLD})
+    case = case_for("Write `add` in add.py", iterations=2)
+    await bench.run(replace(case, task=replace(case.task, spec=replace(case.task.spec, tests=TESTS))))
+    second = [request for request in bench.model.requests if request.phase is P.CODING][1]
+    assert "The existing test tests/test_old.py::test_old seems to demand the opposite" in second.messages[1].text
 
 
 @pytest.mark.parametrize("named", ["test_add.py::test_add", "tests/test_gone.py::test_x", "rubbish"])

@@ -200,6 +200,7 @@ async def test_a_project_s_change_lands_in_its_folder_beside_newer_work_of_other
     assert tip.read("calc.py").decode() == ADD
     ledger = CommitLedger(site.parts.db, site.parts.events).page(1, task_id=2)[0]
     assert {file.path for file in ledger.files or ()} == {f"shop/{path}" for path in (*change, "tests/test_calc.py")}
+    assert ledger.signs
     assert ledger.signs.own_tests == ("shop/tests/test_calc.py",)
 
 

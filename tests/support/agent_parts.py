@@ -6,7 +6,7 @@ import asyncio
 import json
 import sys
 import tempfile
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -192,6 +192,7 @@ class Bench:
     events: list[Event] = field(default_factory=list)
     steps: list[Step] = field(default_factory=list)
     change_checks: Sequence[ChangeCheck] = ()
+    wrote: Collection[str] = ()
 
     @property
     def tools(self) -> AgentServices:
@@ -203,6 +204,7 @@ class Bench:
             events=Emitter(self.events.append),
             settings=self.settings,
             change_checks=self.change_checks,
+            wrote=lambda path: path in self.wrote,
         )
 
     async def keep(self, step: Step) -> None:

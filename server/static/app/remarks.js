@@ -15,3 +15,6 @@ export const OpenCounts = ({remarks}) => Object.keys(TONES).map((severity) => {
 export const OpenRemarks = ({remarks}) => (remarks.length ? html`<ul class="plain left-open" aria-label="Findings left open">
   ${remarks.map((one, index) => html`<li key=${index}><b>${one.severity}</b> <span class="hint">${one.reader}</span> <code>${one.place}</code> ${one.reason}
     ${one.fix ? html` <span class="hint">Suggested: ${one.fix}</span>` : null}</li>`)}</ul>` : null);
+
+/** Existing tests that a commit changed because they contradicted its task. */
+export const ChangedTests = ({paths}) => (paths.length ? html`<p class="hint">Changed existing tests: ${paths.map((path) => html`<code key=${path}>${path}</code> `)}</p>` : null);

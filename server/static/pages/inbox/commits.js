@@ -3,7 +3,7 @@
 import {fault, post} from '../../app/api.js';
 import {Button, Moment, Pill, confirmed} from '../../app/parts.js';
 import {act, status, toast} from '../../app/shell.js';
-import {OpenCounts, OpenRemarks} from '../../app/remarks.js';
+import {ChangedTests, OpenCounts, OpenRemarks} from '../../app/remarks.js';
 import {counted, words} from '../../app/text.js';
 import {classes, html} from '../../app/ui.js';
 import {Copy, Lines, quoted} from '../../app/copy.js';
@@ -44,7 +44,7 @@ function Commit({commit, walk}) {
       <span>${commit.integrated ? html`on <b>${commit.target}</b>` : html`left on <b>${commit.branch}</b>`}</span>
       ${commit.file_count === null ? null : html`<span>${counted(commit.file_count, 'file')} <${Lines} added=${commit.added} removed=${commit.removed} /></span>`}
       <span class="hint"><${Moment} at=${commit.at} /></span></p>
-    <${OpenRemarks} remarks=${commit.remarks} />
+    <${OpenRemarks} remarks=${commit.remarks} /><${ChangedTests} paths=${commit.changed_tests} />
     <${Files} commit=${commit} />
     <div class="acts">
       <${Button} onClick=${() => act('/api/commits/reviewed', 'Marked as read.', {commit: commit.commit})}>Mark as read<//>

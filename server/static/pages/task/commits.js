@@ -3,7 +3,7 @@
 import {Copy, Lines, quoted} from '../../app/copy.js';
 import {Button, Moment, Pill} from '../../app/parts.js';
 import {act} from '../../app/shell.js';
-import {OpenCounts, OpenRemarks} from '../../app/remarks.js';
+import {ChangedTests, OpenCounts, OpenRemarks} from '../../app/remarks.js';
 import {words} from '../../app/text.js';
 import {html} from '../../app/ui.js';
 import {Revert} from './actions.js';
@@ -25,7 +25,7 @@ function Row({task, commit, isNewest}) {
         ${isNewest && commit.integrated ? html`<${Revert} task=${task} isTaken=${Boolean(commit.reverted_by)} />` : null}
       </span></div>
     <p class="what">${commit.subject}</p>
-    <${OpenRemarks} remarks=${commit.remarks} />
+    <${OpenRemarks} remarks=${commit.remarks} /><${ChangedTests} paths=${commit.changed_tests} />
     <p class="command"><code>${command}</code><${Copy} text=${command} what="the command" /></p>
   </li>`;
 }

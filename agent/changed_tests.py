@@ -1,0 +1,158 @@
+"""Existing tests that a task contradicts: which changes of them may stand, and who has to agree.
+
+A test of the repository may be changed only where the change of the code breaks it. So each proposed file is first run
+as it stands, and whatever passes in it has to stay word for word. A file that the agent alone has written may then be
+changed; for every other one its owner is asked, with both texts, unless the task's `allow` or the settings answer for
+him. His yes is for that very text. What may stand becomes a test of the agent's own: it must fail without the change,
+and is judged, committed and verified like these.
+"""
+
+from __future__ import annotations
+
+import ast
+import difflib
+import hashlib
+from collections.abc import Collection, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from fnmatch import fnmatchcase
+
+from agent import syntax
+from agent.assertions import excuses, idle_tests
+from agent.python_outline import parse_python
+from agent.services import AgentServices
+from agent.suite_job import job_for
+from agent.view import base_text
+from core.attempt_state import AttemptContext, AttemptState
+from core.change_checks import Ask, AskKind
+from core.events import DroppedData, Kind, Level
+from core.masking import printable
+from core.projects import Scope
+from core.tasks import Change
+from core.tree import Tree
+from core.verdicts import Trial
+
+MOST_DIFF_CHARS = 6000
+"""What is longer nobody reads before he says yes."""
+_SUBJECT = "test"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Settled:
+    """The state with what may stand among its own tests, what the owner is asked, and why the rest is left out.
+
+    `failed` is how the existing tests ended where some that the change breaks are left out: no further run is needed.
+    """
+
+    state: AttemptState
+    asks: tuple[Ask, ...] = ()
+    left_out: Mapping[str, str] = field(default_factory=dict)
+    failed: Trial | None = None
+
+
+async def settled(context: AttemptContext, state: AttemptState, services: AgentServices) -> Settled:
+    """Decide on the changes of existing tests that came with a change.
+
+    Raises:
+        SandboxError: the tests could not be run as they stand.
+    """
+    own = state.written_tests
+    state = replace(state, own_tests=own)
+    wanted = {path: text for path, text in state.test_changes.items() if text != base_text(services.tree, path)}
+    if not wanted:
+        return Settled(state=state)
+    trial = await services.suite.try_out(replace(job_for(context, state, services), only=tuple(sorted(wanted))))
+    broken = trial.failing | set(trial.before)
+    taken, asks, left_out, failed = dict[str, str](), list[Ask](), dict[str, str](), False
+    for path, text in sorted(wanted.items()):
+        before = base_text(services.tree, path) or ""
+        failing = {name.partition("::")[2].partition("[")[0] for name in broken if name.partition("::")[0] == path}
+        why = _fault(path, before, text, failing) or _denied(context, path, services)
+        if why or text is None:
+            left_out[path] = why
+            failed |= bool(failing)
+        elif _is_granted(context, state, services, path, text):
+            taken[path] = text
+        elif len(diff := _diff(path, before, text)) > MOST_DIFF_CHARS:
+            left_out[path] = "changes more than its owner could be asked about; change the failing tests alone"
+            failed = True
+        else:
+            asks.append(Ask(kind=AskKind.FINDING, subject=_subject(path, text), question=_question(path, diff)))
+    _report(services, left_out)
+    state = replace(state, own_tests={**own, **taken})
+    return Settled(state=state, asks=() if failed else tuple(asks), left_out=left_out, failed=trial if failed else None)
+
+
+def proposed(before: Change, now: Change, tree: Tree) -> Change:
+    """The proposals after a step: one that was withdrawn stays known, with the text that it has in the base."""
+    return {path: now[path] if path in now else base_text(tree, path) for path in sorted({*before, *now})}
+
+
+def _fault(path: str, before: str, text: str | None, failing: Collection[str]) -> str:
+    """Why a changed test file may not stand, whoever agrees; empty where it may."""
+    if text is None:
+        return "is a test of the repository, which may be changed but not removed"
+    if not failing:
+        return "passes with the change as it stands, so it stays"
+    if found := syntax.fault(path, text):
+        return f"is not valid: {found.kind}: {found.message}"
+    if "" not in failing and (names := _touched(before, text, failing)):
+        return f"changes {', '.join(names[:5])}, which pass as they stand"
+    if words := sorted(set(excuses(path, text)) - set(excuses(path, before))):
+        return f"lets tests off ({', '.join(words)})"
+    idle = sorted(set(idle_tests(path, text)) - set(idle_tests(path, before)))
+    return f"has tests that assert nothing: {', '.join(idle[:5])}" if idle else ""
+
+
+def _touched(before: str, text: str, failing: Collection[str]) -> list[str]:
+    """The tests of a Python file that pass as they stand and are not as they were."""
+    old, new = (dict(_tests(tree.body)) if (tree := parse_python(one)) else {} for one in (before, text))
+    return [name for name, body in old.items() if name not in failing and new.get(name) != body]
+
+
+def _tests(body: list[ast.stmt], holder: str = "") -> Iterator[tuple[str, str]]:
+    for node in body:
+        if isinstance(node, ast.ClassDef):
+            yield from _tests(node.body, f"{holder}{node.name}::")
+        elif isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and node.name.startswith("test"):
+            yield f"{holder}{node.name}", ast.dump(node)
+
+
+# --- who agrees
+
+
+def _is_granted(context: AttemptContext, state: AttemptState, services: AgentServices, path: str, text: str) -> bool:
+    if services.settings.change_tests == "allow" or _subject(path, text) in context.granted:
+        return True
+    full = Scope(project=state.project).full(path)
+    # Which of a file's tests pass is told of Python alone; of others nobody but their owner knows what a change loses.
+    own = path.endswith(".py") and services.wrote(full)
+    rules = [rule for rule in context.task.spec.allow if "/" in rule]
+    return own or any(fnmatchcase(each, rule) for rule in rules for each in {path, full})
+
+
+def _denied(context: AttemptContext, path: str, services: AgentServices) -> str:
+    if services.settings.change_tests == "keep":
+        return "is a test of the repository; the settings keep these as they are"
+    if any(subject.startswith(f"{_SUBJECT}:{path}:") for subject in context.denied):
+        return "is a test that its owner keeps as it is"
+    return ""
+
+
+def _subject(path: str, text: str) -> str:
+    return f"{_SUBJECT}:{path}:{hashlib.sha256(text.encode('utf-8', 'surrogatepass')).hexdigest()[:16]}"
+
+
+def _question(path: str, diff: str) -> str:
+    return f"The change breaks {path}. May this test be changed so?\n\n{diff}"
+
+
+def _diff(path: str, before: str, text: str) -> str:
+    lines = difflib.unified_diff(before.splitlines(), text.splitlines(), path, path, lineterm="", n=2)
+    return printable("\n".join(lines))
+
+
+def _report(services: AgentServices, left_out: Mapping[str, str]) -> None:
+    if left_out:
+        text = f"changes of existing tests that are left out: {', '.join(list(left_out)[:5])}"
+        data = DroppedData(dropped=dict(list(left_out.items())[:20]))
+        services.events.emit(Kind.FILES_DROPPED, text, level=Level.WARNING, **data)

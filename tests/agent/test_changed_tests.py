@@ -1,0 +1,158 @@
+"""Existing tests change only where the change of the code breaks them, and only with a word for it."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from agent.services import AgentSettings, ChangeTests
+from attempt.regression import WithRegression
+from core.attempt_state import AttemptState
+from core.commit_message import message_for
+from core.dependencies import ImportCache
+from core.states import Outcome, Phase
+from sandbox import choose
+from sandbox.runtime import open_runtime
+from test_runner import SuiteRunner
+from tests.support.agent_parts import Bench, block, case_for, model_for
+
+P = Phase
+RUNNER = Path(__file__).parents[2] / ".runner"
+OLD = "def grade(points):\n    return 'pass' if points >= 50 else 'fail'\n\n\ndef best():\n    return 100\n"
+NEW = OLD.replace("50", "60")
+TESTS = """from grades import best, grade
+
+
+def test_grade():
+    assert grade(50) == 'pass'
+    assert grade(10) == 'fail'
+
+
+def test_best():
+    assert best() == 100
+"""
+CHANGED = TESTS.replace("assert grade(50) == 'pass'", "assert grade(50) == 'fail'\n    assert grade(60) == 'pass'")
+BASE = {"grades.py": OLD, "tests/test_grades.py": TESTS}
+CHECKS = "    assert grade(50) == 'pass'\n    assert grade(10) == 'fail'\n"
+PATH = "tests/test_grades.py"
+TASK = "Let grade() in grades.py pass from 60 points on"
+BOTH = block("grades.py", NEW) + "\n" + block(PATH, CHANGED)
+
+
+async def bench_for(folder: Path, *codings: str, change_tests: ChangeTests = "ask", **more: Any) -> Bench:
+    runtime = open_runtime(RUNNER)
+    found = await choose("auto", runtime=runtime, scratch=folder / "scratch")
+    assert found.sandbox is not None, found.report
+    suite = SuiteRunner(found.sandbox, runtime, emit=[].append, staging_dir=folder / "staging")
+    suite_with_others = WithRegression(suite, ImportCache())
+    settings = AgentSettings(change_tests=change_tests)
+    return Bench(model_for(*codings, **more), suite=suite_with_others, base=BASE, settings=settings)
+
+
+async def asked_of(bench: Bench) -> AttemptState:
+    work = await bench.run(case_for(TASK))
+    assert (work.phase, work.held_in) == (P.AWAITING_APPROVAL, P.TESTING), work.feedback
+    return work
+
+
+async def test_the_owner_is_asked_with_both_texts_and_his_yes_lets_the_change_pass(tmp_path: Path) -> None:
+    bench = await bench_for(tmp_path, BOTH)
+    work = await asked_of(bench)
+    (ask,) = work.asks
+    assert "-    assert grade(50) == 'pass'" in ask.question
+    assert "+    assert grade(60) == 'pass'" in ask.question
+    going_on = replace(work, phase=P.TESTING, held_in=None, asks=())
+    done = await bench.run(case_for(TASK, granted=frozenset({ask.subject})), going_on)
+    assert (done.phase, done.iteration) == (P.COMMIT, 1), done.feedback
+    assert dict(done.own_tests) == {PATH: CHANGED}
+    assert bench.model.phases == [P.PLANNING, P.CODING], "no tests were asked for beside those that changed"
+    case = case_for(TASK)
+    text = message_for(case.task, done).text()
+    assert "Existing tests that contradicted the task were changed:\ntests/test_grades.py" in text
+    assert "Changed-Tests: tests/test_grades.py" in text
+
+
+async def test_a_no_keeps_the_test_whatever_is_proposed_next(tmp_path: Path) -> None:
+    bench = await bench_for(tmp_path, *[BOTH] * 9)
+    work = await asked_of(bench)
+    going_on = replace(work, phase=P.TESTING, held_in=None, asks=(), test_changes={PATH: CHANGED + "\n\nX = 1\n"})
+    denied = case_for(TASK, denied=frozenset({work.asks[0].subject}), iterations=1)
+    end = await bench.run(denied, going_on)
+    assert end.phase is P.ABANDON
+    assert not end.own_tests.get(PATH)
+    step = next(step for step in reversed(bench.steps) if step.phase is P.TESTING)
+    assert step.outcome is Outcome.REDO
+    assert "Your change of tests/test_grades.py was not taken: it is a test that its owner keeps" in step.state.feedback
+
+
+async def test_a_yes_is_for_that_very_text(tmp_path: Path) -> None:
+    bench = await bench_for(tmp_path, BOTH)
+    work = await asked_of(bench)
+    other = CHANGED.replace("grade(60)", "grade(61)")
+    going_on = replace(work, phase=P.TESTING, held_in=None, asks=(), test_changes={PATH: other})
+    again = await bench.run(case_for(TASK, granted=frozenset({work.asks[0].subject})), going_on)
+    assert again.phase is P.AWAITING_APPROVAL
+    assert again.asks[0].subject != work.asks[0].subject
+
+
+async def test_tests_that_the_agent_alone_wrote_change_unasked(tmp_path: Path) -> None:
+    bench = replace(await bench_for(tmp_path, BOTH), wrote={PATH})
+    done = await bench.run(case_for(TASK))
+    assert (done.phase, done.iteration) == (P.COMMIT, 1), done.feedback
+    assert dict(done.changed_tests) == {PATH: CHANGED}
+
+
+@pytest.mark.parametrize("allowed", ["tests/test_grades.py", "tests/*"])
+async def test_a_task_may_allow_it(tmp_path: Path, allowed: str) -> None:
+    bench = await bench_for(tmp_path, BOTH)
+    done = await bench.run(case_for(TASK, allow=[allowed]))
+    assert done.phase is P.COMMIT, done.feedback
+
+
+async def test_the_settings_may_allow_it_or_keep_all_tests(tmp_path: Path) -> None:
+    free = await bench_for(tmp_path / "a", BOTH, change_tests="allow")
+    assert (await free.run(case_for(TASK))).phase is P.COMMIT
+    bound = await bench_for(tmp_path / "b", BOTH, change_tests="keep")
+    end = await bound.run(case_for(TASK, iterations=1))
+    assert end.phase is P.ABANDON
+    assert not end.changed_tests
+
+
+@pytest.mark.parametrize(
+    ("text", "why"),
+    [
+        (CHANGED.replace("best() == 100", "best() > 0"), "changes test_best, which pass as they stand"),
+        (CHANGED.partition("def test_best")[0], "changes test_best, which pass as they stand"),
+        (CHANGED.replace("def test_grade", "@pytest.mark.skip\ndef test_grade"), "lets tests off"),
+        (TESTS.replace(CHECKS, "    grade(1)\n"), "assert nothing"),
+        ("def test_grade(:", "is not valid"),
+    ],
+)
+async def test_what_loses_more_than_the_contradiction_is_left_out_and_told(tmp_path: Path, text: str, why: str) -> None:
+    text = "import pytest\n" + text if "pytest" in text else text
+    bench = replace(await bench_for(tmp_path, block("grades.py", NEW) + "\n" + block(PATH, text)), wrote={PATH})
+    end = await bench.run(case_for(TASK, iterations=1))
+    assert end.phase is P.ABANDON
+    told = next(step.state.feedback for step in reversed(bench.steps) if step.outcome is Outcome.REDO)
+    assert why in told
+
+
+async def test_a_test_that_still_passes_stays_and_costs_nothing(tmp_path: Path) -> None:
+    code = OLD + "\n\ndef worst():\n    return 0\n"
+    own = "from grades import worst\n\n\ndef test_worst():\n    assert worst() == 0\n"
+    more = TESTS + "\n\ndef test_more():\n    assert best() == 100\n"
+    sent = block("grades.py", code) + "\n" + block(PATH, more)
+    bench = await bench_for(tmp_path, sent, TESTING=[block("tests/test_worst.py", own)])
+    done = await bench.run(case_for("Add worst() to grades.py: 0"))
+    assert (done.phase, done.iteration) == (P.COMMIT, 1), done.feedback
+    assert list(done.own_tests) == ["tests/test_worst.py"]
+
+
+async def test_a_rename_takes_its_tests_along(tmp_path: Path) -> None:
+    sent = block("grades.py", OLD.replace("best", "top")) + "\n" + block(PATH, TESTS.replace("best", "top"))
+    bench = replace(await bench_for(tmp_path, sent), wrote={PATH})
+    done = await bench.run(case_for("Rename best() in grades.py to top()"))
+    assert (done.phase, done.iteration) == (P.COMMIT, 1), done.feedback
