@@ -315,8 +315,7 @@ class EscalationData(TypedDict):
 
 
 class JudgedData(TypedDict):
-    """SUITE_JUDGED in TESTING. `tests` counts results by name, `label` is that of the evidence, `kinds` are those of the
-    failures."""
+    """SUITE_JUDGED in TESTING: `tests` counts results, `label` is that of the evidence, `kinds` are of the failures."""
 
     tests: Mapping[str, int]
     label: str

@@ -35,7 +35,8 @@ FORGERS = {
         "                event['fail'] = None\n"
         "            if event['e'] == 'finish':\n"
         "                event['exit'] = 0\n"
-        "                os.write(recorder._events, (real(event, **more) + '\\n').encode())\n                os._exit(0)\n"
+        "                os.write(recorder._events, (real(event, **more) + '\\n').encode())\n"
+        "                os._exit(0)\n"
         "            return real(event, **more)\n\n        recorder._dumps = forged\n"
     ),
 }
