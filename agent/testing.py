@@ -128,9 +128,10 @@ def _held(checked: Checked) -> Step:
     state = replace(
         checked.state, held_in=Phase.TESTING, asks=checked.asks, reason=reason, tries=_without_blame(checked.state)
     )
+    note = reason.partition("\n\n")[0][:300]
     asked = [ask.subject for ask in checked.asks[:20]]
     data = {**checked.data, "asks": asked}
-    return Step(phase=Phase.TESTING, outcome=Outcome.NEEDS_APPROVAL, state=state, note=reason[:300], data=data)
+    return Step(phase=Phase.TESTING, outcome=Outcome.NEEDS_APPROVAL, state=state, note=note, data=data)
 
 
 def unjudged(state: AttemptState) -> dict[str, str]:

@@ -131,10 +131,11 @@ class Views:
 
     def _question(self, row: ApprovalRow) -> list[str]:
         """What is asked, and what is assumed where nobody answers."""
-        asked = f"{row.approval_id}: {row.question}"
+        first, *more = row.question.strip().split("\n")
+        asked = [f"{row.approval_id}: {first}", *(f"   {line}" for line in more)]
         if row.assumed_at is None:
-            return [asked]
-        return [asked, f"   assumed from {stamp(row.assumed_at, local=self.local).text} on: {row.default}"]
+            return asked
+        return [*asked, f"   assumed from {stamp(row.assumed_at, local=self.local).text} on: {row.default}"]
 
     def logs(self, logs: Logs) -> list[Block]:
         """Events, one a line."""

@@ -38,6 +38,13 @@ function Acts({ask, reload}) {
   </div>`;
 }
 
+/** What is asked; of a change of a test the difference below its first paragraph. */
+function Question({text, isChange}) {
+  const end = isChange ? text.indexOf('\n\n') : -1;
+  if (end < 0) return html`<p class="question">${text}</p>`;
+  return html`<p class="question">${text.slice(0, end)}</p><pre class="wrap">${text.slice(end + 2)}</pre>`;
+}
+
 function Ask({ask, walk, reload}) {
   const name = `ask-${ask.approval_id}`;
   const [kind, colour] = KINDS[ask.kind] ?? [ask.kind, ''];
@@ -48,7 +55,7 @@ function Ask({ask, walk, reload}) {
         onChange=${() => toggle(walk.chosen, ask.approval_id)} />
       <${Pill} status=${colour}>${kind}<//> <a href=${`/task/${ask.task_id}`}><span class="number">#${ask.task_id}</span> ${ask.wanted}</a>
       <span class="hint"><${Moment} at=${ask.asked_at} /></span></p>
-    <p class="question">${ask.question}</p>
+    <${Question} text=${ask.question} isChange=${ask.subject.startsWith('test:')} />
     ${ask.subject && !isQuestion(ask) ? html`<p class="hint">A yes allows <code>${ask.subject}</code></p>` : null}
     ${ask.default ? html`<${Assumed} ask=${ask} />` : null}
     <${Acts} ask=${ask} reload=${reload} />
