@@ -51,7 +51,6 @@ _MADE = re.compile(
     rf"|(?P<page>(?:(?:{_CODE}|{_NAMED})(?:['’]s?)?\s+)?(?:{_PAGES}))|(?P<code>{_CODE}|{_NAMED}))(?![\w-])",
     re.IGNORECASE,
 )
-_DOCUMENTS = re.compile(rf"(?<![\w-])(?:{_PAGES}|document|describe|explain)(?![\w-])", re.IGNORECASE)
 _WORKS = (
     r"implement|build|rename|refactor|support|handle|return|raise|optimi[sz]e|port|migrate|extend|remove|delete|move|"
     r"convert|validate|parse|introduce|replace"
@@ -63,10 +62,46 @@ _OPENING = re.compile(
 _CLAUSES = re.compile(rf"[.;:!?]\s+|\n|,?\s+(?:and|then)\s+(?:also\s+)?(?={_MAKES}\b)", re.IGNORECASE)
 
 
+_SURELY = (
+    r"readmes?|docs?|documentation|docstrings?|changelogs?|release notes|tutorials?|how-?tos?|manuals?|faqs?"
+    r"|glossar(?:y|ies)|contributing|[\w./-]+\.(?:md|rst|adoc|markdown)"
+)
+_PAGE = re.compile(rf"(?<![\w-])(?:{_SURELY})(?![\w-])(?!\s+(?:{_CODE}|{_PROGRAMS})(?![\w-]))", re.IGNORECASE)
+_SMALL = re.compile(
+    r"(?:\s+(?:an?|the|some|any|our|its|their|all|each|every|more|better|missing|proper|short|good|new|clear|of|for))*[\s`]*",
+    re.IGNORECASE,
+)
+_TELLS = re.compile(
+    r"^\W*(?:please\s+)?document\s+(?:the|all|each|every|how|what|which|when|why|our|its|this|that|these|[\w./]*[`(_./])",
+    re.IGNORECASE,
+)
+_MENDS = re.compile(
+    r"^\W*(?:please\s+)?(?:describe|explain|mention|fix|change|update|correct|improve|add)\b", re.IGNORECASE
+)
+_LIES_IN = re.compile(rf"\b(?:in|of|to|on|from)\s+(?:the\s+|our\s+|its\s+|`)?(?={_PAGE.pattern})", re.IGNORECASE)
+_IS_SO = re.compile(
+    rf"^\W*(?:the|our|its|this)\s+(?:\w+\s+)?{_PAGE.pattern}\s+(?:is|are|lacks?|needs?|should|says?|still|do(?:es)?|ha(?:s|ve))\b",
+    re.IGNORECASE,
+)
+
+
 def asks_for_documents(spec: TaskSpec) -> bool:
-    """Tell whether a description asks for documentation and for nothing else, as far as its words tell."""
-    text = spec.description[:20_000]
-    return _DOCUMENTS.search(text) is not None and not any(map(_asks_for_code, _CLAUSES.split(text)))
+    """Tell whether a description asks for documentation and for nothing else, as far as its words tell.
+
+    Words that are not understood ask for code: who is told to change none of it could not do such a task at all.
+    """
+    clauses = _CLAUSES.split(spec.description[:20_000])
+    return any(map(_asks_for_pages, clauses)) and not any(map(_asks_for_code, clauses))
+
+
+def _asks_for_pages(clause: str) -> bool:
+    if _TELLS.search(clause) or _IS_SO.search(clause) or (_MENDS.search(clause) and _LIES_IN.search(clause)):
+        return True
+    opening = _OPENING.search(clause)
+    first = _MADE.search(clause, opening.end()) if opening else None
+    if opening is None or first is None or first["page"] is None or _PAGE.search(clause, first.start()) is None:
+        return False
+    return _SMALL.fullmatch(clause[opening.end() : first.start()]) is not None
 
 
 def _asks_for_code(clause: str) -> bool:

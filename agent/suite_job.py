@@ -29,6 +29,7 @@ def job_for(context: AttemptContext, state: AttemptState, services: AgentService
         limits=context.run_limits,
         whole_tree=context.whole_tree,
         documents=writes_documents(context, state, services),
+        asked=spec.description,
     )
 
 

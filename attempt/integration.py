@@ -200,6 +200,7 @@ class Integration:
             whole_tree=not workspace.is_own,
             limits=self._run_limits(),
             documents=bool(state.verdict and state.verdict.evidence.label is Label.DOCUMENTED),
+            asked=spec.description,
         )
         verdict = await WithRegression(self.services.suite, self.services.imports).judge(job)
         self._events.emit(Kind.SUITE_JUDGED, f"together with newer work: {verdict.reason}", **_data(candidate))

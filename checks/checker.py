@@ -17,6 +17,7 @@ from checks.catalogue import RULES, Finding
 from checks.hooks.commands import Command
 from checks.hooks.hooks import Blocked, CommandHooks
 from checks.policy import Policy, unknown
+from checks.python_calls import started
 from core.change_checks import Ask, AskKind, ChangeCheckJob, ChangeCheckReport, Severity
 from core.change_checks import Finding as Reported
 from core.masking import printable
@@ -25,16 +26,21 @@ from core.tree import read_text
 
 _TEST_FOLDERS = frozenset({"tests", "test", "__tests__", "testing"})
 _MOST = 200
+_STARTS = "python.subprocess"
 _GRAVITY = {severity: rank for rank, severity in enumerate(Severity)}
 
 
 @dataclass(frozen=True, slots=True)
 class _Seen:
-    """A finding with its place. `text` is its line, by which it is known again elsewhere."""
+    """A finding with its place. `text` is its line, by which it is known again elsewhere.
+
+    `started` tells of a call that starts a program where, how and which; else it is empty.
+    """
 
     path: str
     text: str
     finding: Finding
+    started: tuple[str, ...] = ()
 
     @property
     def key(self) -> tuple[str, str]:
@@ -110,8 +116,18 @@ class StaticChecker:
 
     def _scan(self, path: str, text: str) -> list[_Seen]:
         lines = text.splitlines()
-        found = self._read(path, text)
-        return [_Seen(path, lines[s.line - 1].strip() if 0 < s.line <= len(lines) else "", s) for s in found]
+        found, starting = self._read(path, text), dict[int, tuple[str, ...]]()
+        if any(one.rule == _STARTS for one in found):
+            starting = started(text)
+        return [
+            _Seen(
+                path,
+                lines[one.line - 1].strip() if 0 < one.line <= len(lines) else "",
+                one,
+                starting.get(one.line, ()) if one.rule == _STARTS else (),
+            )
+            for one in found
+        ]
 
     def _read(self, path: str, text: str) -> list[Finding]:
         kind, tested = scripts.interpreter(path, text), is_test(path)
@@ -159,15 +175,28 @@ def is_test(path: str) -> bool:
 
 
 def _without(seen: Iterable[_Seen], before: Sequence[_Seen]) -> list[_Seen]:
-    """What was not there as often before. A module that a file had imported already may be imported there again."""
-    left, new = Counter(one.key for one in before), list[_Seen]()
+    """What was not there as often before.
+
+    A module that a file had imported already may be imported there again, and a call that started a program may start
+    the same one, in the same function, with other words: which commands never run is looked at apart.
+    """
+    left, new = Counter[tuple[str, ...]](one.key for one in before), list[_Seen]()
     imported = {one.imported for one in before}
     for one in seen:
         if left[one.key] > 0:
             left[one.key] -= 1
         elif not one.imported or one.imported not in imported:
             new.append(one)
-    return new
+    starting = Counter[tuple[str, ...]](
+        (one.path, *one.started) for one in before if one.started and _taken(left, one.key)
+    )
+    return [one for one in new if not (one.started and _taken(starting, (one.path, *one.started)))]
+
+
+def _taken(left: Counter[tuple[str, ...]], key: tuple[str, ...]) -> bool:
+    """Take one of what is left; false where there is none."""
+    left[key] -= 1
+    return left[key] >= 0
 
 
 def _command(blocked: Blocked, line: int) -> Finding:

@@ -146,6 +146,13 @@ class _Reading:
                 return Opinion.SOUND
         return Opinion.LOOSE
 
+    def _is_guarded(self) -> bool:
+        """Whether it answers nothing but to objects of the module: then its own type is its side, as `UTC` needs."""
+        match self._body:
+            case [ast.If(test=test, body=[ast.Return(value=ast.Name(id="NotImplemented"))], orelse=[]), *_]:
+                return self._sides.tells(test)[1]
+        return False
+
     def _always_returns_false(self) -> bool:
         answers = [node.value for node in self._nodes if isinstance(node, ast.Return)]
         no = all(isinstance(one, ast.Constant) and one.value is False for one in answers)
@@ -159,7 +166,7 @@ class _Reading:
         others = [node for node in self._nodes if self._sides.is_other(node)]
         looks = [self._sides.look_around(node) for node in others]
         if None in looks:
-            return self._uses(self._mine)
+            return self._uses(self._mine) or self._is_guarded()
         answers = [node.value for node in self._nodes if isinstance(node, ast.Return)]
         if all(isinstance(one, ast.Name) and one.id == "NotImplemented" for one in answers):
             return True

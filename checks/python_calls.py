@@ -15,8 +15,10 @@ from checks.catalogue import Finding
 from checks.hooks import shell
 from checks.hooks.commands import UNKNOWN, Command, outside, private
 from checks.names import Names
+from core.parsing import parse_quietly
 
 RUNNERS = frozenset(f"subprocess.{name}" for name in ("run", "Popen", "call", "check_call", "check_output"))
+_STARTERS = frozenset({*(name.partition(".")[2] for name in RUNNERS), "create_subprocess_exec", "spawn"})
 SHELL_TEXT = frozenset({
     "os.system", "os.popen", "subprocess.getoutput", "subprocess.getstatusoutput", "asyncio.create_subprocess_shell",
     "asyncio.subprocess.create_subprocess_shell",
@@ -161,6 +163,28 @@ def shown(node: ast.AST) -> str:
         return ast.unparse(node)
     except RecursionError:
         return "…"
+
+
+def started(text: str) -> dict[int, tuple[str, ...]]:
+    """Of calls of a module that start a program function, callee and program, by the line that they begin in."""
+    tree = parse_quietly(text)
+    waiting: list[tuple[ast.AST, str]] = [(tree, "")] if tree else []
+    found = dict[int, tuple[str, ...]]()
+    while waiting:
+        node, function = waiting.pop()
+        if isinstance(node, ast.Call) and node.args and shown(node.func).rpartition(".")[2] in _STARTERS:
+            found[node.lineno] = (function, shown(node.func), _program(node.args[0]))
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+            function = f"{function}.{node.name}"
+        waiting += [(child, function) for child in ast.iter_child_nodes(node)]
+    return found
+
+
+def _program(words: ast.expr) -> str:
+    """The first of the words of a command."""
+    while isinstance(words, ast.BinOp):
+        words = words.left
+    return shown(words.elts[0] if isinstance(words, ast.List | ast.Tuple) and words.elts else words)
 
 
 def commands_of(node: ast.Call, target: str, names: Names) -> list[Command]:

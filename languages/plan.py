@@ -41,6 +41,18 @@ class Listing(Protocol):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Excuses:
+    """How the text of a test file lets tests off.
+
+    `marked` has the tests that it marks, as their owner names them, with `skip` and `xfail`; `lines` are those in which
+    it skips what runs.
+    """
+
+    marked: Mapping[str, frozenset[str]] = field(default_factory=dict)
+    lines: frozenset[int] = frozenset()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class SuiteFile:
     """One file of tests as it is staged.
 
@@ -59,6 +71,7 @@ class SuiteFile:
         mirrored: whether the tests that the file makes while it runs are in the copy as well.
         apart: whether the tests of a file of node:test may run with the code in another process.
         preload: libraries that are imported before anything of the workspace.
+        excuses: which of its tests a given file lets off.
     """
 
     role: Role
@@ -75,6 +88,7 @@ class SuiteFile:
     mirrored: bool = False
     apart: bool = False
     preload: frozenset[str] = frozenset()
+    excuses: Excuses = Excuses()
 
     def alone(self) -> SuiteFile:
         """The file without its copy or canary."""

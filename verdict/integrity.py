@@ -7,7 +7,7 @@ disagree, and every must-fail copy must have failed, in the test itself, by a ge
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from core.verdicts import Result
@@ -72,7 +72,10 @@ def _split_doubt(answer: Answer, plan: Plan) -> str:
     found = answer.split
     if found is None or plan.split is None:
         return ""
+    let_off = {test.id for test in answer.session.tests if test.outcome is Result.SKIPPED}
     for test, (result, why) in found.results.items():
+        if test in let_off:
+            continue
         path, _, rest = test.partition("::")
         name = f"{path}::{rest.partition('[')[0]}"
         counts = name in plan.split.judged or path in plan.split.entire or not rest
@@ -103,12 +106,14 @@ def is_late(answer: Answer) -> bool:
 class CopiesOutcome:
     """How the copies ended, by their ids in the run.
 
-    `genuine` counts those that failed as they must. `doubtful` are those that passed, or failed otherwise. `missing`
-    did not run. `weak` are the self-written tests behind doubtful copies, as their owner knows them.
+    `genuine` counts those that failed as they must. `doubtful` are those that passed, or failed otherwise; `otherwise`
+    tells that the first of them failed. `missing` did not run. `weak` are the self-written tests behind doubtful
+    copies, as their owner knows them.
     """
 
     genuine: int
     doubtful: tuple[str, ...]
+    otherwise: bool
     missing: tuple[str, ...]
     weak: tuple[str, ...]
 
@@ -116,11 +121,13 @@ class CopiesOutcome:
         """Why the run cannot be believed; empty when every copy failed as it must."""
         if self.missing:
             return f"the must-fail copy of {names.id(self.missing[0])} did not run"
+        if not self.doubtful:
+            return ""
         if self.weak:
-            return f"{self.weak[0]} proves nothing: it goes on passing when what it expects is changed"
-        if self.doubtful:
-            return f"the must-fail copy of {names.id(self.doubtful[0])} did not fail: the result cannot be believed"
-        return ""
+            how = "no check of it fails, though something else does," if self.otherwise else "it goes on passing"
+            return f"{self.weak[0]} proves nothing: {how} when what it expects is changed"
+        how = "failed, but not by a check of its own" if self.otherwise else "did not fail"
+        return f"the must-fail copy of {names.id(self.doubtful[0])} {how}: the result cannot be believed"
 
 
 def check_copies(files: Iterable[SuiteFile], tests: Iterable[CaseReport], names: Names) -> CopiesOutcome:
@@ -131,20 +138,47 @@ def check_copies(files: Iterable[SuiteFile], tests: Iterable[CaseReport], names:
         tests: what ended.
         names: to turn names back.
     """
-    reports = _by_name(tests)
-    genuine, doubtful, missing, weak = 0, list[str](), list[str](), list[str]()
+    reports = by_name(tests)
+    genuine, doubtful, missing, weak, otherwise = 0, list[str](), list[str](), list[str](), False
     for file in files:
         for name in sorted(_expected(file, reports)):
             nodeid = f"{file.must_fail_path}::{name}"
-            cases = reports.get(nodeid, [])
+            cases = _asked(reports.get(nodeid, []), reports.get(f"{file.staged}::{name}", []))
             if not cases:
                 missing.append(nodeid)
             elif all(case.failed_by_assertion for case in cases):
                 genuine += len(cases)
             else:
+                own = file.role is Role.OWN and name in file.names
+                if not (doubtful or weak) or (own and not weak):
+                    otherwise = all(case.outcome in {Result.FAILED, Result.ERROR} for case in cases)
                 doubtful.append(nodeid)
-                weak += [names.id(nodeid)] if file.role is Role.OWN and name in file.names else []
-    return CopiesOutcome(genuine=genuine, doubtful=tuple(doubtful), missing=tuple(missing), weak=tuple(weak))
+                weak += [names.id(nodeid)] if own else []
+    return CopiesOutcome(
+        genuine=genuine, doubtful=tuple(doubtful), otherwise=otherwise, missing=tuple(missing), weak=tuple(weak)
+    )
+
+
+def tell_apart(copies: Sequence[CaseReport], originals: Sequence[CaseReport]) -> bool:
+    """Tell whether a test passes and its must-fail copy fails by an assertion, those of its cases that are not skipped.
+
+    Args:
+        copies: the cases of the copy.
+        originals: those of the test.
+    """
+    ended = {case.outcome for case in originals}
+    asked = _asked(copies, originals)
+    return ended <= {Result.PASSED, Result.SKIPPED} and bool(asked) and all(c.failed_by_assertion for c in asked)
+
+
+def _asked(copies: Sequence[CaseReport], originals: Sequence[CaseReport]) -> Sequence[CaseReport]:
+    """The cases of a copy that have to fail: all but those that are skipped in the test."""
+    let_off = {_parameters(case) for case in originals if case.outcome is Result.SKIPPED}
+    return [case for case in copies if _parameters(case) not in let_off]
+
+
+def _parameters(case: CaseReport) -> str:
+    return case.id.partition("[")[2]
 
 
 def all_failed_apart(plan: Plan, split: Split | None) -> bool:
@@ -184,7 +218,8 @@ def results(split: Split) -> Mapping[str, set[str]]:
     return found
 
 
-def _by_name(tests: Iterable[CaseReport]) -> defaultdict[str, list[CaseReport]]:
+def by_name(tests: Iterable[CaseReport]) -> defaultdict[str, list[CaseReport]]:
+    """Test id without parameters to all its cases."""
     reports: defaultdict[str, list[CaseReport]] = defaultdict(list)
     for test in tests:
         reports[test.id.partition("[")[0]].append(test)

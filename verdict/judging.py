@@ -13,14 +13,16 @@ from dataclasses import dataclass, replace
 from core.isolation import Ended, SandboxLimits, SandboxResult
 from core.verdicts import CaseResult, Failure, Result
 from languages.plan import Plan, Role, SuiteFile
-from verdict import integrity, shaping
+from verdict import environment, integrity, let_off, shaping
 from verdict.answer import Answer, CaseReport, Fault, Session
 from verdict.shaping import Names
 from verdict.time_limits import TimeLimit
 
 LIMIT = "SUITE_TIMEOUT_S, limits.suite_s"
 """What the owner's limit is set with."""
+_DECIDING = (Role.GIVEN, Role.COMMAND)
 _FAILED = frozenset({Result.FAILED, Result.ERROR})
+_ODD = ("Error", "an exception was raised, yet the test was reported as passed")
 NO_COPIES = "the must-fail copies were not run"
 
 
@@ -93,7 +95,8 @@ class Run:
 
     `digest` is that of all files it saw, `time` what its tests might take. `before` holds those tests of the base that
     did not pass without the change, where that had to be looked up, `copies` is the run of the must-fail copies in a
-    sandbox of their own, where there are any, `again` that of the test in which a limit of time cut it off.
+    sandbox of their own, where there are any, `again` that of the test in which a limit of time cut it off. `task` is
+    what a failure of a command's test is held against that failed before as well.
     """
 
     plan: Plan
@@ -106,6 +109,7 @@ class Run:
     before: Mapping[str, Result] | None = None
     copies: Run | None = None
     again: Again | None = None
+    task: environment.Task | None = None
 
     @property
     def was_cut_off(self) -> bool:
@@ -190,12 +194,12 @@ def _weighed(run: Run) -> Judgement:
             failures=failures,
             skipped=skipped,
             questioned=_questioned(bad, stopped, run),
-            excusable=run.before is None and not stopped and all(map(_may_be_excused, bad)),
+            excusable=run.before is None and not stopped and all(_may_be_excused(one, run) for one in bad),
             stopped=bool(stopped),
             late=bool(stopped) and run.was_cut_off,
             notes=notes,
         )
-    if not results:
+    if not results or _all_let_off(every):
         return Judgement(reason="no test ran", skipped=skipped, notes=notes)
     if doubt := integrity.doubt(run.answer, run.plan) or _copies_doubt(run.copies):
         late = integrity.is_late(run.answer) or bool(run.copies and run.copies.was_cut_off)
@@ -203,7 +207,7 @@ def _weighed(run: Run) -> Judgement:
     copied = any(file.copied for file in run.plan.files)
     if copied and run.copies is None and not integrity.all_failed_apart(run.plan, run.answer.split):
         return Judgement(reason=NO_COPIES, results=results, skipped=skipped, notes=notes)
-    copies = integrity.check_copies(run.plan.files, [*session.tests, *_copies(run)], run.names)
+    copies = _check_copies(run, session)
     return Judgement(
         reason=copies.reason(run.names), results=results, skipped=skipped, copies_failed=copies.genuine,
         doubtful=copies.doubtful, weak=copies.weak, notes=notes,
@@ -216,7 +220,21 @@ def needs_copies(run: Run) -> bool:
     return found.reason == NO_COPIES or found.excusable
 
 
-def _copies(run: Run) -> Sequence[CaseReport]:
+def doubtful_copies(run: Run) -> tuple[str, ...]:
+    """The must-fail copies that did not fail as they must, whatever else may be wrong with a run that can be believed.
+
+    What failed besides may yet be found to have failed before.
+    """
+    if run.answer is None or _stopped(run) or integrity.doubt(run.answer, run.plan) or _copies_doubt(run.copies):
+        return ()
+    return _check_copies(run, run.answer.session).doubtful
+
+
+def _check_copies(run: Run, session: Session) -> integrity.CopiesOutcome:
+    return integrity.check_copies(run.plan.files, [*session.tests, *copies_of(run)], run.names)
+
+
+def copies_of(run: Run) -> Sequence[CaseReport]:
     """How the must-fail copies ended."""
     if run.copies and run.copies.answer:
         return run.copies.answer.session.tests
@@ -251,12 +269,16 @@ def judge_command(run: Run) -> Judgement:
 
 @dataclass(frozen=True, slots=True)
 class _Found:
-    """One test's result; `uncollected` tells that its file could not even be imported."""
+    """One test's result.
+
+    `uncollected` tells that its file could not even be imported, `let_off` that its own text says how it ended.
+    """
 
     role: Role
     result: CaseResult
     failure: Failure | None
     uncollected: bool = False
+    let_off: bool = False
 
 
 def _stopped(run: Run) -> Failure | None:
@@ -347,7 +369,7 @@ def _results_of(file: SuiteFile, session: Session, run: Run) -> Iterator[_Found]
         message = run.names.text(skipped[0].message).partition("\n")[0]
         for name in left or [""]:
             result = CaseResult(id=_id(file, name), result=Result.SKIPPED, message=message)
-            yield _Found(file.role, result, None)
+            yield _Found(file.role, result, None, let_off=let_off.raised_by_its_text(file, skipped[0]))
         return
     if running == file.staged and file.outline is None and rest:
         left.append(rest.partition("[")[0])
@@ -397,14 +419,15 @@ def _ended(file: SuiteFile, test: CaseReport, run: Run) -> _Found:
     result = test.outcome
     failure = None
     if result is not Result.PASSED:
-        fault = test.fault or Fault(
-            kind="Error", message="an exception was raised, yet the test was reported as passed"
-        )
+        kind, odd = ("XPassed", "it passed, though it was expected to fail") if result is Result.SKIPPED else _ODD
+        fault = test.fault or Fault(kind=kind, message=odd)
         output = run.answer.session.output.get(test.id, "") if run.answer else ""
         failure = shaping.failure(test.id, fault, output, run.names)
     message = failure.message if failure else ""
-    seconds = sum(report.duration_s for report in test.reports)
-    return _Found(file.role, CaseResult(id=nodeid, result=result, duration_s=seconds, message=message), failure)
+    ended = CaseResult(
+        id=nodeid, result=result, duration_s=sum(report.duration_s for report in test.reports), message=message
+    )
+    return _Found(file.role, ended, failure, let_off=let_off.ended_as_marked(file, test))
 
 
 def _takes_nothing(file: SuiteFile, test: CaseReport) -> bool:
@@ -414,34 +437,43 @@ def _takes_nothing(file: SuiteFile, test: CaseReport) -> bool:
 
 
 def _excused(found: _Found, run: Run) -> bool:
-    """Tell whether a test may end so: the owner skips it, or it failed before the change as well.
+    """Tell whether a test may end so: its owner skips it, or it failed before the change as well.
 
     What was skipped before and fails now is no such test. A file that could not be imported before has failed with all
     tests in it.
     """
     now = found.result.result
-    if found.role is Role.REGRESSION and now is Result.SKIPPED:
+    if now is Result.SKIPPED and (found.role is Role.REGRESSION or (found.role is Role.GIVEN and found.let_off)):
         return True
     if now is Result.PASSED or not run.before:
         return False
     before = run.before.get(found.result.id) or run.before.get(found.result.id.partition("::")[0])
-    if found.role is Role.REGRESSION:
-        return before in _FAILED
-    return found.role is Role.COMMAND and now is Result.SKIPPED and before is Result.SKIPPED
+    if now is Result.SKIPPED:
+        return before is Result.SKIPPED
+    return _may_be_excused(found, run) and before in _FAILED
 
 
-def _may_be_excused(found: _Found) -> bool:
+def _all_let_off(every: Sequence[_Found]) -> bool:
+    """Tell whether none passed of the tests that decide."""
+    deciding = [one.result.result for one in every if one.role in _DECIDING]
+    return bool(deciding) and Result.PASSED not in deciding
+
+
+def _may_be_excused(found: _Found, run: Run) -> bool:
     """Tell whether how a test ended before may excuse how it ends now."""
     if found.result.result is Result.NOT_REACHED:
         return False
-    return found.role is Role.REGRESSION or (found.role is Role.COMMAND and found.result.result is Result.SKIPPED)
+    if found.role is Role.REGRESSION or (found.role in _DECIDING and found.result.result is Result.SKIPPED):
+        return True
+    asked = run.task if found.role is Role.COMMAND else None
+    return bool(asked and found.failure and environment.is_to_blame(found.failure, asked))
 
 
 def _questioned(bad: list[_Found], stopped: Failure | None, run: Run) -> tuple[str, ...]:
     """The files of which it has to be known how their tests ended before; none where that is known."""
     if run.before is not None:
         return ()
-    asked = {one.result.id.partition("::")[0] for one in bad if _may_be_excused(one)}
+    asked = {one.result.id.partition("::")[0] for one in bad if _may_be_excused(one, run)}
     if stopped and (path := run.cut_in.partition("::")[0]):
         asked |= {file.path for file in run.plan.files if file.staged == path and file.role is Role.REGRESSION}
     return tuple(sorted(asked))
@@ -453,6 +485,9 @@ def _notes(run: Run, found: list[_Found], skipped: int) -> tuple[str, ...]:
     notes += integrity.notes(run.plan, run.answer.split if run.answer else None)
     if skipped:
         notes.append(f"{skipped} tests of the base were skipped")
+    let = sum(one.role in _DECIDING and one.result.result is Result.SKIPPED and _excused(one, run) for one in found)
+    if let:
+        notes.append(f"{let} of the task's tests were skipped or failed as expected")
     excused = sorted(one.result.id for one in found if one.result.result in _FAILED and _excused(one, run))
     excused += run.plan.without
     if excused:

@@ -28,7 +28,8 @@ from sandbox import packing
 from sandbox.cleaning import Mask
 from sandbox.runtime import Runtime
 from sandbox.trees import TreeStore
-from verdict import answer, integrity, judging
+from verdict import answer, environment, integrity, judging
+from verdict.answer import CaseReport
 from verdict.baseline import Baselines
 from verdict.cut_off import CutOffs
 from verdict.judging import Judgement, Run
@@ -47,6 +48,8 @@ REMEMBERED = 64
 OUTPUT_BYTES = 16 << 20
 """What one test may print; the last three thousand bytes are kept of those that fail."""
 RECENT = 8
+MOST_ALONE = 8
+"""So many must-fail copies that did not fail as they must are looked at one by one."""
 SHARE, ALONE = 0.5, 0.1
 """After this share of its time a run begins no further file of the base's tests; after less in one that runs alone, for
 some file took the rest of the time before."""
@@ -145,6 +148,7 @@ class SuiteRuns:
             limits=job.sandbox_limits(self._limits),
             time=time,
             digest=ready.digest,
+            task=_task(job),
         )
 
     async def proof(self, job: SuiteJob, planned: Plan, time: TimeLimit | None = None, *, alone: bool = False) -> Run:
@@ -179,21 +183,35 @@ class SuiteRuns:
     async def _cleared(self, job: SuiteJob, apart: Plan, run: Run) -> Run:
         """The same with a second look at copies that did not fail: those before them may have left something behind.
 
-        It is a look at their originals as well, in a run that is told the same and in which all of them must pass: a
-        second look at copies alone would say to the tested code that these are copies.
+        It is a look at their originals as well, in a run that is told the same and in which these must pass: a second
+        look at copies alone would say to the tested code that these are copies. Of copies that leave something behind
+        for one another each is looked at in a run of its own.
         """
-        doubtful, copies = judging.judge(run).doubtful, run.copies
-        if not doubtful or copies is None or copies.answer is None or apart.launch:
+        doubtful = judging.doubtful_copies(run)
+        if not doubtful or run.copies is None or apart.launch:
             return run
+        run = await self._looked_at_again(job, apart, run, doubtful)
+        left = judging.doubtful_copies(run) if len(doubtful) > 1 else ()
+        for copy in left if len(left) <= MOST_ALONE else ():
+            run = await self._looked_at_again(job, apart, run, (copy,))
+            if copy in judging.doubtful_copies(run):
+                break
+        return run
+
+    async def _looked_at_again(self, job: SuiteJob, apart: Plan, run: Run, doubtful: tuple[str, ...]) -> Run:
+        """A run with those of its copies that fail as they must in a run of these alone, where their originals pass."""
+        of = dict(zip(doubtful, _of_originals(doubtful, run.plan), strict=True))
         again, originals = await asyncio.gather(
             self.run(job, replace(apart, only=doubtful, split=None)),
-            self.run(job, replace(plan.originals(run.plan), only=_of_originals(doubtful, run.plan), split=None)),
+            self.run(job, replace(plan.originals(run.plan), only=tuple(of.values()), split=None)),
         )
-        if not (_all_end(again, failing=True) and _all_end(originals, failing=False)):
+        ended, passed = _believed(again), _believed(originals)
+        cleared = {copy for copy in doubtful if integrity.tell_apart(ended.get(copy, ()), passed.get(of[copy], ()))}
+        if not cleared:
             return run
-        assert again.answer
-        kept = [test for test in copies.answer.session.tests if test.id.partition("[")[0] not in doubtful]
-        session = replace(again.answer.session, tests=(*kept, *again.answer.session.tests))
+        assert again.answer is not None
+        kept = [test for test in judging.copies_of(run) if test.id.partition("[")[0] not in cleared]
+        session = replace(again.answer.session, tests=(*kept, *(test for copy in cleared for test in ended[copy])))
         return replace(run, copies=replace(again, plan=apart, answer=replace(again.answer, session=session)))
 
     async def _copies(self, job: SuiteJob, apart: Plan, time: TimeLimit | None, *, alone: bool) -> Run:
@@ -223,16 +241,23 @@ class SuiteRuns:
         return ready, await self.sandbox.run(replace(ready.job, alone=alone))
 
     async def before(self, job: SuiteJob, paths: Collection[str]) -> Mapping[str, Result]:
-        """The tests in these files of the base that do not pass without the change, with how they end.
+        """The tests in these files that do not pass without the change, with how they end; of given ones what skips.
 
         Raises:
             SandboxError: nothing could be run.
         """
-        around = self._around(job)
+        given = {path: text for path, text in job.given.items() if path in paths}
+        skipped = await self._before(job, tuple(given), {**job.given}) if given else {}
+        of_base = await self._before(job, [path for path in paths if path not in given], {})
+        return {**of_base, **{test: result for test, result in skipped.items() if result is Result.SKIPPED}}
+
+    async def _before(self, job: SuiteJob, paths: Collection[str], given: Files) -> Mapping[str, Result]:
+        around = f"{self._around(job)}{_digest(given) if given else ''}"
         known = {path: self._baselines.get(f"{around}:{path}") for path in sorted(paths)}
         asked = tuple(path for path, tests in known.items() if tests is None)
         if asked:
-            unchanged = replace(job, given={}, own={}, command=(), regression=asked, only=(), whole_tree=True)
+            beside = () if given else asked
+            unchanged = replace(job, given=given, own={}, command=(), regression=beside, only=(), whole_tree=True)
             found = await self._unchanged(unchanged)
             tests = {path: _not_passed(found, path) for path in asked}
             if not found.stopped:
@@ -278,6 +303,14 @@ class SuiteRuns:
         return found
 
 
+def _task(job: SuiteJob) -> environment.Task | None:
+    """What the task is about; None where nobody said it."""
+    if job.asked is None or not job.command:
+        return None
+    modules = {path.removeprefix("src/").partition("/")[0].removesuffix(".py") for path in job.base.entries()}
+    return environment.Task(words=job.asked, modules=frozenset(modules))
+
+
 def fewer(left: tuple[str, ...], run: Run) -> tuple[str, ...]:
     """Of files that were left for a run those that it left for a further one.
 
@@ -303,15 +336,11 @@ def _of_originals(copies: Sequence[str], planned: Plan) -> tuple[str, ...]:
     return tuple(f"{staged[path]}::{name}" for path, _, name in (copy.partition("::") for copy in copies))
 
 
-def _all_end(run: Run, *, failing: bool) -> bool:
-    """Tell whether a run of some tests can be believed, and each of them failed by an assertion, or each passed."""
+def _believed(run: Run) -> Mapping[str, Sequence[CaseReport]]:
+    """How the tests of a run ended, by their ids without parameters; nothing where it cannot be believed."""
     if run.answer is None or run.result.ended is not Ended.EXITED or integrity.doubt(run.answer, run.plan):
-        return False
-    ended = {test.id.partition("[")[0] for test in run.answer.session.tests}
-    right = [
-        test.failed_by_assertion if failing else test.outcome is Result.PASSED for test in run.answer.session.tests
-    ]
-    return ended == set(run.plan.only) and all(right)
+        return {}
+    return integrity.by_name(run.answer.session.tests)
 
 
 def _reader(planned: Plan, base: Tree) -> Callable[[str], str | None]:

@@ -21,8 +21,9 @@ from pathlib import PurePosixPath
 from core.parsing import parse
 from core.tasks import Files
 from core.text import encode
-from languages.plan import Role, SuiteFile
+from languages.plan import Excuses, Role, SuiteFile
 from languages.python.copies import must_fail_copy
+from languages.python.excuses import excuses
 from languages.python.outline import Case, Outline, outline
 from languages.python.pytest_settings import PytestSettings
 from sandbox.source import Edit, Source
@@ -91,6 +92,7 @@ def _prepared(role: Role, path: str, text: str, around: Surroundings) -> SuiteFi
         must_fail_names=fallback[2],
         copied=bool(copy),
         preload=_imported(source.tree) & _PRELOADED,
+        excuses=excuses(source.tree, found.cases) if role is Role.GIVEN else Excuses(),
     )
 
 

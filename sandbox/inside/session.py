@@ -34,6 +34,7 @@ MESSAGE = 4000
 FRAMES = 40
 DETAILS = 6 << 20  # bytes of events that tell of failures at length; later ones are told in short
 SHORT = 300
+XFAILED = "XFailed"  # whatever it calls itself
 
 
 def preload():
@@ -141,7 +142,7 @@ class Recorder(Coroutines):
         self._budget, self._session = Budget(**budget), None
         self._differing = []
         self._events, self._write, self._dumps = events, os.write, json.dumps
-        self._mark, self._genuine = token.encode(), AssertionError
+        self._mark, self._genuine, self._xfailed = token.encode(), AssertionError, pytest.xfail.Exception
         self._workspace = os.getcwd() + os.sep
         self._rows, self._fail, self._excinfo = [], None, None
         self._sealed, self._details = None, DETAILS
@@ -242,9 +243,10 @@ class Recorder(Coroutines):
         """Note one phase of a test as every plugin sees it."""
         excinfo, self._excinfo = self._excinfo, None
         raised = excinfo.value if excinfo else None
+        name = XFAILED if isinstance(raised, self._xfailed) else type(raised).__name__ if excinfo else None
         self._rows.append([
-            report.when, report.outcome, hasattr(report, "wasxfail"), hasattr(report, "context"),
-            type(raised).__name__ if excinfo else None, type(raised) is self._genuine, round(report.duration, 4),
+            report.when, report.outcome, hasattr(report, "wasxfail"), hasattr(report, "context"), name,
+            type(raised) is self._genuine, round(report.duration, 4),
         ])  # fmt: skip
         if report.outcome != "passed" and self._fail is None:
             self._fail = {"when": report.when, **details(raised, str(report.longrepr), self._workspace)}

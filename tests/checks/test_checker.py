@@ -5,6 +5,8 @@ from __future__ import annotations
 import asyncio
 from dataclasses import replace
 
+import pytest
+
 from checks.bandit import BanditReader
 from checks.checker import StaticChecker
 from checks.hooks.hooks import CommandHooks
@@ -63,6 +65,30 @@ async def test_a_module_that_a_file_had_imported_may_be_imported_there_in_other_
     assert (await report({"a.py": changed}, {"a.py": old})).findings == ()
     assert told(await report({"a.py": old, "b.py": "from ctypes import Array\n"}, {"a.py": old}))
     assert told(await report({"a.py": old.replace("SIZE", "eval(x)\nSIZE")}, {"a.py": old}))
+
+
+PAGER = "import subprocess\n\n\ndef page(x):\n    return subprocess.run(['less', x], check=True)\n"
+
+
+async def test_a_program_that_a_function_started_it_may_start_with_other_words() -> None:
+    longer = PAGER.replace("['less', x]", "['less', '-R', x], env={}")
+    assert (await report({"a.py": longer}, {"a.py": PAGER})).findings == ()
+    assert (await report({"a.py": PAGER.replace("['less', x]", "['less'] + [x]")}, {"a.py": PAGER})).findings == ()
+
+
+@pytest.mark.parametrize(
+    "changed",
+    [
+        PAGER.replace("less", "curl"),
+        PAGER.replace("['less', x]", "x"),
+        PAGER.replace("subprocess.run", "subprocess.Popen"),
+        PAGER + "    subprocess.run(['less', 'y'])\n",
+        PAGER.replace("check=True", "shell=True"),
+        PAGER.replace("['less', x]", "['less', x], shell=x"),
+    ],
+)
+async def test_what_else_a_program_is_started_by_is_asked_about(changed: str) -> None:
+    assert len((await report({"a.py": changed}, {"a.py": PAGER})).findings) == 1
 
 
 async def test_files_that_the_owner_gave_are_his() -> None:

@@ -47,6 +47,14 @@ SEEN = {
         f"{OWN}    def __eq__(self, other): return abs(self.v - other.real) < 1000",
         f"{OWN}    def __eq__(self, other): return self.v == other or True",
         f"{OWN}    def __eq__(self, other): return isinstance(other, int)",
+        (
+            f"{OWN}    def __eq__(self, other):\n        if not isinstance(other, (T, int)):\n"
+            "            return NotImplemented\n        return other.real < 1000"
+        ),
+        (
+            f"{OWN}    def __eq__(self, other):\n        if not isinstance(other, T):\n"
+            "            return True\n        return other.v == 0"
+        ),
         f"{OWN}    def __eq__(self, other): return True if isinstance(other, int) else False",
         (
             f"{OWN}    def __eq__(self, other):\n        if isinstance(other, int):\n            return True\n"

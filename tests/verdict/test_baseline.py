@@ -192,3 +192,52 @@ async def test_what_is_kept_is_bounded_and_may_be_lost(tmp_path: Path, monkeypat
     assert known.get("4") is None
     path.write_text("[1, {")
     assert Baselines(path).get("3") is None
+
+
+COMMAND = {
+    "app.py": APP,
+    "tests/test_yaml.py": "import yaml\nimport app\n\n\ndef test_dump():\n    assert app.one() == 1\n",
+    "tests/test_net.py": (
+        "import socket\nimport app\n\n\ndef test_fetch():\n    socket.create_connection(('127.0.0.1', 9))\n"
+        "    assert app.one() == 1\n"
+    ),
+    "tests/test_app.py": "import app\n\n\ndef test_one():\n    assert app.one() == 1\n",
+}
+TWICE = "import app\n\n\ndef test_twice():\n    assert app.twice(2) == 4\n"
+
+
+async def commanded(folder: Path, asked: str | None, app: str = RIGHT, base: dict[str, str] | None = None) -> Verdict:
+    runner = SuiteRunner(bubblewrap(), runtime(), emit=lambda _: None, staging_dir=folder / "staging")
+    tree = TextTree({**COMMAND, **(base or {})})
+    return await runner.judge(SuiteJob(base=tree, change={"app.py": app}, command=("pytest",), asked=asked))
+
+
+async def test_a_command_is_not_failed_by_what_this_machine_does_not_have(folder: Path) -> None:
+    verdict = await commanded(folder, "Write a function three.")
+    assert verdict.passed, f"{verdict.reason} {verdict.failures}"
+    assert verdict.before == ("tests/test_net.py::test_fetch", "tests/test_yaml.py")
+    assert verdict.evidence.ids == ("tests/test_app.py::test_one",)
+    wrong = await commanded(folder, "Write a function three.", APP.replace("return 1", "return 2"))
+    assert wrong.failing == {"tests/test_app.py::test_one"}
+
+
+@pytest.mark.parametrize(
+    "asked", ["Let it read yaml.", "Let `fetch` return bytes.", "See tests/test_net.py", "Make the tests pass", None]
+)
+async def test_what_the_task_names_is_excused_by_nothing(folder: Path, asked: str | None) -> None:
+    verdict = await commanded(folder, asked)
+    assert not verdict.passed
+
+
+@pytest.mark.parametrize(
+    "test", [TWICE, TWICE.replace("import app", "from app import twice"), TWICE.replace("import app", "import app.x")]
+)
+async def test_of_a_command_what_the_code_may_mend_is_excused_by_nothing(folder: Path, test: str) -> None:
+    verdict = await commanded(folder, "Double numbers.", base={"tests/test_twice.py": test})
+    assert not verdict.passed
+    assert any(name.startswith("tests/test_twice.py") for name in verdict.failing)
+
+
+async def test_a_command_of_which_nothing_passes_does_not_pass(folder: Path) -> None:
+    verdict = await commanded(folder, "Write a function three.", base={"tests/test_app.py": ""})
+    assert verdict.reason == "no test ran"

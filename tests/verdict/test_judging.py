@@ -165,11 +165,11 @@ DEVIATIONS: Mapping[str, tuple[Run, str]] = {
     "a copy that did not run": (copies(tests=(COPY_ONE,)), "copy of test_a.py::test_two did not run"),
     "a copy that fails otherwise": (
         copies(tests=(COPY_ONE, case(COPIES[1], "failed", "KeyError"))),
-        "copy of test_a.py::test_two did not fail",
+        "copy of test_a.py::test_two failed, but not by a check",
     ),
     "a false AssertionError": (
         copies(tests=(COPY_ONE, case(COPIES[1], "failed", "AssertionError"))),
-        "copy of test_a.py::test_two did not fail",
+        "copy of test_a.py::test_two failed, but not by a check",
     ),
     "copies that do not end": (
         copies(how="timeout", exit_code=None, finishes=()), "with other expected values the tests were cut off",

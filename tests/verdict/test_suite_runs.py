@@ -128,6 +128,46 @@ async def test_a_copy_that_passes_for_what_another_one_left_behind_is_looked_at_
     assert ["::" in told["session"]["files"][0] for told in box.told] == [False, False, True, True]
 
 
+HELD = {
+    "solution.py": "HELD = []\n\n\ndef take(x):\n    if HELD:\n        raise TypeError(HELD)\n    HELD.append(x)\n"
+    "    return x\n\n\ndef give():\n    HELD.clear()\n"
+}
+HOLDING = {
+    "tests/test_given.py": "from solution import give, take\n"
+    + "".join(f"\n\ndef test_{x}(capsys):\n    assert take('{x}') == '{x}'\n    give()\n" for x in "abcd")
+}
+
+
+async def test_copies_that_leave_something_behind_for_one_another_are_looked_at_one_by_one(
+    box: Noted, folder: Path
+) -> None:
+    verdict = await judged(box, folder, HELD, HOLDING)
+    assert verdict.passed, verdict.reason
+    assert verdict.evidence.twins == 4
+    alone = [told["session"]["files"] for told in box.told[2:]]
+    assert [len(files) for files in alone] == [3, 3, 1, 1, 1, 1], "three copies are doubtful, and two once more"
+
+
+async def test_a_second_look_is_taken_as_well_where_something_else_failed_before(folder: Path) -> None:
+    red = {"tests/test_red.py": "import not_there\nfrom solution import toggle\n\n\ndef test_red():\n    toggle()\n"}
+    runner = SuiteRunner(bubblewrap(), runtime(), emit=lambda _: None, staging_dir=folder / "staging")
+    job = SuiteJob(base=TextTree(red), change=dict(TOGGLE), given=TOGGLED, regression=tuple(red))
+    verdict = await runner.judge(job)
+    assert verdict.passed, verdict.reason
+    assert verdict.before == tuple(red)
+
+
+async def test_a_copy_that_fails_by_no_check_is_told_as_such(box: Noted, folder: Path) -> None:
+    odd = (
+        "class Odd:\n    def __init__(self, right):\n        self.right = right\n\n    def __eq__(self, other):\n"
+        "        if other != self.right:\n            raise TypeError\n        return True\n\n\n"
+        "def add(a, b):\n    return Odd(a + b)\n"
+    )
+    verdict = await judged(box, folder, {"solution.py": odd}, TOGETHER)
+    assert not verdict.passed
+    assert "failed, but not by a check of its own: the result cannot be believed" in verdict.reason
+
+
 SLY = """import sys
 
 

@@ -1,0 +1,135 @@
+"""A given test that its own text lets off is no failure; the tested code lets none off."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from core.verdicts import SuiteJob, Verdict
+from test_runner import SuiteRunner
+from tests.support.sandboxes import bubblewrap, runtime
+from tests.support.trees import TextTree
+
+CONFTEST = "import pytest\n\n\n@pytest.fixture\ndef terminal():\n    pytest.skip('there is none')\n"
+BASE = {"app.py": "def one():\n    return 1\n", "tests/conftest.py": CONFTEST}
+RIGHT = "def one():\n    return 1\n\n\ndef two():\n    return 2\n"
+TWO = "import pytest\nimport sys\nimport unittest\n\nimport app\n\n\ndef test_two():\n    assert app.two() == 2\n\n\n"
+LET_OFF = {
+    "skip": "@pytest.mark.skip\ndef test_x():\n    assert app.two() == 3\n",
+    "skipif": "@pytest.mark.skipif(sys.platform == 'linux', reason='r')\ndef test_x():\n    assert app.two() == 3\n",
+    "a mark with a name": (
+        "off = pytest.mark.skipif(True, reason='r')\n\n\n@off\n@pytest.mark.parametrize('n', [1, 2])\n"
+        "def test_x(n):\n    assert app.two() == 3\n"
+    ),
+    "xfail": "@pytest.mark.xfail\ndef test_x():\n    assert app.two() == 3\n",
+    "xfail of an exception": "@pytest.mark.xfail(raises=KeyError)\ndef test_x():\n    raise KeyError(app.two())\n",
+    "xfail that passes": "@pytest.mark.xfail\ndef test_x():\n    assert app.two() == 2\n",
+    "xfail that does not run": "@pytest.mark.xfail(run=False)\ndef test_x():\n    assert app.two() == 3\n",
+    "a class": "@pytest.mark.skip\nclass TestX:\n    def test_x(self):\n        assert app.two() == 3\n",
+    "a class with a list": (
+        "class TestX:\n    pytestmark = [pytest.mark.xfail]\n\n    def test_x(self):\n        assert app.two() == 3\n"
+    ),
+    "rows": (
+        "@pytest.mark.parametrize('n', [2, pytest.param(3, marks=pytest.mark.xfail)])\n"
+        "def test_x(n):\n    assert app.two() == n\n"
+    ),
+    "rows that are skipped": (
+        "@pytest.mark.parametrize('n', [2, pytest.param(3, marks=pytest.mark.skip)])\n"
+        "def test_x(n):\n    assert app.two() == n\n"
+    ),
+    "a call": (
+        "def test_x():\n    if app.two():\n        pytest.skip(\n            'not here'\n        )\n    assert False\n"
+    ),
+    "a call that expects to fail": "def test_x():\n    pytest.xfail('later')\n    assert app.two() == 3\n",
+    "a fixture of the file": (
+        "@pytest.fixture\ndef off():\n    pytest.skip('r')\n\n\ndef test_x(off):\n    assert False\n"
+    ),
+    "a fixture of the base": "def test_x(terminal):\n    assert False\n",
+    "a row that asks for a library": (
+        "@pytest.mark.parametrize('n', [1, 2])\ndef test_x(n):\n    if n == 2:\n        pytest.importorskip('nope')\n"
+        "    assert app.two() == 2\n"
+    ),
+    "unittest": (
+        "class TestX(unittest.TestCase):\n    @unittest.skip('r')\n    def test_x(self):\n        assert False\n\n"
+        "    @unittest.expectedFailure\n    def test_y(self):\n        assert app.two() == 3\n"
+    ),
+}
+RAISES = "import pytest\nimport unittest\n\n\ndef two():\n    raise {}('r')\n\n\ndef one():\n    return 2\n"
+ONE = "import pytest\nimport unittest\nimport app\n\n\ndef test_one():\n    assert app.one() == 2\n\n\n"
+FORGED = {
+    "code that skips": ("pytest.skip.Exception", "def test_x():\n    assert app.two() == 3\n"),
+    "code that expects to fail": ("pytest.xfail.Exception", "def test_x():\n    assert app.two() == 3\n"),
+    "code that skips where a mark does not": (
+        "pytest.skip.Exception",
+        "@pytest.mark.skipif(False, reason='r')\ndef test_x():\n    assert app.two() == 3\n",
+    ),
+    "code that expects to fail where a mark does not": (
+        "pytest.xfail.Exception",
+        "@pytest.mark.xfail(False, reason='r')\ndef test_x():\n    assert app.two() == 3\n",
+    ),
+    "code that is called as a test skips": (
+        "pytest.skip.Exception",
+        "def test_x():\n    if app.two() == 3:\n        pytest.skip('r')\n    assert False\n",
+    ),
+    "code that skips what unittest calls": (
+        "unittest.SkipTest",
+        (
+            "class TestX(unittest.TestCase):\n    @unittest.skipIf(False, 'r')\n    def test_x(self):\n"
+            "        self.assertEqual(app.two(), 3)\n"
+        ),
+    ),
+    "code that skips in a fixture": (
+        "pytest.skip.Exception",
+        (
+            "@pytest.fixture\ndef value():\n    return app.two()\n\n\n@pytest.mark.skipif(False, reason='r')\n"
+            "def test_x(value):\n    assert value == 3\n"
+        ),
+    ),
+}  # fmt: skip
+
+
+async def judged(folder: Path, app: str, test: str) -> Verdict:
+    runner = SuiteRunner(bubblewrap(), runtime(), emit=lambda _: None, staging_dir=folder / "staging")
+    given = {"tests/test_given.py": test}
+    return await runner.judge(SuiteJob(base=TextTree(BASE), change={"app.py": app}, given=given))
+
+
+@pytest.mark.parametrize("kind", LET_OFF)
+async def test_a_given_test_that_its_text_lets_off_refuses_no_right_answer(folder: Path, kind: str) -> None:
+    verdict = await judged(folder, RIGHT, TWO + LET_OFF[kind])
+    assert verdict.passed, f"{verdict.reason} {verdict.failures}"
+    assert "tests/test_given.py::test_two" in verdict.evidence.ids
+    assert any("skipped or failed as expected" in note for note in verdict.evidence.notes)
+
+
+async def test_a_wrong_answer_beside_tests_that_are_let_off_is_refused(folder: Path) -> None:
+    verdict = await judged(folder, RIGHT.replace("return 2", "return 5"), TWO + LET_OFF["xfail"] + LET_OFF["skip"])
+    assert verdict.reason == "1 failed of 1 tests"
+    assert [failure.id for failure in verdict.failures] == ["tests/test_given.py::test_two"]
+
+
+@pytest.mark.parametrize("kind", FORGED)
+async def test_tested_code_lets_no_given_test_off(folder: Path, kind: str) -> None:
+    raised, test = FORGED[kind]
+    verdict = await judged(folder, RAISES.format(raised), ONE + test)
+    assert verdict.reason == "1 skipped of 2 tests", verdict.failures
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "import pytest\n\npytestmark = pytest.mark.skip\n\n\ndef test_a():\n    assert False\n",
+        "import pytest\n\npytest.skip('r', allow_module_level=True)\n\n\ndef test_a():\n    assert False\n",
+        "import pytest\n\npytestmark = pytest.mark.xfail\n\n\ndef test_a():\n    assert False\n",
+    ],
+)
+async def test_where_all_given_tests_are_let_off_none_ran(folder: Path, text: str) -> None:
+    verdict = await judged(folder, RIGHT, text)
+    assert not verdict.passed
+    assert verdict.reason == "no test ran"
+
+
+async def test_a_strict_mark_keeps_its_word(folder: Path) -> None:
+    verdict = await judged(folder, RIGHT, TWO + "@pytest.mark.xfail(strict=True)\ndef test_x():\n    app.two()\n")
+    assert verdict.reason == "1 failed of 2 tests"

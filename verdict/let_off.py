@@ -1,0 +1,49 @@
+"""Tells whether a given test ended as its own text lets it: skipped, or failed as expected.
+
+Tested code can raise what `pytest.skip` raises. So a mark counts for what pytest itself did about it, without any code
+of the tree on the stack, and a call for what was raised in its own lines of the test file.
+"""
+
+from __future__ import annotations
+
+from core.verdicts import Result
+from languages.plan import SuiteFile
+from verdict.answer import CaseReport, Fault
+
+XFAILED = "XFailed"
+"""What the recorder calls that which `pytest.xfail` raises."""
+
+
+def ended_as_marked(file: SuiteFile, test: CaseReport) -> bool:
+    """Tell whether a test that did not pass ended so because the text of its file says it.
+
+    Args:
+        file: the given file.
+        test: one of its tests, as it was reported.
+    """
+    if test.outcome is not Result.SKIPPED:
+        return False
+    report = next(one for one in test.reports if one.outcome != "passed" or one.xfail)
+    marks = file.excuses.marked.get(_name(file, test), frozenset())
+    by_pytest = not _own(test.fault)
+    if report.xfail and "xfail" in marks and (by_pytest or report.raised != XFAILED):
+        return True
+    if not report.xfail and "skip" in marks and report.when == "setup" and by_pytest:
+        return True
+    return raised_by_its_text(file, test.fault)
+
+
+def raised_by_its_text(file: SuiteFile, fault: Fault | None) -> bool:
+    """Tell whether it was a line of the file's own that skipped a test, or the file."""
+    own = _own(fault)
+    return bool(own) and own[-1][0] == file.staged and own[-1][1] in file.excuses.lines
+
+
+def _own(fault: Fault | None) -> list[tuple[str, int, str]]:
+    """The frames that are no library's, innermost last."""
+    return [frame for frame in fault.frames if not frame[0].startswith("/")] if fault else []
+
+
+def _name(file: SuiteFile, test: CaseReport) -> str:
+    name = test.id.partition("::")[2].partition("[")[0]
+    return file.names.get(name, name)
