@@ -18,7 +18,7 @@ from agent import kinds, syntax
 from agent.services import AgentServices
 from agent.view import View, misplaced, settled
 from core.attempt_state import AttemptContext, AttemptState, Lesson
-from core.change_checks import Ask, ChangeCheckJob, ChangeCheckReport, CheckedChange, Finding, Severity
+from core.change_checks import Ask, ChangeCheckJob, ChangeCheckReport, CheckedChange, Declared, Finding, Severity
 from core.events import FindingData, Kind, Level
 from core.tasks import Change, digest
 from core.verdicts import Evidence, Failure, Label, Verdict
@@ -64,7 +64,8 @@ async def check(context: AttemptContext, state: AttemptState, services: AgentSer
     """Ask every check, merge what they say, report what is new; once for each change. Raises what a check raises."""
     if state.checked and state.checked.digest == digest(state.change, state.own_tests):
         return Checked(state=state)
-    reports = await _reports(context, state, services)
+    bare = _undeclared(state, services)
+    reports = await _reports(context, replace(state, change=bare), services)
     findings = _worst_first(reports)
     _report(state, services, findings)
     noted = dict.fromkeys((*state.noted, *(_name(f) for f in findings if f.severity is Severity.NOTE)))
@@ -74,7 +75,9 @@ async def check(context: AttemptContext, state: AttemptState, services: AgentSer
         return Checked(state=state, verdict=_refused(state, services, findings), findings=findings)
     if asks := tuple({ask.subject: ask for report in reports for ask in report.asks}.values()):
         return Checked(state=state, asks=asks, findings=findings)
-    state = state.with_declared(_declared(state, services, reports))
+    declared = _declared(bare, services, reports)
+    files = {path: each.after for path, each in declared.items()}
+    state = state.with_declared(settled(services.tree, {**bare, **files}) if files else bare, declared)
     passed = CheckedChange(digest=digest(state.change, state.own_tests), findings=findings[:_MOST_KEPT])
     return Checked(state=replace(state, checked=passed), findings=findings)
 
@@ -111,11 +114,19 @@ def _packages(reports: Iterable[ChangeCheckReport]) -> dict[str, str]:
     return {name: version for report in reports for name, version in report.packages.items()}
 
 
-def _declared(state: AttemptState, services: AgentServices, reports: Iterable[ChangeCheckReport]) -> Change:
-    """The change with the dependency files in which its packages are named; where one may not be written, without."""
-    view = View(services.tree, state.change)
+def _undeclared(state: AttemptState, services: AgentServices) -> Change:
+    """The change without the packages that the checks named for an earlier try; what it needs is named again."""
+    texts = {path: each.undone(text) for path, each in state.declared.items() if (text := state.change.get(path))}
+    return settled(services.tree, {**state.change, **texts}) if texts else state.change
+
+
+def _declared(change: Change, services: AgentServices, reports: Iterable[ChangeCheckReport]) -> dict[str, Declared]:
+    """The dependency files in which the change's packages are named, but for those that may not be written."""
+    view = View(services.tree, change)
     files = {path: text for report in reports for path, text in report.declares.items() if not misplaced(path, view)}
-    return settled(services.tree, {**state.change, **files}) if files else state.change
+    return {
+        path: Declared(before=view.text(path) if path in view else None, after=text) for path, text in files.items()
+    }
 
 
 def _lessons(state: AttemptState, reports: Iterable[ChangeCheckReport]) -> tuple[Lesson, ...]:

@@ -181,7 +181,7 @@ def _declares(before: AttemptState, after: AttemptState) -> bool:
     """Tell whether the checks changed no more than the files that name the packages which the change was allowed."""
     paths = {path for path, _ in before.change.items() ^ after.change.items()}
     return before.phase in _CHECKED_IN and all(
-        path in DEPENDENCY_FILES and after.change.get(path) is not None for path in paths
+        path in DEPENDENCY_FILES and (after.change.get(path) is not None or path in before.declared) for path in paths
     )
 
 

@@ -247,7 +247,9 @@ class Integration:
         )
         return Reopened(
             why=str(conflict),
-            state=replace(state, base=tip, change=kept, feedback=feedback, verdict=None, phase=Phase.CODING),
+            state=replace(
+                state, base=tip, change=kept, declared={}, feedback=feedback, verdict=None, phase=Phase.CODING
+            ),
         )
 
     async def _broken(self, workspace: Workspace, state: AttemptState, candidate: Commit, verdict: Verdict) -> Reopened:
@@ -258,7 +260,13 @@ class Integration:
         return Reopened(
             why=why,
             state=replace(
-                state, base=candidate.parent, change=change, verdict=verdict, feedback=why, phase=Phase.REFLECTING
+                state,
+                base=candidate.parent,
+                change=change,
+                declared={},  # a line may be newer work's as well
+                verdict=verdict,
+                feedback=why,
+                phase=Phase.REFLECTING,
             ),
         )
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from core.brief import Brief, Question
-from core.change_checks import Ask, CheckedChange
+from core.change_checks import Ask, CheckedChange, Declared
 from core.held_out import HeldOut
 from core.isolation import RUN_LIMITS, RunLimits
 from core.remarks import GRAVE, Reader, Reading, Remark, worst_first
@@ -142,6 +142,8 @@ class AttemptState:
     """What the owner was asked while the change was written."""
     checked: CheckedChange | None = None
     """The last change that the checks let run."""
+    declared: Mapping[str, Declared] = field(default_factory=dict)
+    """The dependency files in which the checks named packages of this change, by path."""
     readings: tuple[Reading, ...] = ()
     """What readers found in the last few changes that they read, oldest first."""
     remarks: tuple[Remark, ...] = ()
@@ -182,13 +184,11 @@ class AttemptState:
         """The tests that it wrote anew."""
         return {path: text for path, text in self.own_tests.items() if path not in self.test_changes}
 
-    def with_declared(self, change: Change) -> AttemptState:
-        """The state with dependency files named in its change; what readers found holds for it as before."""
-        if change == self.change:
-            return self
+    def with_declared(self, change: Change, declared: Mapping[str, Declared]) -> AttemptState:
+        """The state with packages named in files of its change; what readers found holds for it as before."""
         before, now = digest(self.change), digest(change)
         readings = tuple(replace(one, change=now) if one.change == before else one for one in self.readings)
-        return replace(self, change=change, readings=readings)
+        return replace(self, change=change, declared=declared, readings=readings)
 
     def still_held(self, held: HeldOut) -> HeldOut:
         """What is held out of the tests, as far as it can witness for this change."""

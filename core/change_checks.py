@@ -15,6 +15,8 @@ from core.tree import Tree
 if TYPE_CHECKING:
     from core.attempt_state import Lesson
 
+_PINNED = re.compile(r"[\w.-]+(?:\[[\w,.-]+\])?(?:==\S+)?")
+
 
 class Severity(StrEnum):
     """What a finding does: BLOCK sends the change back, ASK lets the owner decide, NOTE is reported and kept."""
@@ -118,6 +120,27 @@ class CheckedChange:
 
     digest: str
     findings: tuple[Finding, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Declared:
+    """A dependency file before and after the checks named packages in it; `before` is None where it was not there."""
+
+    before: str | None
+    after: str
+
+    def undone(self, text: str) -> str | None:
+        """A later text of the file without what the checks wrote; None where the file is theirs alone.
+
+        Where somebody else wrote in it since, only lines of a requirements.txt are known again.
+        """
+        if text == self.after:
+            return self.before
+        old = (self.before or "").splitlines()
+        ours = {line for line in self.after.splitlines() if line not in old and _PINNED.fullmatch(line)}
+        names = {line: name if (name := line.partition("==")[0]) in old else None for line in ours}
+        kept = (names.get(line, line) for line in text.split("\n"))
+        return "\n".join(line for line in kept if line is not None)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -71,6 +71,7 @@ def begun(state: AttemptState, fork: Fork) -> AttemptState:
         iteration=iteration,
         plan=state.plan,
         change=state.change,
+        declared=state.declared,
         own_tests=state.own_tests,
         summary=state.summary,
         feedback=state.feedback,

@@ -118,7 +118,9 @@ class Child(Answer):
 class TaskDetail(TaskSummary):
     """One task in full; `pruned` says what of it is no longer kept, when it went, and by which setting.
 
-    `parent` is the task that this one is a subtask of, `children` are its own subtasks over all attempts, oldest first.
+    `project` is where it works, as its owner or its plan said: empty for the root of the workspace, null while that is
+    open and in other repositories. `parent` is the task that this one is a subtask of, `children` are its own subtasks
+    over all attempts, oldest first.
     """
 
     base: str | None

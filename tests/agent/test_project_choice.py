@@ -208,6 +208,23 @@ async def test_packages_are_declared_in_the_very_tree_that_is_judged() -> None:
     assert bench.suite.jobs[-1].change["requirements.txt"] == "httpx==1.0\n"
 
 
+class DeclaresWhatIsUsed:
+    """Names httpx where a file of the change imports it."""
+
+    async def examine(self, job: ChangeCheckJob) -> ChangeCheckReport:
+        used = any("httpx" in (text or "") for path, text in job.change.items() if path.endswith(".py"))
+        return ChangeCheckReport(declares={"requirements.txt": "httpx==1.0\n"} if used else {})
+
+
+async def test_the_file_that_names_a_package_goes_with_the_package() -> None:
+    wrong = block("add.py", "import httpx\n\n\ndef add(a, b):\n    return a - b\n")
+    tests = {"test_add.py": "from add import add\n\n\ndef test_add():\n    assert add(2, 3) == 5\n"}
+    bench = Bench(model_for(wrong, RIGHT), change_checks=[DeclaresWhatIsUsed()])
+    end = await bench.run(case_for(tests=tests))
+    assert (end.phase, end.iteration, list(end.change)) == (Phase.COMMIT, 2, ["add.py"])
+    assert bench.suite.jobs[0].change["requirements.txt"] == "httpx==1.0\n"
+
+
 async def test_testing_changes_no_other_file() -> None:
     bench = Bench(model_for(RIGHT, TESTING=[OWN]), change_checks=[Declares("setup.py")])
     with pytest.raises(NightshiftError, match="TESTING changed files"):

@@ -38,9 +38,9 @@ def test_another_change_has_none_of_them_and_the_same_one_has_them_again() -> No
 
 
 def test_they_hold_when_the_packages_of_the_change_are_declared() -> None:
-    declared = read(CRITICAL).with_declared({**CHANGE, "requirements.txt": "toolz==1.0\n"})
+    declared = read(CRITICAL).with_declared({**CHANGE, "requirements.txt": "toolz==1.0\n"}, {})
     assert declared.open_remarks == (CRITICAL,)
-    assert read(CRITICAL).with_declared(CHANGE) == read(CRITICAL)
+    assert read(CRITICAL).with_declared(CHANGE, {}) == read(CRITICAL)
 
 
 def test_the_commit_names_them_in_its_body_and_counts_them_in_a_trailer() -> None:

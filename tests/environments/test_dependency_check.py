@@ -7,12 +7,16 @@ from typing import Any
 
 import pytest
 
+from agent import change_check
+from core.attempt_state import AttemptState
 from core.change_checks import ChangeCheckJob, ChangeCheckReport, Severity
 from core.errors import Parked, SandboxError
 from core.events import Event, Kind
+from core.states import Phase
 from core.submission import parse_spec
 from environments.dependency_check import DependencyCheck, provided
 from environments.layers import LayerStore
+from tests.support.agent_parts import Bench, case_for, model_for
 from tests.support.sandboxes import runtime
 from tests.support.store import HandClock
 from tests.support.trees import TextTree
@@ -203,6 +207,43 @@ async def test_what_runs_the_agent_s_tests_is_named_where_a_project_has_requirem
     found = await checker().examine(job({"moon.py": "X = 1\n", "requirements.txt": "pytest\n"}, own=own))
     assert found.declares == {"requirements.txt": "pytest\nhypothesis\n"}
     assert (await checker().examine(job({"moon.py": "X = 1\n"}, own=own))).declares == {}
+
+
+BOTH = "[project]\nname = 'sky'\ndependencies = ['flask', \"moonphase==1.0\"]\n"
+
+
+@pytest.mark.parametrize(
+    ("base", "written", "named", "later", "end"),
+    [
+        ({}, {}, "moonphase==1.0\n", None, None),
+        ({}, {"requirements.txt": "pytest\n"}, "pytest\nmoonphase==1.0\n", None, "pytest\n"),
+        ({"requirements.txt": "moonphase\n"}, {}, "moonphase==1.0\n", None, None),
+        ({}, {}, "moonphase==1.0\n", "rich==9\nmoonphase==1.0\n", "rich==9\n"),
+        ({}, {}, "moonphase==1.0\n", "moonphase==0.9\n", "moonphase==0.9\n"),
+        ({"requirements.txt": "moonphase\n"}, {}, "moonphase==1.0\n", "moonphase==1.0\nrich\n", "moonphase\nrich\n"),
+        ({"pyproject.toml": BOTH.replace(', "moonphase==1.0"', "")}, {}, BOTH, None, None),
+        ({"pyproject.toml": BOTH.replace(', "moonphase==1.0"', "")}, {}, BOTH, f"{BOTH}\n", f"{BOTH}\n"),
+    ],
+)
+async def test_a_package_that_a_later_try_does_without_is_named_no_more(
+    checker: Make, base: dict[str, str], written: dict[str, str], named: str, later: str | None, end: str | None
+) -> None:
+    """`later` is what the model makes of the file that names the package."""
+    tools = Bench(model_for(), base=base, change_checks=[checker("moonphase")]).tools
+    context, path = case_for(whole_tree=False), next(iter(base), "requirements.txt")
+
+    async def checked(state: AttemptState) -> AttemptState:
+        return (await change_check.check(context, state, tools)).state
+
+    begun = AttemptState(phase=Phase.TESTING, base="0" * 40, change={"moon.py": USES, **written})
+    first = await checked(begun)
+    assert first.change[path] == named
+    again = await checked(replace(first, change={**first.change, "moon.py": f"# the moon\n{USES}"}))
+    assert again.change[path] == named, "what is still needed stays"
+    files = {**first.change, "moon.py": "FULL = 1\n", **({path: later} if later else {})}
+    without = await checked(replace(first, change=files))
+    assert dict(without.change) == {"moon.py": "FULL = 1\n"} | ({path: end} if end else {})
+    assert not without.declared
 
 
 OLD = "def show():\n    import moonphase\n    return moonphase.FULL\n"
