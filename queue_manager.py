@@ -131,9 +131,14 @@ class QueueManager:
         """Renew the leases of (task id, fence) pairs."""
         return self._write(lambda tx: leases.renew(tx, owned, self._lease))
 
-    def progress(self, task_id: int, fence: int, *, iterations: int, spent: Spent) -> Future[None]:
-        """Note how far a running task is; `spent` is the task's total. Earlier crashes are forgiven: it gets ahead."""
-        facts = _facts(iterations=iterations, spent=spent)
+    def progress(
+        self, task_id: int, fence: int, *, iterations: int, spent: Spent, project: str | None = None
+    ) -> Future[None]:
+        """Note how far a running task is, and where it works; `spent` is the task's total.
+
+        Earlier crashes are forgiven: it gets ahead.
+        """
+        facts = _facts(iterations=iterations, spent=spent, project=project)
         return self._write_retrying(lambda tx: transitions.progress(tx, task_id, fence, facts))
 
     def finish(
@@ -330,8 +335,11 @@ class QueueManager:
         """
         return approvals.find(self._db.reader(), open_only, task_id, limit)
 
-    def package_decisions(self, task_id: int) -> dict[str, bool]:
-        """What the owner decided on packages for the task's repository: subject to whether he granted it."""
+    def package_decisions(self, task_id: int) -> dict[str | None, dict[str, bool]]:
+        """What the owner decided on packages for each project of the task's repository; None where it has none.
+
+        The values are subject to whether he granted it.
+        """
         return approvals.of_repository(self._db.reader(), task_id)
 
     def decisions(self, limit: int, before: int | None = None) -> list[Approval]:

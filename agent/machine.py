@@ -103,6 +103,7 @@ class Machine:
 
     async def _step(self, context: AttemptContext, state: AttemptState) -> Step:
         """Run one phase; the step that comes back names the next one."""
+        context = context.within(state.project)
         began, events = self._services.clock(), self._events(context, state, state.phase)
         self._enter(state.project)
         services = replace(self._services, prompts=[], events=events)

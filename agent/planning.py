@@ -93,6 +93,7 @@ async def run(context: AttemptContext, state: AttemptState, services: AgentServi
     state = replace(state, plan=plan or _FALLBACK)
     if choice.is_open(context, state):
         state = await asyncio.to_thread(choice.chosen, context, state, services.tree)
+        context = context.within(state.project)
     note += f" in the project {state.project}" if state.project else ""
     note += f": {declined}" if declined else ""
     if asks := await asks_for(context, state, services, wanted) if (wanted := planned_packages(plan)) else ():

@@ -216,6 +216,7 @@ def _report(services: AgentServices, verdict: Verdict) -> None:
         reason=verdict.reason[:300],
         passed=verdict.passed,
         suite_s=round(verdict.duration_s, 3),
+        kinds=sorted({failure.kind for failure in verdict.failures})[:10],
     )
     services.events.emit(Kind.SUITE_JUDGED, text, **data)
     if dropped := verdict.evidence.dropped:

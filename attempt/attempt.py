@@ -8,7 +8,6 @@ and its row finds the commit by its trailer and finishes the move instead of doi
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 
@@ -22,7 +21,7 @@ from attempt.regression import WithRegression
 from attempt.services import AttemptServices
 from attempt.tool_log import AttemptToolLog
 from core.attempt_state import AttemptContext, AttemptState, Step
-from core.change_checks import Approval, package_subject
+from core.change_checks import package_subject
 from core.errors import BudgetSpent, CommandBlocked, GitError, NeedsApproval, NightshiftError, TimeUp
 from core.events import BlockedCommandData, Emitter, Event, Kind, Level
 from core.forking import begun
@@ -203,7 +202,7 @@ class Attempt:
             await self._store(step)
             state = step.state
         if state.phase is Phase.AWAITING_APPROVAL:
-            _check_asks(context, state)
+            _check_asks(context.within(state.project), state)
             raise NeedsApproval("; ".join(ask.question for ask in state.asks) or state.reason, state.asks)
         if state.phase is Phase.SPLIT:
             raise subtasks.split(self.task, state, self._budget.left)
@@ -264,7 +263,7 @@ class Attempt:
         """
         queue = self.services.queue
         asked = {each.ask.subject for each in queue.approvals(open_only=False, task_id=self.task.id)}
-        asked |= queue.package_decisions(self.task.id).keys()
+        asked |= queue.package_decisions(self.task.id).get(stored.project, {}).keys()
         if stored.phase is not Phase.AWAITING_APPROVAL or {ask.subject for ask in stored.asks if ask.subject} - asked:
             return stored
         return replace(stored, phase=stored.held_in or FIRST, held_in=None, asks=())
@@ -294,7 +293,8 @@ class Attempt:
         spec, defaults = self.task.spec, self.services.defaults
         iterations = self.limits.iterations or 15
         decided = self.services.queue.approvals(open_only=False, task_id=self.task.id)
-        granted, denied = self._decisions(decided, workspace)
+        subjects = {each.ask.subject: each.granted for each in decided if each.granted is not None and each.ask.subject}
+        granted = frozenset(subject for subject, yes in subjects.items() if yes)
         return AttemptContext(
             task=self.task,
             review=defaults.review if spec.review is None else spec.review,
@@ -307,7 +307,8 @@ class Attempt:
             whole_tree=not workspace.is_own,
             run_limits=self.limits.of_run(),
             granted=granted,
-            denied=denied,
+            denied=frozenset(subjects) - granted,
+            decided=self._decided_before(workspace),
             built_on=self._built_on() if workspace.is_own else (),
             answers={each.ask.subject: each.answer for each in decided if each.granted and each.answer},
         )
@@ -319,19 +320,20 @@ class Attempt:
         paths = dict.fromkeys(file.path for entry in entries for file in entry.files or ())
         return tuple(path for path in paths if not is_test_path(path))[:_MOST_BUILT_ON]
 
-    def _decisions(self, decided: Sequence[Approval], workspace: Workspace) -> tuple[frozenset[str], frozenset[str]]:
-        """The subjects that are granted, and those that are denied: to the task, or before to its repository.
+    def _decided_before(self, workspace: Workspace) -> dict[str | None, dict[str, bool]]:
+        """What was granted (true) and denied before in the task's repository, by subject, for each of its projects.
 
-        What landed in the daemon's own repository is part of it, and needs no second yes.
+        What landed in a project of the workspace is part of it, and needs no second yes.
         """
-        landed = landed_packages.known(self.services.state) if workspace.is_own else {}
-        before = self.services.queue.package_decisions(self.task.id)
+        landed = landed_packages.by_project(self.services.state) if workspace.is_own else {}
+        found: dict[str | None, dict[str, bool]] = {
+            project: dict.fromkeys(map(package_subject, packages), True) for project, packages in landed.items()
+        }
+        for project, said in self.services.queue.package_decisions(self.task.id).items():
+            if project is not None or not workspace.is_own:  # of tasks of the workspace by versions without projects
+                found[project] = found.get(project, {}) | said
         named = set(map(package_subject, self.task.spec.packages))  # what he names with the task is his newest word
-        found = dict.fromkeys(map(package_subject, landed), True) | before
-        found = {subject: yes for subject, yes in found.items() if subject not in named}
-        found |= {each.ask.subject: each.granted for each in decided if each.granted is not None and each.ask.subject}
-        granted = frozenset(subject for subject, yes in found.items() if yes)
-        return granted, frozenset(found) - granted
+        return {place: {each: yes for each, yes in said.items() if each not in named} for place, said in found.items()}
 
     async def _store(self, step: Step) -> None:
         """Make a step durable; the next one begins only after this."""
@@ -348,7 +350,11 @@ class Attempt:
             duration_s=(now - began).total_seconds(),
         )
         noted = self.services.queue.progress(
-            task.id, task.fence, iterations=step.state.iteration, spent=self._spent(step.state)
+            task.id,
+            task.fence,
+            iterations=step.state.iteration,
+            spent=self._spent(step.state),
+            project=step.state.project,
         )
         await asyncio.gather(asyncio.wrap_future(saved), asyncio.wrap_future(noted))
 

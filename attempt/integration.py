@@ -26,7 +26,7 @@ from core.errors import MergeConflict
 from core.events import CommitData, Emitter, Kind, Level
 from core.held_out import HeldOut
 from core.isolation import RunLimits
-from core.projects import steering
+from core.projects import Scope, steering, whole_of
 from core.remarks import counted, masked
 from core.revisions import Commit, Workspace
 from core.states import Phase
@@ -159,7 +159,7 @@ class Integration:
                 try:
                     candidate = await asyncio.to_thread(git.rebase, workspace, commit, tip)
                 except MergeConflict as conflict:
-                    return self._conflicted(workspace, state, tip, conflict)
+                    return await self._conflicted(workspace, state, tip, conflict)
             if candidate.parent != state.base:
                 verdict = await self._judge_merged(workspace, candidate, state)
                 if not verdict.passed:
@@ -183,10 +183,11 @@ class Integration:
         same = await asyncio.to_thread(self._sees_the_same, workspace, merged, state)
         if state.verdict and same:
             return state.verdict
-        texts = await asyncio.to_thread(lambda: {path: text_of(merged, path) for path in self._whole_change(state)})
+        base = await asyncio.to_thread(git.tree, workspace, candidate.parent)
+        texts = await asyncio.to_thread(lambda: {path: text_of(merged, path) for path in self._tests(state)})
         job = SuiteJob(
-            base=await asyncio.to_thread(git.tree, workspace, candidate.parent),
-            change={path: text for path, text in texts.items() if path not in self._tests(state)},
+            base=base,
+            change=await self._carried(workspace, state, self._whole_change(state), candidate.parent, candidate.id),
             given={path: texts[path] or text for path, text in spec.tests.items()},
             held=self._held,
             own={path: texts[path] or text for path, text in state.own_tests.items()},
@@ -230,10 +231,17 @@ class Integration:
 
     # --- what stands in the way
 
-    def _conflicted(self, workspace: Workspace, state: AttemptState, tip: str, conflict: MergeConflict) -> Reopened:
+    async def _conflicted(
+        self, workspace: Workspace, state: AttemptState, tip: str, conflict: MergeConflict
+    ) -> Reopened:
+        """Keep what merges with the newer work, as the merge left it; the rest is written again on the new tip.
+
+        The agent's own tests stay: where newer work has a file of their name, they get another (`agent.test_paths`).
+        """
         self._events.emit(Kind.CONFLICT, str(conflict), level=Level.WARNING)
         lost = {workspace.scope.inside(path) for path in conflict.paths}
-        kept = {path: text for path, text in state.change.items() if path not in lost}
+        carried = await self._carried(workspace, state, state.change, tip, conflict.merged)
+        kept = {path: text for path, text in carried.items() if path not in lost}
         feedback = (
             f"Newer work changed the same lines while you were at it. Make your change again on top of it.\n{conflict}"
         )
@@ -244,8 +252,7 @@ class Integration:
 
     async def _broken(self, workspace: Workspace, state: AttemptState, candidate: Commit, verdict: Verdict) -> Reopened:
         """The change merges cleanly but fails together with newer work: carry it over to the new tip and reflect."""
-        merged = await asyncio.to_thread(self.services.git.tree, workspace, candidate.id)
-        change = {path: text_of(merged, path) for path in state.change}
+        change = await self._carried(workspace, state, state.change, candidate.parent, candidate.id)
         why = f"together with newer work: {verdict.reason}"
         self._events.emit(Kind.CONFLICT, why, level=Level.WARNING, **_data(candidate))
         return Reopened(
@@ -254,6 +261,15 @@ class Integration:
                 state, base=candidate.parent, change=change, verdict=verdict, feedback=why, phase=Phase.REFLECTING
             ),
         )
+
+    async def _carried(
+        self, workspace: Workspace, state: AttemptState, change: Change, tip: str, merged: str
+    ) -> dict[str, str | None]:
+        """A change without tests as its merge with the tip has it (both full ids), also in files that were renamed."""
+        git = self.services.git
+        newer, made = [await asyncio.to_thread(git.tree, workspace, each) for each in (tip, merged)]
+        found = await asyncio.to_thread(_merged_texts, workspace.scope, newer, made, change)
+        return {path: text for path, text in found.items() if path not in self._tests(state)}
 
     # --- what is kept
 
@@ -280,7 +296,7 @@ class Integration:
     async def _keep_packages(self, workspace: Workspace, state: AttemptState) -> None:
         if workspace.is_own and state.packages:
             async with self.services.merge_locks[workspace.git_dir]:
-                await asyncio.wrap_future(landed_packages.remember(self.services.state, state.packages))
+                await asyncio.wrap_future(landed_packages.remember(self.services.state, state.project, state.packages))
 
     async def _note(self, workspace: Workspace, state: AttemptState, commit: Commit, verdict: Verdict | None) -> None:
         if verdict:
@@ -299,11 +315,23 @@ def _lie_apart(base: Tree, newer: Tree, change: Change) -> bool:
 
     Then the change can be made on the newer tree as it is: that is what a three-way merge would give.
     """
-    old, new = base.entries(), newer.entries()
-    theirs = {path for path in old.keys() | new.keys() if old.get(path) != new.get(path)}
+    theirs = _differing(base, newer)
     return not any(
         mine == path or mine.startswith(f"{path}/") or path.startswith(f"{mine}/") for mine in change for path in theirs
     )
+
+
+def _differing(old: Tree, new: Tree) -> set[str]:
+    before, after = old.entries(), new.entries()
+    return {path for path in before.keys() | after.keys() if before.get(path) != after.get(path)}
+
+
+def _merged_texts(scope: Scope, newer: Tree, merged: Tree, change: Change) -> dict[str, str | None]:
+    """The change's files in the merged tree, and those of the newer one that it changed under another name there."""
+    present, whole = newer.entries(), whole_of(merged)  # at the root, a project that the change begins is hidden
+    paths = change.keys() | (_differing(newer, merged) & present.keys())
+    texts = {path: text_of(whole, scope.full(path)) for path in paths}
+    return {path: text for path, text in texts.items() if text is not None or path in present}
 
 
 def _holds(tree: Tree, path: str, text: str | None) -> bool:

@@ -206,13 +206,12 @@ class Reverter:
         opened = await self._services.open_suite() if tests else OpenedSuite(suite=None)
         if tests and opened.suite is None:
             raise not_judged(entry, opened.why_not, reapply=revert.reapply)
-        packages = await asyncio.to_thread(self._packages, entry, workspace)
-        judge, judged = (
-            RevertJudge(suite=opened.suite, limits=self._limits(entry.task_id), packages=packages),
-            JudgedRevert(),
-        )
+        own = await asyncio.to_thread(self._packages, entry, workspace)
+        limits, judged = self._limits(entry.task_id), JudgedRevert()
         try:
             for scope, part, found in reached:
+                landed = landed_packages.known(self._services.state, scope.project) if workspace.is_own else {}
+                judge = RevertJudge(suite=opened.suite, limits=limits, packages={**landed, **own})
                 judged = judged.plus(await judge.judge(part, found), scope)
         except SandboxError as error:
             raise not_judged(entry, str(error), reapply=revert.reapply) from None
@@ -225,10 +224,10 @@ class Reverter:
     def _limits(self, task_id: int) -> RunLimits:
         return self._services.queue.get(task_id).spec.limits.over(self._services.limits).of_run()
 
-    def _packages(self, entry: Entry, workspace: Workspace) -> dict[str, str]:
+    def _packages(self, entry: Entry, workspace: Workspace) -> Mapping[str, str]:
+        """Those that the task was judged with."""
         state = self._services.steps.last_work(entry.task_id, entry.attempt)
-        landed = landed_packages.known(self._services.state) if workspace.is_own else {}
-        return {**landed, **(state.packages if state else self._noted(entry, workspace))}
+        return state.packages if state else self._noted(entry, workspace)
 
     def _noted(self, entry: Entry, workspace: Workspace) -> Mapping[str, str]:
         """The packages by the note beside the commit: steps of a task that ended long ago are pruned, notes are not."""

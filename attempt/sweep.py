@@ -97,7 +97,7 @@ class Sweep:
             if only is None and not self._idle():
                 return None
             texts = {path: read_text(tree, path) for path in paths[start : start + BATCH]}
-            job = SuiteJob(base=tree, change={}, given=texts, packages=known(self._services.state))
+            job = SuiteJob(base=tree, change={}, given=texts, packages=known(self._services.state, scope.project))
             verdict = await self._services.suite.judge(job)
             failing += sorted({test.partition("::")[0] for test in verdict.failing} & texts.keys())
         return failing

@@ -240,6 +240,9 @@ class AttemptContext:
     """Subjects that the owner has granted (`core.change_checks.Ask.subject`)."""
     denied: frozenset[str] = frozenset()
     """Subjects that he has denied."""
+    decided: Mapping[str | None, Mapping[str, bool]] = field(default_factory=dict)
+    """What he decided on packages before, with other tasks of the repository: subject to whether he granted it, for
+    each project; None is a repository of the owner's. `within` adds those that hold."""
     answers: Mapping[str, str] = field(default_factory=dict)
     """What he answered to questions, by subject."""
     built_on: tuple[str, ...] = ()
@@ -249,6 +252,16 @@ class AttemptContext:
     def shown_tests(self) -> Files:
         """The given tests as a model may see them."""
         return {**self.task.spec.tests, **self.held.shown}
+
+    def within(self, project: str | None) -> AttemptContext:
+        """The context in a part of the workspace, or in a repository: with what was decided there before.
+
+        What was decided for the task itself comes first.
+        """
+        before = self.decided.get(project, {}).items()
+        granted = self.granted | {subject for subject, yes in before if yes and subject not in self.denied}
+        denied = self.denied | {subject for subject, yes in before if not yes and subject not in self.granted}
+        return replace(self, granted=granted, denied=denied)
 
     def sees_all(self, state: AttemptState) -> bool:
         """Tell whether all files of the tree belong together: a repository of the owner's, or one project."""

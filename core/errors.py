@@ -311,8 +311,11 @@ class NotReverted(GitError):
 
 
 class MergeConflict(GitError):
-    """The change conflicts with what its target has become."""
+    """The change conflicts with what its target has become.
 
-    def __init__(self, paths: Sequence[str], message: str = "") -> None:
-        self.paths = tuple(paths)
+    `merged` is a commit on no branch that holds the merge of all other files than `paths`; empty where there is none.
+    """
+
+    def __init__(self, paths: Sequence[str], message: str = "", *, merged: str = "") -> None:
+        self.paths, self.merged = tuple(paths), merged
         super().__init__(message or f"conflict in {', '.join(self.paths) or 'the tree'}")

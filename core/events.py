@@ -315,13 +315,14 @@ class EscalationData(TypedDict):
 
 
 class JudgedData(TypedDict):
-    """SUITE_JUDGED in TESTING. `tests` counts results by name, `label` is that of the evidence."""
+    """SUITE_JUDGED in TESTING: `tests` counts results, `label` is that of the evidence, `kinds` are of the failures."""
 
     tests: Mapping[str, int]
     label: str
     reason: str
     passed: bool
     suite_s: float
+    kinds: list[str]
 
 
 class CommitData(TypedDict):

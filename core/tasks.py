@@ -169,13 +169,14 @@ class Task:
     """A task in the queue. `fence` grows with each claim; a write that carries an older one is refused.
 
     `spent` is all that it used, `spent_before` what it had used when its owner last asked for it: its limits count
-    from there.
+    from there. `project` is where it works, once that is decided: as its owner or its plan said.
     """
 
     id: int
     spec: TaskSpec
     status: Status
     created_at: datetime
+    project: str | None = None
     ending: Ending | None = None
     reason: str = ""
     attempt: int = 0

@@ -69,6 +69,11 @@ def _tools(db: Tables) -> None:
         db.execute(statement)
 
 
+def _projects(db: Tables) -> None:
+    for statement in schema.PROJECTS:
+        db.execute(statement)
+
+
 STEPS: tuple[tuple[str, Callable[[Tables], None]], ...] = (
     ("0001_tables", _tables),
     ("0002_vectors", _vectors),
@@ -79,6 +84,7 @@ STEPS: tuple[tuple[str, Callable[[Tables], None]], ...] = (
     ("0007_pages", _pages),
     ("0008_tool_forms", _forms),
     ("0009_tool_calls", _tools),
+    ("0016_projects", _projects),
 )
 
 

@@ -429,3 +429,12 @@ TOOLS = (
     "CREATE INDEX tool_calls_result ON tool_calls (result)",
     "CREATE INDEX tool_calls_change ON tool_calls (change) WHERE change IS NOT NULL",
 )
+
+# The sixteenth migration: where a task works, and packages that landed for each project.
+PROJECTS = (
+    "ALTER TABLE tasks ADD COLUMN project TEXT",  # '' is the root of the workspace, NULL not decided or another place
+    """UPDATE tasks SET project = (
+        SELECT json_extract(spec, '$.project') FROM task_specs WHERE task_id = id AND json_valid(spec))""",
+    # Before there were projects all of it landed at the root.
+    "UPDATE system_state SET value = json_object('', json(value)) WHERE key = 'landed_packages'",
+)

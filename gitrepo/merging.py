@@ -28,14 +28,14 @@ def rebased(found: Repository, commit: Commit, tip: str, committer: bytes) -> Co
     ours, theirs = found.read_commit(commit.id), found.read_commit(tip)
     stand_in = found.write_commit(replace(theirs, parents=(commit.parent,)))
     merged, clean = three_way(found, stand_in, commit.id)
+    made = found.write_commit(replace(ours, tree=merged.tree, parents=(tip,), committer=committer))
     if not clean:
-        raise _conflict(found, merged, {stand_in: "the newer work", commit.id: "this change"})
+        raise _conflict(found, merged, made, {stand_in: "the newer work", commit.id: "this change"})
     if (folder := planted(theirs.tree, merged.tree, found.reader.tree)) is not None:
         why = f"with the newer work, git would take the folder {folder or '.'!r} for a repository; rename HEAD in it"
         inside = (path for path in found.tree(commit.id).records if not folder or path.startswith(f"{folder}/"))
-        raise MergeConflict(tuple(inside), why)
-    new = replace(ours, tree=merged.tree, parents=(tip,), committer=committer)
-    return replace(commit, id=found.write_commit(new), tree=merged.tree, parent=tip)
+        raise MergeConflict(tuple(inside), why, merged=made)
+    return replace(commit, id=made, tree=merged.tree, parent=tip)
 
 
 def three_way(found: Repository, ours: str, theirs: str) -> tuple[protocol.MergeAnswer, bool]:
@@ -46,7 +46,7 @@ def three_way(found: Repository, ours: str, theirs: str) -> tuple[protocol.Merge
     return protocol.parse_merge(answer.out), answer.code == 0
 
 
-def _conflict(found: Repository, merged: protocol.MergeAnswer, names: Mapping[str, str]) -> MergeConflict:
+def _conflict(found: Repository, merged: protocol.MergeAnswer, made: str, names: Mapping[str, str]) -> MergeConflict:
     """The conflict in words for a model: which files, and the lines in question."""
     parts = [f"newer work conflicts with this change in {', '.join(merged.conflicts)}"]
     for path in merged.conflicts[:SHOWN]:
@@ -56,4 +56,4 @@ def _conflict(found: Repository, merged: protocol.MergeAnswer, names: Mapping[st
             text = text.replace(id_, name)
         if excerpt := protocol.conflict_excerpt(text):
             parts.append(f"{path}:\n{excerpt}")
-    return MergeConflict(merged.conflicts, "\n\n".join(parts))
+    return MergeConflict(merged.conflicts, "\n\n".join(parts), merged=made)

@@ -262,7 +262,7 @@ RULES: tuple[Rule, ...] = (
              "look at notify_command and notify_url."),
     _trouble(Kind.PUSH_FAILED, "push failed", "pushes failed", "look at the remote, or set GIT_AUTO_PUSH=false."),
     _trouble(Kind.INBOX_REJECTED, "fault in tasks.yaml", "faults in tasks.yaml",
-             "it was refused, and its last good reading is in force."),
+             "its entry waits until that is mended."),
     _failing, _worse, _waiting, _many_tries, _unsteady_backend, _unpriced, _dearer, _budget, _idle_engine, _own_tests,
     _unsolved, _useless_memory,
 )  # fmt: skip

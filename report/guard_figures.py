@@ -10,7 +10,7 @@ from core.events import Kind
 from db.report_queries import AskRow, FailureRow, LogRow
 from report.stats import Spread, counted, spread
 
-KINDS = (Kind.COMMAND_BLOCKED, Kind.GATE_FINDING, Kind.FILES_DROPPED, Kind.PACKAGE_INSTALLED)
+KINDS = (Kind.COMMAND_BLOCKED, Kind.GATE_FINDING, Kind.FILES_DROPPED, Kind.PACKAGE_INSTALLED, Kind.SUITE_JUDGED)
 KILLED = {
     "Timeout": "ran too long",
     "OutOfMemory": "used too much memory",
@@ -39,7 +39,7 @@ class AskFigures:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GuardFigures:
-    """`blocked` and `killed` count failures of the span, which are kept; the rest is told by the log."""
+    """`blocked` counts failures of the span, which are kept; the rest is told by the log."""
 
     blocked: Mapping[str, int]
     """Rule → tries that it sent back."""
@@ -74,7 +74,7 @@ def fold(
     commands = [row for row in log if row.kind == Kind.COMMAND_BLOCKED]
     return GuardFigures(
         blocked=counted(kind for kind in kinds if is_rule(kind)),
-        killed=counted(KILLED[kind] for kind in kinds if kind in KILLED),
+        killed=counted(KILLED[kind] for row in log for kind in row.data.get("kinds", ()) if kind in KILLED),
         commands=counted(str(row.data.get("pattern") or "unknown") for row in commands),
         notes=sum(row.kind == Kind.GATE_FINDING and row.data.get("severity") == "note" for row in log),
         left_out=sum(row.kind == Kind.FILES_DROPPED for row in log),

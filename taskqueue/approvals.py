@@ -21,9 +21,10 @@ from taskqueue.transitions import leave, move, spent_column
 _REPEATED = (
     "(approvals.kind = 'package' AND EXISTS (SELECT 1 FROM approvals AS first JOIN tasks AS its "
     "ON its.id = first.task_id WHERE first.id < approvals.id AND first.subject = approvals.subject "
-    "AND first.granted IS NULL AND its.status = 'waiting' AND its.repo = tasks.repo))"
+    "AND first.granted IS NULL AND its.status = 'waiting' AND its.repo = tasks.repo "
+    "AND its.project IS tasks.project))"
 )
-"""Tells of a row of approvals that an earlier one asks the same for its repository."""
+"""Tells of a row of approvals that an earlier one asks the same for its repository, or for its project there."""
 _SELECT = "SELECT approvals.*, tasks.description AS wanted FROM approvals LEFT JOIN tasks ON tasks.id = task_id "
 
 
@@ -36,7 +37,7 @@ def wait(tx: Transaction, owned: tuple[int, int], message: str, asks: Sequence[A
         StaleFence: the task is no longer this worker's.
     """
     task = store.owned(tx.conn, *owned).task
-    decided = _decided(tx.conn, task.id) | of_repository(tx.conn, task.id).keys()
+    decided = _decided(tx.conn, task.id) | of_repository(tx.conn, task.id).get(task.project, {}).keys()
     question = Ask(kind=AskKind.QUESTION, subject="", question=message)
     wanted = [ask for ask in asks or (question,) if ask.subject not in decided]
     to, reason = (Status.WAITING, message) if wanted else (Status.QUEUED, "answered")
@@ -49,7 +50,8 @@ def wait(tx: Transaction, owned: tuple[int, int], message: str, asks: Sequence[A
 def _ask(tx: Transaction, task: Task, wanted: Sequence[Ask]) -> None:
     """Store what is not stored yet; what an earlier attempt asked and this one does not is withdrawn.
 
-    What another task of the repository asks already is stored without a word: one answer is for both.
+    What another task of the repository, or of the project there, asks already is stored without a word: one answer is
+    for both.
     """
     still = set[str]()
     for known in open_of(tx.conn, task.id):
@@ -68,7 +70,7 @@ def _ask(tx: Transaction, task: Task, wanted: Sequence[Ask]) -> None:
 def decide(tx: Transaction, approval_id: int, granted: bool, answer: str) -> Approval:
     """Answer one ask; a question that is granted without an answer gets its default.
 
-    What is said of a package answers all tasks of the repository that wait for the same.
+    What is said of a package answers all tasks of the repository, or of the project there, that wait for the same.
 
     Raises:
         UnknownApproval: there is none with that id.
@@ -207,24 +209,30 @@ def open_of(conn: Connection, task_id: int) -> list[Approval]:
     return [_approval(row) for row in conn.execute(query, (task_id,))]
 
 
-def of_repository(conn: Connection, task_id: int) -> dict[str, bool]:
+def of_repository(conn: Connection, task_id: int) -> dict[str | None, dict[str, bool]]:
     """What the owner decided on packages for tasks of the task's repository: subject to whether it was granted.
 
+    It is kept for each project of the workspace; None is a repository without projects, or a task without a plan.
     A yes holds for all of them, and a no for those that were there when it was given: a later task may ask again.
     """
     query = (
-        "SELECT subject, granted FROM approvals JOIN tasks ON tasks.id = task_id JOIN tasks AS this ON this.id = ? "
-        "WHERE approvals.kind = ? AND granted IS NOT NULL AND tasks.repo = this.repo "
+        "SELECT tasks.project, subject, granted FROM approvals JOIN tasks ON tasks.id = task_id "
+        "JOIN tasks AS this ON this.id = ? WHERE approvals.kind = ? AND granted IS NOT NULL AND tasks.repo = this.repo "
         "AND (granted OR approvals.answered_at > this.created_at) ORDER BY approvals.answered_at, approvals.id"
     )
-    return {row["subject"]: bool(row["granted"]) for row in conn.execute(query, (task_id, AskKind.PACKAGE))}
+    found: dict[str | None, dict[str, bool]] = {}
+    for row in conn.execute(query, (task_id, AskKind.PACKAGE)):
+        found.setdefault(row["project"], {})[row["subject"]] = bool(row["granted"])
+    return found
 
 
 def _same_open(conn: Connection, task_id: int, subject: str) -> list[Approval]:
-    """The open asks of other waiting tasks of the repository for the same."""
-    repo = conn.execute("SELECT repo FROM tasks WHERE id = ?", (task_id,)).fetchone()["repo"]
-    which = "task_id <> ? AND subject = ? AND repo = ? AND granted IS NULL AND status = 'waiting'"
-    rows = conn.execute(f"{_SELECT} WHERE {which} ORDER BY approvals.id", (task_id, subject, repo))
+    """The open asks of other waiting tasks of the repository, and of the project there, for the same."""
+    row = conn.execute("SELECT repo, project FROM tasks WHERE id = ?", (task_id,)).fetchone()
+    which = "task_id <> ? AND subject = ? AND repo = ? AND project IS ? AND granted IS NULL AND status = 'waiting'"
+    rows = conn.execute(
+        f"{_SELECT} WHERE {which} ORDER BY approvals.id", (task_id, subject, row["repo"], row["project"])
+    )
     return [_approval(row) for row in rows]
 
 

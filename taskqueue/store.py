@@ -215,10 +215,11 @@ def id_of_key(conn: Connection, key: str) -> int | None:
 def insert(conn: Connection, spec: TaskSpec, status: Status, now: datetime) -> int:
     """Store a new task with its dependencies; returns its id."""
     cursor = conn.execute(
-        "INSERT INTO tasks (status, priority, key, description, not_before, created_at) VALUES (?, ?, ?, ?, ?, ?)",
+        "INSERT INTO tasks (status, priority, key, description, not_before, created_at, project) "
+        "VALUES (?, ?, ?, ?, ?, ?, ?)",
         (
             *(status, spec.priority, spec.key and storable(spec.key), storable(spec.description)),
-            *(spec.not_before and to_text(spec.not_before), to_text(now)),
+            *(spec.not_before and to_text(spec.not_before), to_text(now), spec.project),
         ),
     )
     task_id = int(cursor.lastrowid or 0)
@@ -341,6 +342,7 @@ def _task(row: Row, spec: TaskSpec) -> Task:
         spec=spec if spec.priority == priority else replace(spec, priority=priority),
         status=Status(row["status"]),
         created_at=from_text(row["created_at"]),
+        project=row["project"],
         ending=row["ending"] and Ending(row["ending"]),
         reason=row["reason"],
         attempt=row["attempt"],

@@ -126,6 +126,7 @@ def claim(tx: Transaction, worker: str, lease: timedelta, only: int | None) -> T
             "tries": entry.tries + new,
             "resume": 0,
             "started_at": to_text(task.started_at or tx.now),
+            "project": task.spec.project if new else task.project,  # a new attempt plans anew
         }
         return move(tx, task, Status.RUNNING, columns, kind=Kind.TASK_CLAIMED)
     return None

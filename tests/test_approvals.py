@@ -12,7 +12,7 @@ from core.change_checks import Approval, Ask, AskKind
 from core.errors import IllegalMove, StaleFence, UnknownApproval
 from core.events import Kind
 from core.states import Ending, Status
-from core.tasks import Task, TaskSpec
+from core.tasks import Spent, Task, TaskSpec
 from db import migrations, schema
 from db.database import Database
 from db.sqlite import connect
@@ -30,8 +30,8 @@ def store(tmp_path: Path) -> Iterator[Store]:
         yield opened
 
 
-def running(store: Store, description: str = "x", repo: str | None = None) -> Task:
-    made = store.queue.submit(TaskSpec(description=description, repo=repo)).result()
+def running(store: Store, description: str = "x", repo: str | None = None, project: str | None = None) -> Task:
+    made = store.queue.submit(TaskSpec(description=description, repo=repo, project=project)).result()
     task = store.queue.claim("w", only=made.task_id).result()
     assert task is not None
     return task
@@ -221,8 +221,39 @@ def test_one_answer_lets_all_tasks_of_a_repository_go_on(store: Store) -> None:
     store.queue.decide(store.queue.approvals()[0].id, True).result()
     now = [store.queue.get(task.id).status for task in (first, second, third, elsewhere)]
     assert now == [Status.QUEUED, Status.QUEUED, Status.WAITING, Status.WAITING]
-    assert store.queue.package_decisions(third.id) == {"package:toolz": True}
+    assert store.queue.package_decisions(third.id) == {None: {"package:toolz": True}}
     assert store.queue.package_decisions(elsewhere.id) == {}
+
+
+def test_an_answer_holds_for_the_tasks_of_one_project_of_the_workspace(store: Store) -> None:
+    shop, till = running(store, project="shop"), running(store)
+    store.queue.progress(till.id, till.fence, iterations=0, spent=Spent(), project="till").result()  # its plan's word
+    root, beside = running(store, project=""), running(store, project="shop")
+    for task in (shop, till, root, beside):
+        hold(store, task, TOOLZ)
+    asks = store.queue.approvals()
+    assert [each.task_id for each in asks] == [shop.id, till.id, root.id]
+    assert open_count(store.db.reader()) == 3
+    store.clock.advance(5)
+    store.queue.decide(asks[0].id, False).result()
+    now = [store.queue.get(task.id).status for task in (shop, till, root, beside)]
+    assert now == [Status.QUEUED, Status.WAITING, Status.WAITING, Status.QUEUED]
+    store.queue.decide(asks[1].id, True).result()
+    known = {"shop": {"package:toolz": False}, "till": {"package:toolz": True}}
+    assert store.queue.package_decisions(beside.id) == known
+    assert hold(store, running(store, "later", project="till"), TOOLZ).status is Status.QUEUED
+    assert hold(store, running(store, "later", project="shop"), TOOLZ).status is Status.WAITING
+
+
+def test_a_new_attempt_has_the_project_that_its_owner_named_until_it_has_planned(store: Store) -> None:
+    task = running(store)
+    store.queue.progress(task.id, task.fence, iterations=0, spent=Spent(), project="till").result()
+    store.queue.requeue(task.id, task.fence, "shutdown").result()
+    resumed = again(store)
+    assert resumed.project == "till"
+    store.queue.finish(task.id, resumed.fence, Ending.GAVE_UP).result()
+    store.queue.retry(task.id).result()
+    assert again(store).project is None
 
 
 def test_a_question_that_was_answered_meanwhile_is_not_asked(store: Store) -> None:
@@ -238,7 +269,7 @@ def test_a_no_holds_for_the_tasks_that_were_there(store: Store) -> None:
     hold(store, first, TOOLZ)
     store.clock.advance(5)
     store.queue.decide(store.queue.approvals()[0].id, False).result()
-    assert store.queue.package_decisions(second.id) == {"package:toolz": False}
+    assert store.queue.package_decisions(second.id) == {None: {"package:toolz": False}}
     store.clock.advance(5)
     later = running(store, description="later")
     assert store.queue.package_decisions(later.id) == {}

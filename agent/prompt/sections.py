@@ -22,6 +22,7 @@ from core.brief import Brief
 from core.dialogue import Message
 from core.gauge import Gauge
 from core.masking import printable
+from core.projects import LAID_OUT
 from core.remarks import Gravity
 from core.states import Phase
 from core.tasks import Language
@@ -263,6 +264,8 @@ def the_change(about: PromptContext, *, new: bool = False) -> Section:
 
 def _change(about: PromptContext, space: int, new: bool) -> Shown:
     given, change = about.context.task.spec.files, about.state.change
+    if not (about.state.feedback or about.state.tries):
+        change = {path: text for path, text in change.items() if path not in LAID_OUT}  # nobody's change yet
     diffs = list[str]()
     for path, text in change.items():
         before = given.get(path, base_text(about.view.tree, path))

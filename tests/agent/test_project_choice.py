@@ -11,7 +11,7 @@ from agent import project_choice
 from agent.machine import Machine
 from agent.prompt.neighbours import neighbours
 from core.attempt_state import AttemptContext, AttemptState, Step
-from core.change_checks import ChangeCheckJob, ChangeCheckReport
+from core.change_checks import Ask, AskKind, ChangeCheckJob, ChangeCheckReport, package_subject
 from core.errors import NightshiftError
 from core.gauge import Gauge
 from core.projects import PYTEST, ROOT, Scope
@@ -158,6 +158,36 @@ async def test_only_a_plan_chooses_and_only_once() -> None:
         start = AttemptState(phase=phase, base="0" * 40, project=project)
         with pytest.raises(NightshiftError, match="changed the project"):
             _ = [step async for step in machine.steps(case(), start)]
+
+
+class Wants:
+    """Asks for every package that a plan names and that is not decided on."""
+
+    async def examine(self, job: ChangeCheckJob) -> ChangeCheckReport:
+        subjects = [package_subject(name) for name in job.wanted]
+        asks = [Ask(kind=AskKind.PACKAGE, subject=each, question=each) for each in subjects]
+        return ChangeCheckReport(asks=tuple(each for each in asks if each.subject not in job.granted | job.denied))
+
+
+@pytest.mark.parametrize(("project", "asks"), [("shop", False), ("almanac", True), ("new-one", True), ("none", True)])
+async def test_what_was_decided_on_a_package_holds_in_the_project_that_the_plan_chooses(
+    project: str, asks: bool
+) -> None:
+    plan = f"Project: {project}\n1. add.py\n\nPackages: toolz"
+    bench = Bench(model_for(RIGHT, PLANNING=[plan], TESTING=[OWN]), base=WORKSPACE, change_checks=[Wants()])
+    end = await bench.run(
+        replace(case(), decided={"shop": {"package:toolz": True}}), AttemptState(phase=Phase.PLANNING, base="0" * 40)
+    )
+    assert end.phase is (Phase.AWAITING_APPROVAL if asks else Phase.COMMIT)
+    assert [ask.subject for ask in end.asks] == (["package:toolz"] if asks else [])
+
+
+def test_what_was_decided_for_the_task_itself_comes_before_what_its_project_knows() -> None:
+    known = {"a": True, "b": False, "c": True}
+    context = replace(case(), granted=frozenset({"b"}), denied=frozenset({"a"}), decided={"shop": known})
+    inside = context.within("shop")
+    assert (sorted(inside.granted), sorted(inside.denied)) == (["b", "c"], ["a"])
+    assert context.within("almanac") == context
 
 
 class Declares:

@@ -19,7 +19,7 @@ from core.projects import Scope
 from core.revisions import Workspace
 from core.states import Phase, Status
 from core.submission import parse_spec
-from core.tasks import Task
+from core.tasks import Change, Task
 from core.verdicts import SuiteJob
 from db.commit_ledger import CommitLedger
 from tests.support.counting import Counting
@@ -49,7 +49,7 @@ class Site:
     def open(self, task: Task) -> Workspace:
         return self.parts.git.open(task.spec.repo, task.spec.base, task.id, task.spec.description, task.created_at)
 
-    async def judged(self, workspace: Workspace, task: Task, change: dict[str, str]) -> AttemptState:
+    async def judged(self, workspace: Workspace, task: Task, change: Change) -> AttemptState:
         job = SuiteJob(base=workspace.tree, change=change, given=task.spec.tests, whole_tree=not workspace.is_own)
         verdict = await WithRegression(self.suite, self.parts.imports).judge(job)
         assert verdict.passed, verdict.reason
@@ -144,6 +144,81 @@ async def test_a_conflict_goes_back_to_coding_with_both_sides_shown(site: Site) 
     assert dict(end.state.change) == {"kept.txt": "k\n"}
     assert "return x + y" in end.state.feedback
     assert "return a + b" in end.state.feedback
+
+
+LINES = [f"L{n} = {n}\n" for n in range(12)]
+
+
+def edited(**lines: str) -> str:
+    """The long file with other lines, by number."""
+    return "".join(lines.get(f"L{n}", line) for n, line in enumerate(LINES))
+
+
+@pytest.mark.parametrize("project", [None, "", "shop"])
+async def test_edits_of_both_sides_are_in_the_files_that_are_kept_after_a_conflict_in_another(
+    site: Site, project: str | None
+) -> None:
+    def at(task: Task) -> Workspace:
+        return site.parts.git.within(site.open(task), Scope(project=project))
+
+    seed: Change = {"calc.py": ADD, "long.py": edited(), "gone.py": "", "moved.py": edited(), "taken.py": edited()}
+    begun = replace(AttemptState(phase=Phase.COMMIT, base=at(site.task(1)).base, project=project), change=seed)
+    assert isinstance(await site.land(at(site.task(1)), site.task(1), begun), Landed)
+    theirs, mine = site.task(2), site.task(3)
+    at_theirs, at_mine = at(theirs), at(mine)
+    one = replace(
+        begun,
+        base=at_theirs.base,
+        change={
+            "calc.py": ADD + "# theirs\n",
+            "long.py": edited(L1="theirs = 1\n"),
+            "moved.py": None,
+            "new_name.py": edited(L1="theirs = 1\n"),
+            "taken.py": None,
+        },
+    )
+    two = replace(
+        begun,
+        base=at_mine.base,
+        change={
+            "calc.py": ADD + "# mine\n",
+            "long.py": edited(L10="mine = 10\n"),
+            "gone.py": None,
+            "moved.py": edited(L10="mine = 10\n"),
+            "taken.py": edited(L3="mine = 3\n"),
+        },
+        own_tests={"test_new.py": TEST_ADD},
+    )
+    assert isinstance(await site.land(at_theirs, theirs, one), Landed)
+    again = await site.land(at_mine, mine, two)
+    assert isinstance(again, Reopened)
+    both = edited(L1="theirs = 1\n", L10="mine = 10\n")
+    assert dict(again.state.change) == {"gone.py": None, "long.py": both, "new_name.py": both}
+    assert again.state.own_tests == two.own_tests
+    assert again.state.base == site.parts.git.resolve(None, "main")
+    wanted: Change = {**again.state.change, "calc.py": ADD + "# theirs\n# mine\n"}
+    landed = await site.land(at(mine), mine, replace(again.state, change=wanted))
+    assert isinstance(landed, Landed)
+    end = at(mine).tree
+    assert sorted(end.entries()) == ["calc.py", "long.py", "new_name.py", "test_new.py"]
+    assert [end.read(path).decode() for path in ("long.py", "new_name.py")] == [both, both]
+
+
+async def test_an_edit_of_a_file_that_newer_work_renamed_is_judged_under_its_new_name(site: Site) -> None:
+    body = "".join(f"def f{n}():\n    return {n}\n\n\n" for n in range(12))
+    test = "from {} import f1, f11\n\n\ndef test_f():\n    assert f11() == 11 and f1() == {}\n"
+    base = site.task(1, tests={"test_f.py": test.format("old", 1)})
+    await site.land(at := site.open(base), base, await site.judged(at, base, {"old.py": body}))
+    renaming, editing = site.task(2, tests={"test_f.py": test.format("new", 1)}), site.task(3)
+    at_renaming, at_editing = site.open(renaming), site.open(editing)
+    one = await site.judged(at_renaming, renaming, {"old.py": None, "new.py": body})
+    edit = {"old.py": body.replace("return 10\n", "return 5 + 5\n"), "more.py": "X = 1\n"}
+    work = replace(one, base=at_editing.base, change=edit, verdict=None)
+    assert isinstance(await site.land(at_renaming, renaming, one), Landed)
+    landed = await site.land(at_editing, editing, work)
+    assert isinstance(landed, Landed), landed
+    assert dict(site.suite.jobs[-1].change) == {"new.py": edit["old.py"], "more.py": "X = 1\n"}
+    assert site.open(editing).tree.read("new.py").decode() == edit["old.py"]
 
 
 async def test_a_change_that_changes_nothing_lands_without_a_commit(site: Site) -> None:

@@ -61,6 +61,19 @@ def test_change():
         "from moons import moons\n\n\ndef test_moons():\n    assert moons(3) == 3\n    assert moons(5) == 5\n",
     ),
 }
+MORE: Story = {
+    "Half the nights": (
+        "Project: almanac\n1. half.py: half(nights), with moonphase.\n\nPackages: moonphase",
+        "half.py",
+        "import moonphase\n\n\ndef half(nights):\n    return nights * moonphase.FULL // 2\n",
+        "from half import half\n\n\ndef test_half():\n    assert half(8) == 4\n    assert half(5) == 2\n",
+    ),
+    "Sell by moonlight": (
+        "Project: corner-shop\n1. night.py, with moonphase.\n\nPackages: moonphase",
+        *("night.py", "import moonphase\n", "import night\n"),
+    ),
+}
+"""Tasks that want a package which one project has already."""
 
 
 class Model:
@@ -71,10 +84,10 @@ class Model:
 
     def __call__(self, phase: str, messages: list[dict[str, str]]) -> str:
         text = "\n".join(message["content"] for message in messages)
-        words = next(words for words in STORY if words in text)
+        words = next(words for words in (*STORY, *MORE) if words in text)
         self.seen[words, phase] = text
-        plan, path, code, tests = STORY[words]
-        own = f"tests/test_{path.removesuffix('.py')}_{list(STORY).index(words)}.py"
+        plan, path, code, tests = (STORY | MORE)[words]
+        own = f"tests/test_{path.removesuffix('.py')}_{list(STORY | MORE).index(words)}.py"
         return {
             "CLARIFYING": json.dumps({"goal": words}),
             "PLANNING": plan,
@@ -116,6 +129,15 @@ def test_two_projects_are_begun_gone_on_with_by_meaning_and_stand_alone_in_a_clo
         assert daemon.cli("--approve", "1").returncode == 0
         (moon,) = daemon.wait(waiting)
         assert moon["ending"] == "committed", moon
+        assert [task["project"] for task in (*begun, moon)] == ["corner-shop", "almanac", "almanac"]
+        shown = daemon.cli("--show", str(moon["task_id"])).stdout
+        assert [line.split() for line in shown.splitlines() if line.startswith("project")] == [["project", "almanac"]]
+        (half,) = daemon.wait(daemon.submit(description=next(iter(MORE))))
+        assert half["ending"] == "committed", "what its own project has was asked for again"
+        elsewhere = daemon.submit(description=list(MORE)[1])
+        until(lambda: bool(daemon.get(f"/api/task/{elsewhere}")["status"] == "waiting"))
+        assert daemon.get(f"/api/task/{elsewhere}")["project"] == "corner-shop"
+        assert daemon.cli("--cancel", str(elsewhere)).returncode == 0
         told = model.seen[change, "PLANNING"]
         assert "corner-shop: the till of a corner shop" in told
         assert "almanac: days and moons" in told
@@ -135,5 +157,5 @@ def test_two_projects_are_begun_gone_on_with_by_meaning_and_stand_alone_in_a_clo
     assert sorted(path.name for path in clone.iterdir() if path.name[0] != ".") == ["almanac", "corner-shop"]
     assert (clone / "almanac" / "requirements.txt").read_text() == "pytest\nmoonphase==1.0\n"
     assert (clone / "corner-shop" / "README.md").read_text().startswith("# corner-shop\n\nthe till of a corner shop\n")
-    assert "2 passed" in bare_pytest(clone / "almanac", tmp_path / "libraries")
+    assert "3 passed" in bare_pytest(clone / "almanac", tmp_path / "libraries")
     assert "2 passed" in bare_pytest(clone / "corner-shop", tmp_path / "nothing")

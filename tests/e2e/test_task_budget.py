@@ -9,7 +9,7 @@ from tests.support.answers import Answers, job
 from tests.support.daemon import Daemon, settings_for, until
 from tests.support.wire_server import WireServer
 
-FEW = 1200
+FEW = 900
 """Tokens: enough for a call or two of the four that the task needs."""
 
 

@@ -124,7 +124,7 @@ def test_a_life_that_ends_without_a_word_is_a_crash_and_ends_with_its_last_event
 def test_asks_are_counted_with_how_long_they_waited(history: History) -> None:
     for granted in (True, False, None):
         task = claimed(history)
-        ask = Ask(kind=AskKind.PACKAGE, subject="package:toolz", question="?")
+        ask = Ask(kind=AskKind.PACKAGE, subject=f"package:toolz-{task.id}", question="?")
         history.store.queue.wait_for_owner(task.id, task.fence, "waits", [ask]).result()
         (open_ask,) = history.store.queue.approvals(task_id=task.id)
         history.clock.advance(600)
@@ -206,7 +206,7 @@ def test_memory_is_compared_by_the_lot_of_each_attempt(history: History) -> None
     history.week(30)
     first, second = told(history).learning, told(history, UNTIL, UNTIL + WEEK).learning
     assert first.uplift == first.lately
-    assert min(second.lately.shown.solved.whole, second.lately.control.solved.whole) > 3
+    assert min(second.lately.shown.solved.whole, second.lately.control.solved.whole) > 2
     for arm in ("shown", "control"):
         so_far, lately, before = (getattr(each, arm).solved for each in (second.uplift, second.lately, first.uplift))
         assert (so_far.part, so_far.whole) == (lately.part + before.part, lately.whole + before.whole)

@@ -29,7 +29,7 @@ def test_an_ask_says_which_task_wants_it(client: Client, context: AppContext) ->
 def test_several_are_decided_at_once_and_what_cannot_be_is_told(client: Client, context: AppContext) -> None:
     for number in range(2):
         submit(context, f"task {number}")
-        wait_for(context.queue, package("moonphase"), PORT)
+        wait_for(context.queue, package(f"moonphase{number}"), PORT)
     context.queue.decide(1, True).result()
     got = client.post("/api/decisions", {"approvals": [1, 2, 3, 4, 3, 99], "granted": True, "remark": "go on"}).json
     assert [(row["approval_id"], row["answer"]) for row in got["decided"]] == [(2, "8080"), (3, "go on"), (4, "8080")]

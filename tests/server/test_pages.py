@@ -34,7 +34,9 @@ class Tags(HTMLParser):
 
 def pages(context: AppContext) -> list[str]:
     """Addresses of all pages, for a database in which every text is hostile."""
-    submit(context, EVIL, tests={"test_x.py": EVIL}, files={"calc.py": EVIL}, repo=EVIL, metadata={"a": EVIL})
+    submit(
+        context, EVIL, tests={"test_x.py": f"# {EVIL}"}, files={"calc.py": f"# {EVIL}"}, repo=EVIL, metadata={"a": EVIL}
+    )
     work_on(context, passes=False, reply=EVIL, said=EVIL)
     context.queue.cancel(submit(context, f"two {EVIL}", test_command=[EVIL])).result()
     context.events.emit(Event(kind=Kind.MODEL_FAILED, level=Level.ERROR, message=EVIL, task_id=1))

@@ -185,7 +185,7 @@ def test_a_task_that_was_never_begun_reads_well(client: Client, context: AppCont
 
 
 def test_hostile_texts_are_printable_in_every_answer(client: Client, context: AppContext) -> None:
-    submit(context, EVIL, files={"calc.py": EVIL}, metadata={"a": EVIL})
+    submit(context, EVIL, files={"calc.py": f"# {EVIL}"}, metadata={"a": EVIL})
     work_on(context, passes=False, reply=EVIL, said=EVIL)
     paths = ["timeline", "diff", "file?path=calc.py", "file?path=calc.py&attempt=1&step=4"]
     for path in [*paths, *(f"step/1/{number}" for number in range(6))]:

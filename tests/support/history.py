@@ -124,7 +124,7 @@ class History:
 
     def asked(self, task: Task) -> Task:
         """The task waits for its owner, who answers after hours."""
-        ask = Ask(kind=AskKind.PACKAGE, subject="package:toolz", question="May toolz be installed?")
+        ask = Ask(kind=AskKind.PACKAGE, subject=f"package:toolz-{task.id}", question="May toolz be installed?")
         held = self.store.queue.wait_for_owner(task.id, task.fence, "waits", [ask]).result()
         assert held.status is Status.WAITING
         self.clock.advance(self.rng.randint(1, 12) * 3600)
@@ -160,6 +160,8 @@ class History:
         name = FILES[at][0]
         work = replace(work, change={name: f"x = {work.iteration}\n"})
         asyncio.run(self.memory.remember(work, task.id, task.spec.description))
+        kinds = sorted({failure.kind for failure in work.verdict.failures}) if work.verdict else []
+        self.tell(Kind.SUITE_JUDGED, "", kinds=kinds)
         advice = ERRORS[(at + work.iteration) % len(ERRORS)][2]
         new = Try(iteration=work.iteration, digest=str(work.iteration), failing=("test",), feedback="",
                   reflection=Reflection(suggested_fix=advice))  # fmt: skip

@@ -638,7 +638,7 @@ MADE = (
 )
 
 
-def _with(text, *pairs):
+def _with(text: str, *pairs: tuple[str, str]) -> str:
     for old, new in pairs:
         assert text.count(old) == 1, old
         text = text.replace(old, new)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING, cast
@@ -44,6 +45,23 @@ def test_tasks_of_an_earlier_version_are_found_by_kind_and_repository(tmp_path: 
         dict(migrations.STEPS)["0007_pages"](cast("Tables", conn))
         found = conn.execute("SELECT id, kind, repo FROM tasks ORDER BY id").fetchall()
     assert [tuple(row) for row in found] == [(1, "library", "/srv/shop"), (2, "", "")]
+
+
+def test_a_database_without_projects_learns_where_its_tasks_work_and_what_landed_at_the_root(tmp_path: Path) -> None:
+    with closing(connect_draft(tmp_path / "old.sqlite")) as conn:
+        for name, step in migrations.STEPS:
+            if name < "0016":
+                step(cast("Tables", conn))
+        for task_id, spec in enumerate(('{"project": "shop"}', '{"project": ""}', "{}", "no JSON"), 1):
+            insert = "INSERT INTO tasks (id, status, priority, description, created_at) VALUES (?, 'queued', 1, '', '')"
+            conn.execute(insert, (task_id,))
+            conn.execute("INSERT INTO task_specs (task_id, spec, digest) VALUES (?, ?, '')", (task_id, spec))
+        conn.execute("INSERT INTO system_state VALUES ('landed_packages', '{\"toolz\": \"1.0\"}', '')")
+        dict(migrations.STEPS)["0016_projects"](cast("Tables", conn))
+        found = conn.execute("SELECT project FROM tasks ORDER BY id").fetchall()
+        landed = conn.execute("SELECT value FROM system_state").fetchone()
+    assert [row["project"] for row in found] == ["shop", "", None, None]
+    assert json.loads(landed["value"]) == {"": {"toolz": "1.0"}}
 
 
 def test_a_row_repeats_its_specification_whoever_writes_it(tmp_path: Path) -> None:

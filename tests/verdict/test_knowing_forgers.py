@@ -29,14 +29,15 @@ FORGERS = {
         f"import gc, json, os, sys\n{WRONG}\n"
         "def passed(when):\n    return [when, 'passed', False, False, None, False, 0.0]\n\n"
         "for recorder in gc.get_objects():\n    if type(recorder).__name__ == 'Recorder':\n"
-        "        def forged(event, recorder=recorder, real=recorder._dumps):\n"
+        "        def forged(event, recorder=recorder, real=recorder._dumps, **more):\n"
         "            if event['e'] == 'end':\n"
         "                event['rows'] = [passed(when) for when in ('setup', 'call', 'teardown')]\n"
         "                event['fail'] = None\n"
         "            if event['e'] == 'finish':\n"
         "                event['exit'] = 0\n"
-        "                os.write(recorder._events, (real(event) + '\\n').encode())\n                os._exit(0)\n"
-        "            return real(event)\n\n        recorder._dumps = forged\n"
+        "                os.write(recorder._events, (real(event, **more) + '\\n').encode())\n"
+        "                os._exit(0)\n"
+        "            return real(event, **more)\n\n        recorder._dumps = forged\n"
     ),
 }
 IN_ONE_PROCESS = ("learns_the_answers_from_the_first_who_asks", "speaks_for_the_recorder")
