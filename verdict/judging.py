@@ -443,7 +443,7 @@ def _excused(found: _Found, run: Run) -> bool:
     tests in it.
     """
     now = found.result.result
-    if now is Result.SKIPPED and (found.role is Role.REGRESSION or (found.role is Role.GIVEN and found.let_off)):
+    if now is Result.SKIPPED and found.let_off and found.role in {Role.REGRESSION, Role.GIVEN}:
         return True
     if now is Result.PASSED or not run.before:
         return False

@@ -116,6 +116,20 @@ async def test_tested_code_lets_no_given_test_off(folder: Path, kind: str) -> No
     assert verdict.reason == "1 skipped of 2 tests", verdict.failures
 
 
+@pytest.mark.parametrize("kind", [kind for kind, (raised, _) in FORGED.items() if "unittest" not in raised])
+async def test_tested_code_lets_no_test_of_the_base_off_that_it_did_not_before(folder: Path, kind: str) -> None:
+    raised, test = FORGED[kind]
+    base = {**BASE, "tests/test_old.py": ONE.partition("def test_one")[0] + test}
+    runner = SuiteRunner(bubblewrap(), runtime(), emit=lambda _: None, staging_dir=folder / "staging")
+    given = {"tests/test_given.py": ONE}
+    for app, reason in ((BASE["app.py"], "1 skipped of 2 tests"), (RAISES.format(raised), "1 test passed")):
+        job = SuiteJob(
+            base=TextTree({**base, "app.py": app}), change={"app.py": RAISES.format(raised)}, given=given,
+            regression=("tests/test_old.py",),
+        )  # fmt: skip
+        assert (await runner.judge(job)).reason == reason
+
+
 @pytest.mark.parametrize(
     "text",
     [
