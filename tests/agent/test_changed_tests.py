@@ -128,12 +128,13 @@ async def test_the_settings_may_allow_it_or_keep_all_tests(tmp_path: Path) -> No
         (CHANGED.partition("def test_best")[0], "changes test_best, which pass as they stand"),
         (CHANGED.replace("def test_grade", "@pytest.mark.skip\ndef test_grade"), "lets tests off"),
         (TESTS.replace(CHECKS, "    grade(1)\n"), "assert nothing"),
-        ("def test_grade(:", "is not valid"),
+        ("def test_grade()\n    assert 1\n", "is not valid"),
     ],
 )
 async def test_what_loses_more_than_the_contradiction_is_left_out_and_told(tmp_path: Path, text: str, why: str) -> None:
     text = "import pytest\n" + text if "pytest" in text else text
-    bench = replace(await bench_for(tmp_path, block("grades.py", NEW) + "\n" + block(PATH, text)), wrote={PATH})
+    sent = block("grades.py", NEW) + "\n" + block(PATH, text)
+    bench = replace(await bench_for(tmp_path, *[sent] * 4), wrote={PATH})
     end = await bench.run(case_for(TASK, iterations=1))
     assert end.phase is P.ABANDON
     told = next(step.state.feedback for step in reversed(bench.steps) if step.outcome is Outcome.REDO)
