@@ -13,6 +13,7 @@ from attempt.regression import WithRegression
 from core.attempt_state import AttemptState
 from core.commit_message import message_for
 from core.dependencies import ImportCache
+from core.events import Event
 from core.states import Outcome, Phase
 from sandbox import choose
 from sandbox.runtime import open_runtime
@@ -46,7 +47,7 @@ async def bench_for(folder: Path, *codings: str, change_tests: ChangeTests = "as
     runtime = open_runtime(RUNNER)
     found = await choose("auto", runtime=runtime, scratch=folder / "scratch")
     assert found.sandbox is not None, found.report
-    suite = SuiteRunner(found.sandbox, runtime, emit=[].append, staging_dir=folder / "staging")
+    suite = SuiteRunner(found.sandbox, runtime, emit=list[Event]().append, staging_dir=folder / "staging")
     suite_with_others = WithRegression(suite, ImportCache())
     settings = AgentSettings(change_tests=change_tests)
     return Bench(model_for(*codings, **more), suite=suite_with_others, base=BASE, settings=settings)
