@@ -8,6 +8,7 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -49,9 +50,8 @@ def workspace(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Path, 
     theirs = {name: value for name, value in os.environ.items() if name.upper().startswith(wanted)}
     with WireServer(author) as server, Daemon(folder / "home", settings_for(server, **theirs)) as daemon:
         begun = [_submit(daemon, tale) for tale in MADE]
-        for asked in range(1, 4):
-            until(lambda count=asked: len(daemon.get("/api/approvals")["approvals"]) == count, within_s=300)
-            newest = daemon.get("/api/approvals")["approvals"][-1]
+        for count in range(1, 4):
+            newest = _asked(daemon, count)
             assert newest["subject"] == "package:flask"
             daemon.ask("POST", f"/api/approvals/{newest['approval_id']}", {"granted": True})
         tasks = daemon.wait(*begun, within_s=300)
@@ -63,6 +63,13 @@ def workspace(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Path, 
         clone = folder / "clone"
         git(folder, "clone", "-q", str(daemon.home / "workspace"), str(clone))
         yield clone, author
+
+
+def _asked(daemon: Daemon, count: int) -> dict[str, Any]:
+    """The newest question, when there have been so many."""
+    until(lambda: len(daemon.get("/api/approvals")["approvals"]) == count, within_s=300)
+    newest: dict[str, Any] = daemon.get("/api/approvals")["approvals"][-1]
+    return newest
 
 
 def _submit(daemon: Daemon, tale: Tale) -> int:
