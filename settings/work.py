@@ -48,8 +48,8 @@ class ReviewSettings(SettingsGroup):
     """Critical remarks that a review still makes then: you are asked for clarify_wait_s (ask), or without end (wait); \
 they are committed and named (commit)."""
     change_tests: Literal["ask", "allow", "keep"] = "ask"
-    """Existing tests that a task contradicts: you are asked, with both texts (ask); they are changed where the change \
-breaks them (allow); they stay as they are (keep). Tests that only Nightshift wrote need no answer."""
+    """Existing tests that the task contradicts: you are asked, with both texts (ask); they may be changed (allow); \
+they stay (keep). Nightshift's own need no answer."""
     enable_audit: bool = False
     """Whether a model looks at each change for weaknesses of security before its tests run."""
     audit_blocks: list[Graveness] = Field(default=["critical", "high"])

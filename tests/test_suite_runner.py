@@ -356,10 +356,12 @@ async def test_given_tests_decide_the_label_beside_own_ones(judge: Judge) -> Non
     assert len(verdict.results) == 3
 
 
-async def test_a_skip_is_no_pass(judge: Judge) -> None:
+async def test_a_skip_by_the_given_test_s_own_mark_is_no_failure_and_no_pass(judge: Judge) -> None:
     text = "import pytest\n\n\n@pytest.mark.skip\ndef test_later(): pass\n\n\ndef test_now():\n    assert 1 + 1 == 2\n"
     verdict = await judge(ADD, {"tests/test_given.py": text})
-    assert verdict.reason == "1 skipped of 2 tests"
+    assert (verdict.passed, verdict.reason, len(verdict.results)) == (True, "1 test passed", 1)
+    alone = await judge(ADD, {"tests/test_given.py": text.partition("\n\n\ndef test_now")[0] + "\n"})
+    assert (alone.passed, alone.reason) == (False, "no test ran")
 
 
 REPOSITORY = {

@@ -95,12 +95,20 @@ def test_a_file_is_written_rewritten_and_removed() -> None:
     assert one.taken == ["pkg/b.py", "notes.txt"]
 
 
-@pytest.mark.parametrize("path", ["tests/test_a.py", "tests/test_new.py", "conftest.py", "AGENTS.md"])
+@pytest.mark.parametrize("path", ["tests/test_new.py", "conftest.py", "AGENTS.md"])
 def test_what_is_protected_stays_and_the_refusal_is_remembered(path: str) -> None:
     one = draft()
     with pytest.raises(BadReply, match=path):
         write(one, path=path, content="x = 1\n")
     assert (one.change, list(one.refused)) == ({}, [path])
+
+
+def test_a_change_of_an_existing_test_is_a_proposal_beside_the_change() -> None:
+    one = draft()
+    write(one, path="tests/test_a.py", content="def test():\n    assert 1 + 1 == 2\n")
+    assert (dict(one.sources), list(one.test_changes)) == ({}, ["tests/test_a.py"])
+    with pytest.raises(BadReply, match=r"tests/test_a\.py is a test"):
+        write(one, path="tests/test_a.py", delete=True)
 
 
 def test_a_file_that_is_not_there_is_neither_edited_nor_removed() -> None:
