@@ -338,7 +338,7 @@ class QueueManager:
     def package_decisions(self, task_id: int) -> dict[str | None, dict[str, bool]]:
         """What the owner decided on packages for each project of the task's repository; None where it has none.
 
-        The values are subject to whether he granted it.
+        The values are subject to whether he granted it; `core.change_checks.holding` says what holds where.
         """
         return approvals.of_repository(self._db.reader(), task_id)
 

@@ -21,7 +21,7 @@ from attempt.regression import WithRegression
 from attempt.services import AttemptServices
 from attempt.tool_log import AttemptToolLog
 from core.attempt_state import AttemptContext, AttemptState, Step
-from core.change_checks import package_subject
+from core.change_checks import holding, package_subject
 from core.errors import BudgetSpent, CommandBlocked, GitError, NeedsApproval, NightshiftError, TimeUp
 from core.events import BlockedCommandData, Emitter, Event, Kind, Level
 from core.forking import begun
@@ -263,7 +263,7 @@ class Attempt:
         """
         queue = self.services.queue
         asked = {each.ask.subject for each in queue.approvals(open_only=False, task_id=self.task.id)}
-        asked |= queue.package_decisions(self.task.id).get(stored.project, {}).keys()
+        asked |= holding(queue.package_decisions(self.task.id), stored.project).keys()
         if stored.phase is not Phase.AWAITING_APPROVAL or {ask.subject for ask in stored.asks if ask.subject} - asked:
             return stored
         return replace(stored, phase=stored.held_in or FIRST, held_in=None, asks=())
@@ -323,15 +323,14 @@ class Attempt:
     def _decided_before(self, workspace: Workspace) -> dict[str | None, dict[str, bool]]:
         """What was granted (true) and denied before in the task's repository, by subject, for each of its projects.
 
-        What landed in a project of the workspace is part of it, and needs no second yes.
+        What landed in a project of the workspace needs no second yes.
         """
         landed = landed_packages.by_project(self.services.state) if workspace.is_own else {}
         found: dict[str | None, dict[str, bool]] = {
             project: dict.fromkeys(map(package_subject, packages), True) for project, packages in landed.items()
         }
         for project, said in self.services.queue.package_decisions(self.task.id).items():
-            if project is not None or not workspace.is_own:  # of tasks of the workspace by versions without projects
-                found[project] = found.get(project, {}) | said
+            found[project] = found.get(project, {}) | said
         named = set(map(package_subject, self.task.spec.packages))  # what he names with the task is his newest word
         return {place: {each: yes for each, yes in said.items() if each not in named} for place, said in found.items()}
 

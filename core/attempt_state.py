@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from core.brief import Brief, Question
-from core.change_checks import Ask, CheckedChange, Declared
+from core.change_checks import Ask, CheckedChange, Declared, holding
 from core.held_out import HeldOut
 from core.isolation import RUN_LIMITS, RunLimits
 from core.remarks import GRAVE, Reader, Reading, Remark, worst_first
@@ -242,7 +242,7 @@ class AttemptContext:
     """Subjects that he has denied."""
     decided: Mapping[str | None, Mapping[str, bool]] = field(default_factory=dict)
     """What he decided on packages before, with other tasks of the repository: subject to whether he granted it, for
-    each project; None is a repository of the owner's. `within` adds those that hold."""
+    each project; None is a repository of the owner's. `within` adds what holds in one."""
     answers: Mapping[str, str] = field(default_factory=dict)
     """What he answered to questions, by subject."""
     built_on: tuple[str, ...] = ()
@@ -254,11 +254,11 @@ class AttemptContext:
         return {**self.task.spec.tests, **self.held.shown}
 
     def within(self, project: str | None) -> AttemptContext:
-        """The context in a part of the workspace, or in a repository: with what was decided there before.
+        """The context in a part of the workspace, or in a repository: with what was decided before and holds there.
 
         What was decided for the task itself comes first.
         """
-        before = self.decided.get(project, {}).items()
+        before = holding(self.decided, project).items()
         granted = self.granted | {subject for subject, yes in before if yes and subject not in self.denied}
         denied = self.denied | {subject for subject, yes in before if not yes and subject not in self.granted}
         return replace(self, granted=granted, denied=denied)

@@ -95,6 +95,15 @@ class Approval:
     wanted: str = ""
 
 
+def holding(decided: Mapping[str | None, Mapping[str, bool]], project: str | None) -> dict[str, bool]:
+    """What holds in a project of what was decided in all of its repository: subject to whether it was granted.
+
+    A yes holds everywhere, a no in its own project alone, and there before the yes of another one.
+    """
+    allowed = {subject: True for said in decided.values() for subject, granted in said.items() if granted}
+    return {**allowed, **decided.get(project, {})}
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ChangeCheckJob:
     """A change that is about to run. `granted` and `denied` are the subjects that the owner has decided on.

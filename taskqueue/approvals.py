@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from datetime import datetime
 
-from core.change_checks import Answerer, Approval, Ask, AskKind
+from core.change_checks import Answerer, Approval, Ask, AskKind, holding
 from core.clock import from_text, to_text
 from core.errors import IllegalMove, UnknownApproval
 from core.events import ApprovalData, Kind, Level
@@ -21,10 +21,9 @@ from taskqueue.transitions import leave, move, spent_column
 _REPEATED = (
     "(approvals.kind = 'package' AND EXISTS (SELECT 1 FROM approvals AS first JOIN tasks AS its "
     "ON its.id = first.task_id WHERE first.id < approvals.id AND first.subject = approvals.subject "
-    "AND first.granted IS NULL AND its.status = 'waiting' AND its.repo = tasks.repo "
-    "AND its.project IS tasks.project))"
+    "AND first.granted IS NULL AND its.status = 'waiting' AND its.repo = tasks.repo))"
 )
-"""Tells of a row of approvals that an earlier one asks the same for its repository, or for its project there."""
+"""Tells of a row of approvals that an earlier one asks the same for its repository."""
 _SELECT = "SELECT approvals.*, tasks.description AS wanted FROM approvals LEFT JOIN tasks ON tasks.id = task_id "
 
 
@@ -37,7 +36,7 @@ def wait(tx: Transaction, owned: tuple[int, int], message: str, asks: Sequence[A
         StaleFence: the task is no longer this worker's.
     """
     task = store.owned(tx.conn, *owned).task
-    decided = _decided(tx.conn, task.id) | of_repository(tx.conn, task.id).get(task.project, {}).keys()
+    decided = _decided(tx.conn, task.id) | holding(of_repository(tx.conn, task.id), task.project).keys()
     question = Ask(kind=AskKind.QUESTION, subject="", question=message)
     wanted = [ask for ask in asks or (question,) if ask.subject not in decided]
     to, reason = (Status.WAITING, message) if wanted else (Status.QUEUED, "answered")
@@ -50,8 +49,7 @@ def wait(tx: Transaction, owned: tuple[int, int], message: str, asks: Sequence[A
 def _ask(tx: Transaction, task: Task, wanted: Sequence[Ask]) -> None:
     """Store what is not stored yet; what an earlier attempt asked and this one does not is withdrawn.
 
-    What another task of the repository, or of the project there, asks already is stored without a word: one answer is
-    for both.
+    What another task of the repository asks already is stored without a word: a yes is for both.
     """
     still = set[str]()
     for known in open_of(tx.conn, task.id):
@@ -70,7 +68,8 @@ def _ask(tx: Transaction, task: Task, wanted: Sequence[Ask]) -> None:
 def decide(tx: Transaction, approval_id: int, granted: bool, answer: str) -> Approval:
     """Answer one ask; a question that is granted without an answer gets its default.
 
-    What is said of a package answers all tasks of the repository, or of the project there, that wait for the same.
+    A yes to a package answers all tasks of the repository that wait for the same, a no those of the project there;
+    of another project the question is told then.
 
     Raises:
         UnknownApproval: there is none with that id.
@@ -86,9 +85,14 @@ def decide(tx: Transaction, approval_id: int, granted: bool, answer: str) -> App
     if task.status is Status.WAITING:
         _resume(tx, task)
     same = _same_open(tx.conn, task.id, asked.ask.subject) if asked.ask.kind is AskKind.PACKAGE else []
-    for other in same:
+    tasks = {other.id: store.read(tx.conn, other.task_id).task for other in same}
+    settled = [other for other in same if granted or tasks[other.id].project == task.project]
+    for other in settled:
         _decide(tx, other, granted, answer, Answerer.OWNER)
-        _resume(tx, store.read(tx.conn, other.task_id).task)
+        _resume(tx, tasks[other.id])
+    left = [other for other in same if other not in settled]
+    if left and left[0].id > asked.id:  # it was not told while this one asked the same
+        _emit(tx, Kind.ASKED, left[0].attempt, left[0], left[0].ask.question)
     return decided
 
 
@@ -213,7 +217,7 @@ def of_repository(conn: Connection, task_id: int) -> dict[str | None, dict[str, 
     """What the owner decided on packages for tasks of the task's repository: subject to whether it was granted.
 
     It is kept for each project of the workspace; None is a repository without projects, or a task without a plan.
-    A yes holds for all of them, and a no for those that were there when it was given: a later task may ask again.
+    A no is left out for tasks that were not there when it was given: a later one may ask again (`holding`).
     """
     query = (
         "SELECT tasks.project, subject, granted FROM approvals JOIN tasks ON tasks.id = task_id "
@@ -227,13 +231,10 @@ def of_repository(conn: Connection, task_id: int) -> dict[str | None, dict[str, 
 
 
 def _same_open(conn: Connection, task_id: int, subject: str) -> list[Approval]:
-    """The open asks of other waiting tasks of the repository, and of the project there, for the same."""
-    row = conn.execute("SELECT repo, project FROM tasks WHERE id = ?", (task_id,)).fetchone()
-    which = "task_id <> ? AND subject = ? AND repo = ? AND project IS ? AND granted IS NULL AND status = 'waiting'"
-    rows = conn.execute(
-        f"{_SELECT} WHERE {which} ORDER BY approvals.id", (task_id, subject, row["repo"], row["project"])
-    )
-    return [_approval(row) for row in rows]
+    """The open asks of other waiting tasks of the repository for the same, oldest first."""
+    which = "repo = (SELECT repo FROM tasks WHERE id = ?) AND granted IS NULL AND status = 'waiting'"
+    query = f"{_SELECT} WHERE task_id <> ? AND subject = ? AND {which} ORDER BY approvals.id"
+    return [_approval(row) for row in conn.execute(query, (task_id, subject, task_id))]
 
 
 def _decided(conn: Connection, task_id: int) -> set[str]:

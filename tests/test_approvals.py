@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from core.change_checks import Approval, Ask, AskKind
+from core.change_checks import Approval, Ask, AskKind, holding
 from core.errors import IllegalMove, StaleFence, UnknownApproval
 from core.events import Kind
 from core.states import Ending, Status
@@ -225,24 +225,49 @@ def test_one_answer_lets_all_tasks_of_a_repository_go_on(store: Store) -> None:
     assert store.queue.package_decisions(elsewhere.id) == {}
 
 
-def test_an_answer_holds_for_the_tasks_of_one_project_of_the_workspace(store: Store) -> None:
+def of_three_projects(store: Store) -> list[Task]:
+    """Tasks of a project, of one that a plan named, of the root, and of the first project again, which ask the same."""
     shop, till = running(store, project="shop"), running(store)
     store.queue.progress(till.id, till.fence, iterations=0, spent=Spent(), project="till").result()  # its plan's word
-    root, beside = running(store, project=""), running(store, project="shop")
-    for task in (shop, till, root, beside):
+    tasks = [shop, till, running(store, project=""), running(store, project="shop")]
+    for task in tasks:
         hold(store, task, TOOLZ)
-    asks = store.queue.approvals()
-    assert [each.task_id for each in asks] == [shop.id, till.id, root.id]
-    assert open_count(store.db.reader()) == 3
+    return tasks
+
+
+def test_a_yes_holds_in_all_projects_of_the_workspace(store: Store) -> None:
+    tasks = of_three_projects(store)
+    (asked,) = store.queue.approvals()
+    assert (asked.task_id, open_count(store.db.reader()), kinds(store)) == (tasks[0].id, 1, [Kind.ASKED])
+    store.queue.decide(asked.id, True).result()
+    assert {store.queue.get(task.id).status for task in tasks} == {Status.QUEUED}
+    assert hold(store, running(store, "later", project="almanac"), TOOLZ).status is Status.QUEUED
+
+
+def test_a_no_holds_in_its_own_project_and_the_others_ask(store: Store) -> None:
+    tasks = of_three_projects(store)
+    _, till, root, _ = tasks
+    unasked = store.queue.submit(TaskSpec(description="y", project="shop")).result().task_id
     store.clock.advance(5)
-    store.queue.decide(asks[0].id, False).result()
-    now = [store.queue.get(task.id).status for task in (shop, till, root, beside)]
+    store.queue.decide(store.queue.approvals()[0].id, False).result()
+    now = [store.queue.get(task.id).status for task in tasks]
     assert now == [Status.QUEUED, Status.WAITING, Status.WAITING, Status.QUEUED]
-    store.queue.decide(asks[1].id, True).result()
-    known = {"shop": {"package:toolz": False}, "till": {"package:toolz": True}}
-    assert store.queue.package_decisions(beside.id) == known
-    assert hold(store, running(store, "later", project="till"), TOOLZ).status is Status.QUEUED
-    assert hold(store, running(store, "later", project="shop"), TOOLZ).status is Status.WAITING
+    (asked,) = store.queue.approvals()
+    assert asked.task_id == till.id
+    assert kinds(store) == [Kind.ASKED, Kind.ANSWERED, Kind.ANSWERED, Kind.ASKED], "what is left to decide is told"
+    store.queue.decide(asked.id, True).result()
+    assert store.queue.get(root.id).status is Status.QUEUED
+    decided = store.queue.package_decisions(unasked)
+    assert holding(decided, "shop") == {"package:toolz": False}
+    assert holding(decided, "till") == holding(decided, "") == {"package:toolz": True}
+    assert hold(store, running(store, "later", project="shop"), TOOLZ).status is Status.QUEUED, "the yes is newer"
+
+
+def test_a_question_that_was_told_is_not_told_again_when_a_later_one_is_denied(store: Store) -> None:
+    _, till, *_ = of_three_projects(store)
+    (asked,) = store.queue.approvals(task_id=till.id)
+    store.queue.decide(asked.id, False).result()
+    assert kinds(store) == [Kind.ASKED, Kind.ANSWERED]
 
 
 def test_a_new_attempt_has_the_project_that_its_owner_named_until_it_has_planned(store: Store) -> None:

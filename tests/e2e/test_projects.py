@@ -70,10 +70,12 @@ MORE: Story = {
     ),
     "Sell by moonlight": (
         "Project: corner-shop\n1. night.py, with moonphase.\n\nPackages: moonphase",
-        *("night.py", "import moonphase\n", "import night\n"),
+        "night.py",
+        "import moonphase\n\n\ndef moonlit(price):\n    return price + moonphase.FULL\n",
+        "from night import moonlit\n\n\ndef test_moonlit():\n    assert moonlit(8) == 9\n    assert moonlit(0) == 1\n",
     ),
 }
-"""Tasks that want a package which one project has already."""
+"""Tasks that want a package which one project has already: of that one, and of another."""
 
 
 class Model:
@@ -134,10 +136,9 @@ def test_two_projects_are_begun_gone_on_with_by_meaning_and_stand_alone_in_a_clo
         assert [line.split() for line in shown.splitlines() if line.startswith("project")] == [["project", "almanac"]]
         (half,) = daemon.wait(daemon.submit(description=next(iter(MORE))))
         assert half["ending"] == "committed", "what its own project has was asked for again"
-        elsewhere = daemon.submit(description=list(MORE)[1])
-        until(lambda: bool(daemon.get(f"/api/task/{elsewhere}")["status"] == "waiting"))
-        assert daemon.get(f"/api/task/{elsewhere}")["project"] == "corner-shop"
-        assert daemon.cli("--cancel", str(elsewhere)).returncode == 0
+        (elsewhere,) = daemon.wait(daemon.submit(description=list(MORE)[1]))
+        assert (elsewhere["ending"], elsewhere["project"]) == ("committed", "corner-shop"), elsewhere
+        assert len(daemon.get("/api/approvals")["approvals"]) == 1, "what was allowed in a project was asked for again"
         told = model.seen[change, "PLANNING"]
         assert "corner-shop: the till of a corner shop" in told
         assert "almanac: days and moons" in told
@@ -158,4 +159,5 @@ def test_two_projects_are_begun_gone_on_with_by_meaning_and_stand_alone_in_a_clo
     assert (clone / "almanac" / "requirements.txt").read_text() == "pytest\nmoonphase==1.0\n"
     assert (clone / "corner-shop" / "README.md").read_text().startswith("# corner-shop\n\nthe till of a corner shop\n")
     assert "3 passed" in bare_pytest(clone / "almanac", tmp_path / "libraries")
-    assert "2 passed" in bare_pytest(clone / "corner-shop", tmp_path / "nothing")
+    assert (clone / "corner-shop" / "requirements.txt").read_text() == "pytest\nmoonphase==1.0\n"
+    assert "3 passed" in bare_pytest(clone / "corner-shop", tmp_path / "others")
