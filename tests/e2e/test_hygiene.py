@@ -110,8 +110,7 @@ def test_hostile_output_is_harmless_in_the_store_the_log_the_api_the_page_the_pr
     first = daemon.submit(description="Write total() in job_1.py", tests={"test_job_1.py": SUITE})
     second = daemon.submit(description="Write total() in job_2.py", tests={"test_job_2.py": FLOOD})
     task, flooded = daemon.wait(first, second, within_s=120)
-    assert task["ending"] == "committed", task
-    assert (flooded["status"], flooded["commit"]) == ("failed", None)
+    assert (task["ending"], flooded["ending"]) == ("committed", "committed"), "what tests print is cut and counts not"
 
     for address in (f"/task/{first}", f"/task/{second}", "/", "/logs"):
         page = urlopen(daemon.url + address, timeout=10).read().decode()
@@ -150,7 +149,7 @@ def test_hostile_output_is_harmless_in_the_store_the_log_the_api_the_page_the_pr
     for event in events:
         assert_harmless("the log", unescaped(json.dumps(event)))
     assert not [event for event in events if event["message"] == "forged"]
-    assert sum(event["event"] == "committed" for event in events) == 1
+    assert sum(event["event"] == "committed" for event in events) == 2
     assert_harmless("the daemon's output", daemon.output())
     found = list(stored(daemon.home / "db" / "agent_logs.sqlite"))
     assert any("Noisy" in text for _, text in found)
