@@ -31,7 +31,7 @@ from languages import dialect_of, plan
 from languages.plan import Plan, Role
 from sandbox.cleaning import Mask, cleaned
 from sandbox.runtime import Runtime
-from verdict import documents, judging, mutation
+from verdict import commands, documents, judging, mutation
 from verdict.baseline import Baselines
 from verdict.held import layer
 from verdict.held.asking import Asker
@@ -126,7 +126,7 @@ class SuiteRunner(Suite):
             return Trial(reason="there are no tests to run", dropped=planned.dropped)
         run = await self._runs.run(job, planned)
         if planned.command:
-            found = judging.judge_command(run)
+            found = await self._of_command(job, run)
         else:
             found = await self._with_rest(job, *await self._decided(job, run))
         return Trial(
@@ -157,11 +157,18 @@ class SuiteRunner(Suite):
     async def _ran(self, job: SuiteJob, planned: Plan) -> Verdict:
         """What a plan proved that there is something to run in."""
         run = await self._runs.settled(job, planned)
-        found = judging.judge_command(run) if planned.command else await self._weighed(job, run)
+        found = await (self._of_command(job, run) if planned.command else self._weighed(job, run))
         if found.passed and run.answer:
             taken = Taken(cpu_s=run.answer.session.cpu_s, wall_s=run.answer.session.duration_s)
             await asyncio.to_thread(self._runs.times.learn, planned, taken)
         return self._verdict(planned, found, run)
+
+    async def _of_command(self, job: SuiteJob, run: Run) -> Judgement:
+        """The judgement of a command, with a look at how it ends without the change where that may excuse it."""
+        found = commands.judge(run)
+        if found.excusable:
+            found = commands.judge(replace(run, unchanged=await self._runs.command_before(job)))
+        return found
 
     async def _weighed(self, job: SuiteJob, run: Run) -> Judgement:
         """The judgement of a run, with the further runs it takes where a question is left."""

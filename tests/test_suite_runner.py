@@ -409,6 +409,61 @@ async def test_any_other_command_is_judged_by_its_exit_code(judge: Judge) -> Non
     assert wrong.failures[0].output == "sum 0"
 
 
+WRITES = """
+import os, sys
+from app.sums import add
+os.makedirs('out', exist_ok=True)
+wrong = '' if add(1, 1) == 2 else '<failure message="token %s is not 2\\x1b[2J"/>' % ('gh' + 'p_' + 'a' * 30)
+open('out/junit.xml', 'w').write(
+    f'<testsuite name="sums"><testcase name="adds" time="0.5">{wrong}</testcase><testcase name="other"/></testsuite>'
+)
+raise SystemExit(int(sys.argv[1]))
+"""
+
+
+async def test_the_report_of_a_command_has_its_tests_in_the_verdict(judge: Judge) -> None:
+    old = '<testsuite name="old"><testcase name="old"><failure/></testcase></testsuite>'
+    stale = {**REPOSITORY, "junit.xml": old}
+    right, wrong, failing = await asyncio.gather(
+        judge({}, base=stale, command=("python", "-c", WRITES, "0")),
+        judge(BREAKS, base=stale, command=("python", "-c", WRITES, "0")),
+        judge({}, base=stale, command=("python", "-c", WRITES, "3")),
+    )
+    assert right.passed, right.reason
+    assert results(right) == {"sums::adds": "passed", "sums::other": "passed"}
+    assert right.evidence.ids == ("sums::adds", "sums::other")
+    assert right.evidence.label is Label.EXIT_CODE
+    assert any("which the tested code can write" in note for note in right.evidence.notes)
+    assert wrong.reason.startswith("1 of 2 tests failed: `python -c"), "though its exit status is 0"
+    assert "ghp_" not in str(wrong)
+    assert "\x1b" not in wrong.failures[0].message
+    assert not failing.passed
+    assert "ended with exit status 3" in failing.reason
+
+
+HOSTILE = {
+    "links": "import os; os.symlink('/etc/hostname', 'junit.xml'); os.mkfifo('TEST-a.xml'); os.mkdir('junit-b.xml')",
+    "sparse": "open('junit.xml', 'wb').truncate(32 << 20)",
+    "bomb": (
+        "open('junit.xml', 'w').write('<!DOCTYPE a [<!ENTITY a \"' + 'a' * 999 + '\">]><testsuite name=\"&a;\"/>')"
+    ),
+    "many": "print('TAP version 13\\n' + 'ok 1 - a\\nok 2 - b\\n' * 100_000 + 'ok 3 - c\\n1..200001')",
+    "deep": "import os\nfor _ in range(500): os.mkdir('d'); os.chdir('d')\nopen('junit.xml', 'w')",
+}
+
+
+@pytest.mark.parametrize("what", HOSTILE)
+async def test_a_hostile_report_changes_nothing_for_the_better(judge: Judge, what: str) -> None:
+    fine, failing = await asyncio.gather(
+        judge({}, base=REPOSITORY, command=("python", "-c", HOSTILE[what])),
+        judge({}, base=REPOSITORY, command=("python", "-c", f"{HOSTILE[what]}\nraise SystemExit(1)")),
+    )
+    assert fine.passed, fine.reason
+    assert not failing.passed
+    assert len(fine.results) <= 3
+    assert len("".join(fine.evidence.notes)) < 2000
+
+
 async def test_a_command_that_never_runs_is_refused_where_it_would_run(judge: Judge) -> None:
     with pytest.raises(CommandBlocked, match=r"command\.remote: `ssh host true` talks to another machine"):
         await judge({}, base=REPOSITORY, command=("timeout", "5", "ssh", "host", "true"))

@@ -76,6 +76,9 @@ class Session:
     the exit statuses that pytest reported, `changed` the framework functions found changed. `garbled` tells that
     something in the events was not the recorder's. `cpu_s` is the processor time that its processes used, `limit` says
     what was reached: of a timeout processor, idle or clock, of a flood output or report.
+
+    Of a command that is no known runner, `printed` has the beginning and the end of what it printed and the number of
+    bytes between, `reports` path and text of the report files that it wrote; a text is None that was not read.
     """
 
     how: str
@@ -94,6 +97,8 @@ class Session:
     duration_s: float = 0.0
     cpu_s: float = 0.0
     limit: str = ""
+    printed: tuple[str, str, int] = ("", "", 0)
+    reports: tuple[tuple[str, str | None], ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -261,6 +266,8 @@ def _session(data: Mapping[str, Any]) -> Session:
         duration_s=data["duration_s"],
         cpu_s=data["cpu_s"],
         limit=data["limit"],
+        printed=tuple(data.get("printed", ("", "", 0))),
+        reports=tuple((path, text) for path, text in data.get("reports", ())),
     )
 
 

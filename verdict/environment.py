@@ -16,6 +16,10 @@ _MACHINE = frozenset({
     "ConnectionError", "ConnectionRefusedError", "ConnectionResetError", "gaierror", "herror", "URLError",
     "PermissionError", "FixtureLookupError",
 })  # fmt: skip
+_NETWORK = re.compile(
+    r"(?i)\b(?:connection refused|connection reset|network is unreachable|temporary failure in name resolution"
+    r"|could not resolve host|no such host|name or service not known|enotfound|econnrefused)\b"
+)
 _MISSING = re.compile(r"No module named '([\w.]+)'")
 _SUITE = frozenset({"test", "tests", "suite", "pytest", "ci"})
 _MENDING = frozenset({"pass", "passes", "fail", "fails", "failing", "green", "red", "broken", "fix", "mend", "repair"})
@@ -38,7 +42,8 @@ def is_to_blame(failure: Failure, task: Task) -> bool:
     """
     words = {word.casefold() for word in re.findall(r"\w+", task.words)}
     missing = _missing(failure)
-    if not missing and failure.kind not in _MACHINE:
+    unreached = failure.kind in _MACHINE or (failure.kind != "AssertionError" and _NETWORK.search(failure.message))
+    if not missing and not unreached:
         return False
     if missing and missing in task.modules:
         return False

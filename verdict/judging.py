@@ -15,6 +15,7 @@ from core.verdicts import CaseResult, Failure, Result
 from languages.plan import Plan, Role, SuiteFile
 from verdict import environment, integrity, let_off, shaping
 from verdict.answer import Answer, CaseReport, Fault, Session
+from verdict.reports import Reported
 from verdict.shaping import Names
 from verdict.time_limits import TimeLimit
 
@@ -96,7 +97,8 @@ class Run:
     `digest` is that of all files it saw, `time` what its tests might take. `before` holds those tests of the base that
     did not pass without the change, where that had to be looked up, `copies` is the run of the must-fail copies in a
     sandbox of their own, where there are any, `again` that of the test in which a limit of time cut it off. `task` is
-    what a failure of a command's test is held against that failed before as well.
+    what a failure of a command's test is held against that failed before as well. Of a command that is no known runner,
+    `reported` is what its report says, `unchanged` its run without the change, where that had to be looked up.
     """
 
     plan: Plan
@@ -110,6 +112,8 @@ class Run:
     copies: Run | None = None
     again: Again | None = None
     task: environment.Task | None = None
+    reported: Reported | None = None
+    unchanged: Run | None = None
 
     @property
     def was_cut_off(self) -> bool:
@@ -170,7 +174,7 @@ def _passed(run: Run) -> set[str]:
 
 
 def _weighed(run: Run) -> Judgement:
-    stopped = _stopped(run)
+    stopped = stopping(run)
     if run.answer is None:
         assert stopped is not None
         return Judgement(reason=stopped.message, failures=(stopped,), stopped=True, late=run.was_cut_off)
@@ -225,7 +229,7 @@ def doubtful_copies(run: Run) -> tuple[str, ...]:
 
     What failed besides may yet be found to have failed before.
     """
-    if run.answer is None or _stopped(run) or integrity.doubt(run.answer, run.plan) or _copies_doubt(run.copies):
+    if run.answer is None or stopping(run) or integrity.doubt(run.answer, run.plan) or _copies_doubt(run.copies):
         return ()
     return _check_copies(run, run.answer.session).doubtful
 
@@ -245,26 +249,10 @@ def _copies_doubt(run: Run | None) -> str:
     """Why the run of the must-fail copies cannot be believed."""
     if run is None:
         return ""
-    if stopped := _stopped(run):
+    if stopped := stopping(run):
         return f"with other expected values {stopped.message}"
     assert run.answer is not None
     return integrity.doubt(run.answer, run.plan)
-
-
-def judge_command(run: Run) -> Judgement:
-    """Weigh a run of a command that is not pytest: its exit code is all there is."""
-    session = run.answer.session if run.answer else None
-    over = session is not None and session.how == "exited" and run.result.ended is Ended.EXITED
-    stopped = None if over else _stopped(run)
-    if session is None or stopped:
-        assert stopped is not None
-        return Judgement(reason=stopped.message, failures=(stopped,), stopped=True, late=run.was_cut_off)
-    command = " ".join(run.plan.command)
-    if session.exit_code == 0:
-        return Judgement(reason="")
-    message = f"`{command}` ended with {_status(session.exit_code or 0)}"
-    output = shaping.tail(run.names.text(session.output.get("", "")))
-    return Judgement(reason=message, failures=(Failure(id=command, kind="ExitCode", message=message, output=output),))
 
 
 @dataclass(frozen=True, slots=True)
@@ -281,7 +269,7 @@ class _Found:
     let_off: bool = False
 
 
-def _stopped(run: Run) -> Failure | None:
+def stopping(run: Run) -> Failure | None:
     """Why the run did not come to its end, or None when it did."""
     session = run.answer.session if run.answer else None
     how = run.result.ended
@@ -326,10 +314,11 @@ def _flood(session: Session | None, limits: SandboxLimits) -> str:
 def _crash(session: Session, framework: str) -> str:
     if session.exit_code == 4 and framework == "pytest":
         return "pytest refused to start"
-    return f"the test process ended by itself ({_status(session.exit_code or 0)}) before the tests were over"
+    return f"the test process ended by itself ({exit_words(session.exit_code or 0)}) before the tests were over"
 
 
-def _status(code: int) -> str:
+def exit_words(code: int) -> str:
+    """An exit status in words; negative is a signal."""
     return f"signal {-code}" if code < 0 else f"exit status {code}"
 
 

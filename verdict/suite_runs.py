@@ -28,7 +28,7 @@ from sandbox import packing
 from sandbox.cleaning import Mask
 from sandbox.runtime import Runtime
 from sandbox.trees import TreeStore
-from verdict import answer, environment, integrity, judging
+from verdict import answer, environment, integrity, judging, reports
 from verdict.answer import CaseReport
 from verdict.baseline import Baselines
 from verdict.cut_off import CutOffs
@@ -94,6 +94,7 @@ class SuiteRuns:
         self._trees = TreeStore(staging_dir)
         self._planned: deque[tuple[SuiteJob, Plan]] = deque(maxlen=RECENT)
         self._red: OrderedDict[tuple[str, ...], bool] = OrderedDict()
+        self._commands: OrderedDict[tuple[str, ...], Run] = OrderedDict()
 
     async def plan(self, job: SuiteJob) -> Plan:
         """Plan a job's run; names are drawn anew each time."""
@@ -140,15 +141,20 @@ class SuiteRuns:
         """
         time = time or self.time(job)
         ready, result = await self.executed(job, planned, time, alone=alone)
+        answered = answer.read(result, ready.key)
+        told = None
+        if planned.command and answered:
+            told = await asyncio.to_thread(reports.read, answered.session)
         return Run(
             plan=planned,
             result=result,
-            answer=answer.read(result, ready.key),
+            answer=answered,
             names=self._names(job, planned),
             limits=job.sandbox_limits(self._limits),
             time=time,
             digest=ready.digest,
             task=_task(job),
+            reported=told,
         )
 
     async def proof(self, job: SuiteJob, planned: Plan, time: TimeLimit | None = None, *, alone: bool = False) -> Run:
@@ -273,6 +279,20 @@ class SuiteRuns:
             **{f"base/{path}": blob for path, blob in job.base.entries().items()},
             "": packing.sha256(encode("\0".join((*runtime, limits, job.language, _digest(job.start))))),
         })  # fmt: skip
+
+    async def command_before(self, job: SuiteJob) -> Run:
+        """The run of a job's command without the change; what became of it is remembered for a while.
+
+        Raises:
+            SandboxError: nothing could be run.
+        """
+        key = (job.base.commit, _digest(job.start), *job.command, *_packages(job))
+        if key not in self._commands:
+            unchanged = replace(job, change={})
+            self._commands[key] = await self.run(unchanged, await self.plan(unchanged))
+            while len(self._commands) > RECENT:
+                self._commands.popitem(last=False)
+        return self._commands[key]
 
     async def fails_before(self, job: SuiteJob) -> bool:
         """Tell whether one of the self-written tests fails without the change.

@@ -64,8 +64,10 @@ def serve(libraries, split=None):
         files.write(files.contents(job, source), job["watched"])
     watch = files.Watch(job["watched"])
     if job["command"]:
+        from . import reports  # noqa: PLC0415 (only where it is needed)
+
         first.discard()
-        answer["command"] = Child(run_command, job["command"]).watch(job)
+        answer["command"] = reports.command(job)
     else:
         answer["suite"] = suite(job, first)
         answer["altered"] = watch.touched()
@@ -123,8 +125,3 @@ def pytest_session(instructions, events, libraries):
     config = json.loads(read_all(instructions))
     os.close(instructions)
     return session.run(config, events, libraries)
-
-
-def run_command(_instructions, _events, argv):
-    """In the child: any command at all."""
-    os.execvp(argv[0], argv)  # noqa: S606 (argv of the owner's, no shell)

@@ -308,19 +308,3 @@ def test_a_given_test_is_never_excused() -> None:
     odd = session(tests=(failed(ONE.id), TWO))
     assert not judging.judge(odd).excusable
     assert not judging.judge(replace(odd, before={"test_a.py::test_one": Result.FAILED})).passed
-
-
-def command(**changes: Any) -> judging.Judgement:
-    planned = replace(PLAN, files=(), command=("make", "test"))
-    told = {"how": "exited", "exit_code": 0, "output": {"": "built\n"}, **changes}
-    return judging.judge_command(run(Answer(python="3.11", session=Session(**told)), planned))
-
-
-def test_a_command_is_judged_by_its_exit_code_alone() -> None:
-    assert command().passed
-    wrong = command(exit_code=2)
-    assert wrong.reason == "`make test` ended with exit status 2"
-    assert wrong.failures[0].output == "built"
-    cut_off = command(how="timeout", limit="processor", exit_code=None)
-    assert cut_off.reason == f"the tests were cut off after 9 s of processor time ({judging.LIMIT})"
-    assert not judging.judge_command(run(None, replace(PLAN, command=("x",)))).passed

@@ -1,0 +1,283 @@
+"""Reports of test commands as real runners write them, as hostile ones do, and as nobody does."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from core.verdicts import Result
+from verdict import reports
+from verdict.answer import Session
+from verdict.reports import Reported, cargo, go_json, junit, tap
+from verdict.reports.collected import MOST, Collected
+
+JUNIT = """<?xml version="1.0" encoding="utf-8"?>
+<testsuites name="all"><testsuite name="pytest" errors="0" failures="2" skipped="1" tests="5" time="0.03">
+  <testcase classname="tests.test_a.TestX" name="test_one" time="0.001"/>
+  <testcase classname="tests.test_a" name="test_two[a&lt;b]" time="1,002.5">
+    <failure message="assert 1 == 2">def test_two():
+    assert 1 == 2</failure><system-out>printed</system-out></testcase>
+  <testcase file="src/a.test.js" name="adds"><error type="java.net.ConnectException" message="refused"/></testcase>
+  <testcase name="waits"><skipped message="later"/></testcase>
+  <testcase name="imports"><failure>ModuleNotFoundError: No module named 'x'
+at line 3</failure></testcase>
+</testsuite></testsuites>"""
+TAP = """TAP version 14
+# Subtest: sums
+    # Subtest: adds
+    ok 1 - adds
+      ---
+      duration_ms: 0.4
+      ...
+    not ok 2 - subtracts
+      ---
+      message: 'Expected 1'
+      name: 'AssertionError'
+      ...
+    1..2
+not ok 1 - sums
+ok 2 - waits # SKIP no clock
+not ok 3 - later # TODO
+ok 4 - colour \\# 7
+ok 5
+1..5
+"""
+CARGO = """   Compiling parts v0.1.0 (/work)
+     Running unittests src/lib.rs (target/debug/deps/parts-5c1f)
+
+running 4 tests
+test tests::adds ... ok
+test tests::divides - should panic ... ok
+test tests::later ... ignored, needs a clock
+test tests::subtracts ... FAILED
+
+failures:
+
+---- tests::subtracts stdout ----
+thread 'tests::subtracts' panicked at src/lib.rs:9:9:
+assertion `left == right` failed
+  left: 1
+ right: 2
+
+failures:
+    tests::subtracts
+
+test result: FAILED. 2 passed; 1 failed; 1 ignored; 0 measured; 0 filtered out; finished in 0.00s
+
+     Running tests/whole.rs (target/debug/deps/whole-77aa)
+
+running 1 test
+test tests::adds ... ok
+
+test result: ok. 1 passed; 0 failed; 0 ignored; 0 measured; 0 filtered out; finished in 0.00s
+
+   Doc-tests parts
+
+running 1 test
+test src/lib.rs - add (line 3) ... ok
+
+test result: ok. 1 passed; 0 failed; 0 ignored; 0 measured; 0 filtered out; finished in 0.11s
+"""
+
+
+def go_lines(*events: object) -> str:
+    return "".join(json.dumps(event) + "\n" for event in events)
+
+
+GO = go_lines(
+    {"Action": "run", "Package": "m/a", "Test": "TestAdds"},
+    {"Action": "output", "Package": "m/a", "Test": "TestAdds", "Output": "    a_test.go:7: got 3, want 4\n"},
+    {"Action": "output", "Package": "m/a", "Test": "TestAdds", "Output": "--- FAIL: TestAdds (0.00s)\n"},
+    {"Action": "fail", "Package": "m/a", "Test": "TestAdds", "Elapsed": 0.25},
+    {"Action": "run", "Package": "m/a", "Test": "TestFine"},
+    {"Action": "pass", "Package": "m/a", "Test": "TestFine", "Elapsed": 0},
+    {"Action": "fail", "Package": "m/a", "Elapsed": 0.3},
+    {"Action": "output", "Package": "m/b", "Output": "b.go:3: undefined: x\n"},
+    {"Action": "fail", "Package": "m/b"},
+    {"Action": "run", "Package": "m/c", "Test": "TestHangs"},
+)
+
+
+def session(printed: str = "", left_out: int = 0, files: Iterable[tuple[str, str | None]] = ()) -> Session:
+    return Session(how="exited", exit_code=0, output={}, printed=(printed, "", left_out), reports=tuple(files))
+
+
+def read(printed: str = "", left_out: int = 0, files: Iterable[tuple[str, str | None]] = ()) -> Reported:
+    found = reports.read(session(printed, left_out, files))
+    assert found is not None
+    return found
+
+
+def outcomes(found: Reported) -> dict[str, str]:
+    return {told.id: told.result.value for told in found.tests}
+
+
+def test_junit_xml_is_read_with_names_outcomes_and_why() -> None:
+    found = read(files=[("out/junit.xml", JUNIT)])
+    assert outcomes(found) == {
+        "tests.test_a.TestX::test_one": "passed", "tests.test_a::test_two[a<b]": "failed",
+        "src/a.test.js::adds": "error", "pytest::waits": "skipped", "pytest::imports": "failed",
+    }  # fmt: skip
+    told = {one.id: one for one in found.tests}
+    two = told["tests.test_a::test_two[a<b]"]
+    assert (two.message, two.duration_s) == ("assert 1 == 2", 1002.5)
+    assert two.output == "printed\ndef test_two():\n    assert 1 == 2"
+    assert told["src/a.test.js::adds"].kind == "ConnectException"
+    imports = told["pytest::imports"]
+    assert (imports.kind, imports.message) == ("ModuleNotFoundError", "ModuleNotFoundError: No module named 'x'")
+
+
+def test_several_files_are_one_report_and_the_worst_of_a_test_counts() -> None:
+    one = '<testsuite name="s"><testcase name="a"/><testcase name="b"><error/></testcase></testsuite>'
+    two = '<testsuite name="s"><testcase name="a"><failure/></testcase><testcase name="b"/></testsuite>'
+    found = read(files=[("TEST-1.xml", one), ("TEST-2.xml", two)])
+    assert outcomes(found) == {"s::a": "failed", "s::b": "error"}
+
+
+def test_failures_that_a_report_counts_and_does_not_name_are_a_fault() -> None:
+    found = read(files=[("junit.xml", '<testsuite name="s" errors="2"><testcase name="a"/></testsuite>')])
+    assert found.faults == ("it counts 2 failures and names none",)
+
+
+BOMB = (
+    '<?xml version="1.0"?><!DOCTYPE x [<!ENTITY a "aaaaaaaaaa"><!ENTITY b "&a;&a;&a;&a;&a;&a;&a;&a;">]>'
+    '<testsuite name="&b;"><testcase name="&b;"/></testsuite>'
+)
+OUTSIDE = '<!DOCTYPE x [<!ENTITY a SYSTEM "file:///etc/passwd">]><testsuite><testcase name="&a;"/></testsuite>'
+
+
+@pytest.mark.parametrize(
+    ("text", "why"),
+    [
+        (BOMB, "document type"),
+        (OUTSIDE, "document type"),
+        ('<!DOCTYPE testsuite SYSTEM "http://127.0.0.1/x.dtd"><testsuite/>', "document type"),
+        ("<testsuite>" * 200_000, "nested too deep"),
+        ("<project><testcase name='a'/></project>", "no report of tests"),
+        ("<testsuite><testcase name='a'>", "no element found"),
+        ("<testsuite name='\ud800'/>", "no text"),
+        (None, "larger than what is read"),
+        ("", "no element found"),
+    ],
+)
+def test_a_file_that_is_no_report_is_named_in_a_note(text: str | None, why: str) -> None:
+    found = read(files=[("junit.xml", text)])
+    assert (found.form, found.tests) == ("", ())
+    (note,) = found.notes
+    assert note.startswith("the report junit.xml was not read to its end: ")
+    assert why in note
+
+
+def test_more_tests_than_are_listed_are_counted_and_no_failure_is_lost() -> None:
+    cases = "".join(f'<testcase name="{number}"/>' for number in range(2 * MOST))
+    found = read(files=[("junit.xml", f'<testsuite>{cases}<testcase name="last"><error/></testcase></testsuite>')])
+    assert (len(found.tests), found.unlisted) == (MOST + 1, MOST)
+    assert (found.tests[0].id, found.tests[0].result) == ("last", Result.ERROR)
+
+
+def test_tap_is_read_with_subtests_under_their_tests() -> None:
+    found = read(f"> node --test\n{TAP}done\n")
+    assert outcomes(found) == {
+        "sums > adds": "passed", "sums > subtracts": "failed", "sums": "failed", "waits": "skipped",
+        "later": "skipped", "colour \\# 7": "passed", "test 5": "passed",
+    }  # fmt: skip
+    told = {one.id: one for one in found.tests}["sums > subtracts"]
+    assert (told.kind, told.message) == ("AssertionError", "Expected 1")
+    assert found.faults == ()
+
+
+def test_tap_that_promises_more_than_it_tells_of_or_bails_out_is_a_fault() -> None:
+    assert read("1..3\nok 1\nok 2\n").faults == ("it promises 3 tests and tells of 2",)
+    assert read("1..3\nok 1\n", left_out=9).faults == (), "the rest may have been in the middle"
+    assert read("TAP version 13\nok 1\nBail out! no database\n").faults == ("Bail out! no database",)
+
+
+def test_lines_that_only_look_like_tap_are_no_report() -> None:
+    assert reports.read(session("ok 1 file copied\nnot ok to go on\n")) is None
+
+
+def test_the_lines_of_cargo_are_read_program_by_program() -> None:
+    found = read(CARGO)
+    assert outcomes(found) == {
+        "src/lib.rs::tests::adds": "passed", "src/lib.rs::tests::divides": "passed",
+        "src/lib.rs::tests::later": "skipped", "src/lib.rs::tests::subtracts": "failed",
+        "tests/whole.rs::tests::adds": "passed", "parts::src/lib.rs - add (line 3)": "passed",
+    }  # fmt: skip
+    told = found.tests[0]
+    assert told.message == "thread 'tests::subtracts' panicked at src/lib.rs:9:9:"
+    assert "right: 2" in told.output
+    hidden = "test result: FAILED. 0 passed; 2 failed; 0 ignored; 0 measured; 0 filtered out\n"
+    assert read(hidden).faults == ("a test program: 2 tests failed that it does not name",)
+
+
+def test_the_events_of_go_are_read_and_one_without_an_end_has_not_passed() -> None:
+    found = read(GO)
+    assert outcomes(found) == {
+        "m/a::TestAdds": "failed", "m/a::TestFine": "passed", "m/b": "error", "m/c::TestHangs": "error",
+    }  # fmt: skip
+    told = {one.id: one for one in found.tests}
+    assert (told["m/a::TestAdds"].message, told["m/a::TestAdds"].duration_s) == ("    a_test.go:7: got 3, want 4", 0.25)
+    assert told["m/b"].message == "b.go:3: undefined: x"
+
+
+def test_of_two_reports_the_one_that_tells_of_a_failure_counts() -> None:
+    fine = '<testsuite name="s"><testcase name="a"/></testsuite>'
+    found = read("TAP version 13\nnot ok 1 - b\n1..1\n", files=[("junit.xml", fine)])
+    assert (found.form, outcomes(found)) == ("TAP", {"b": "failed"})
+    assert read("TAP version 13\nok 1 - b\n1..1\n", files=[("junit.xml", fine)]).form == "JUnit XML"
+
+
+LINES = (tap.read, cargo.read, go_json.read)
+WORDS = st.sampled_from([
+    "ok", "not ok", " 1", "1..2", "TAP version 13", " - ", "#", " # SKIP", "---", "...", "message: x", "    ", "Bail out!",
+    "test ", " ... ok", " ... FAILED", " ... ignored, x", "test result: FAILED. 1 passed; 1 failed; 0 ignored",
+    "     Running src/a.rs (x)", "---- a stdout ----", "failures:", '{"Action":"run","Package":"p","Test":"T"}',
+    '{"Action":"fail","Package":"p"', ',"Elapsed":1e999}', "\x1b[31m", "\ud800",
+])  # fmt: skip
+TEXTS = st.lists(st.one_of(WORDS, st.text(max_size=8), st.just("\n")), max_size=60).map("".join)
+
+
+@pytest.mark.parametrize("reader", LINES, ids=lambda reader: reader.__module__.rpartition(".")[2])
+@given(text=TEXTS, whole=st.booleans())
+def test_any_lines_are_read_without_a_fault(reader: Callable[..., Collected], text: str, whole: bool) -> None:  # noqa: FBT001 (hypothesis)
+    found = reader(text.split("\n"), whole=whole)
+    assert len(list(found)) == len({told.id for told in found})
+    assert all(told.duration_s >= 0 for told in found)
+
+
+TAGS = st.sampled_from([
+    "<testsuites>", "</testsuites>", '<testsuite name="s" failures="1">', "</testsuite>", '<testcase name="a" time="x">',
+    "</testcase>", '<testcase name="b"/>', "<failure>", "</failure>", '<error type="a.B" message="m"/>', "<skipped/>",
+    "<system-out>", "</system-out>", "<![CDATA[<x>]]>", "&amp;", "&a;", "<!-- -->", "<?x ?>", "<properties/>",
+])  # fmt: skip
+
+
+@given(st.lists(st.one_of(TAGS, st.text(max_size=5)), max_size=40).map("".join))
+def test_any_xml_is_read_or_refused(text: str) -> None:
+    found = Collected(junit.FORM)
+    try:
+        junit.read(f"<testsuite>{text}</testsuite>", found)
+    except junit.Unreadable as why:
+        assert str(why)
+    assert len(list(found)) == len({told.id for told in found})
+
+
+@given(st.lists(st.tuples(st.integers(0, 3), st.booleans()), min_size=1, max_size=30))
+def test_each_test_of_a_well_formed_report_is_told_once(cases: list[tuple[int, bool]]) -> None:
+    wanted = dict[str, bool]()
+    for name, passed in cases:
+        wanted[f"t{name}"] = wanted.get(f"t{name}", True) and passed
+    as_tap = [f"{'ok' if passed else 'not ok'} {at} - t{name}" for at, (name, passed) in enumerate(cases, 1)]
+    as_cargo = [f"test t{name} ... {'ok' if passed else 'FAILED'}" for name, passed in cases]
+    failed = sum(not passed for _, passed in cases)
+    summary = f"test result: {'FAILED' if failed else 'ok'}. {len(cases) - failed} passed; {failed} failed; 0 ignored"
+    as_xml = "".join(f"<testcase name='t{name}'>{'' if passed else '<failure/>'}</testcase>" for name, passed in cases)
+    xml = Collected(junit.FORM)
+    junit.read(f"<testsuite>{as_xml}</testsuite>", xml)
+    for found in (tap.read([f"1..{len(cases)}", *as_tap], whole=True), cargo.read([*as_cargo, summary], whole=True), xml):
+        assert {told.id: told.result is Result.PASSED for told in found} == wanted
+        assert found.faults == []
