@@ -84,6 +84,11 @@ class Runtime:
     programs: tuple[tuple[str, Mount], ...] = ()
 
     @property
+    def series(self) -> str:
+        """The interpreter's version up to the minor number, as in `3.11`."""
+        return ".".join(self.version.split(".")[:2])
+
+    @property
     def has_environment(self) -> bool:
         """Tell whether libraries of the owner's are shown besides the test libraries."""
         return len(self.libraries) > 1

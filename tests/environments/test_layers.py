@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 
 from core.isolation import SandboxJob
-from environments.layers import BUILT_WITHIN, IN_USE, KEEP, LayerStore
+from environments.layers import LayerStore
+from environments.store import BUILT_WITHIN, IN_USE, KEEP
 from environments.wheels import Unobtainable
 from tests.support.sandboxes import bubblewrap, runtime
 from tests.support.store import HandClock
@@ -164,4 +165,4 @@ async def test_what_may_be_in_use_stays_however_much_it_is(layers: LayerStore) -
 
 async def test_locks_go_with_their_last_user(layers: LayerStore) -> None:
     await asyncio.gather(*(layers.satisfy(["tidewave"]) for _ in range(3)))
-    assert not layers._locks
+    assert not layers._store._locks
