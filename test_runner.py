@@ -27,6 +27,7 @@ from core.masking import Masker
 from core.ports import Sandbox, Sink, Suite
 from core.verdicts import Evidence, Label, Result, SuiteJob, Trial, Verdict
 from environments.layers import LayerStore
+from environments.making import Environments
 from languages import dialect_of, plan
 from languages.plan import Plan, Role
 from sandbox.cleaning import Mask, cleaned
@@ -56,12 +57,13 @@ class SuiteRunner(Suite):
         mask: takes secrets out of what runs report.
         oracle_inputs: how many inputs an owner's oracle is asked for beside the given ones.
         layers: the packages that jobs may ask for; without it such a job is refused.
+        environments: those of repositories; likewise.
         hooks: which test commands never run.
         times: the file that keeps what suites took when they passed; without it that is forgotten with the runner.
         baselines: the file that keeps how tests ended before anything was changed; without it, likewise.
     """
 
-    def __init__(  # noqa: PLR0913 (two parts and ten keywords, of which eight have a default)
+    def __init__(  # noqa: PLR0913 (two parts and eleven keywords, of which nine have a default)
         self,
         sandbox: Sandbox,
         runtime: Runtime,
@@ -73,6 +75,7 @@ class SuiteRunner(Suite):
         mask: Mask | None = None,
         oracle_inputs: int = 20,
         layers: LayerStore | None = None,
+        environments: Environments | None = None,
         hooks: CommandHooks | None = None,
         times: Path | None = None,
         baselines: Path | None = None,
@@ -80,6 +83,7 @@ class SuiteRunner(Suite):
         self._events, self._mask, self._hooks = Emitter(emit), mask or Masker(), hooks or CommandHooks()
         self._runs = SuiteRuns(
             sandbox, runtime, staging_dir, mask=self._mask, limits=limits, imports=imports, layers=layers,
+            environments=environments,
             times=SuiteTimes(times), baselines=Baselines(baselines),
         )  # fmt: skip
         self._asker = Asker(self._runs, oracle_inputs)

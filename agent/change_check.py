@@ -107,6 +107,7 @@ def _job(context: AttemptContext, state: AttemptState, services: AgentServices) 
         denied=context.denied,
         task_id=context.task.id,
         attempt=state.attempt,
+        environment=state.environment,
     )
 
 

@@ -111,6 +111,7 @@ class Machine:
         _hold_to_rules(state, step)
         _hold_to_one_split(context, state, step)
         _hold_to_one_project(state, step)
+        step = await self._with_environment(state, step)
         to = self._on(context, _next(state.phase, step.outcome))
         took = round((self._services.clock() - began).total_seconds(), 3)
         held_in = state.phase if to is Phase.AWAITING_APPROVAL else None
@@ -120,6 +121,13 @@ class Machine:
             state=replace(step.state, phase=to, step_no=state.step_no + 1, held_in=held_in),
             data={**step.data, **_prompts(services), "next": str(to), "duration_s": took},
         )
+
+    async def _with_environment(self, before: AttemptState, step: Step) -> Step:
+        """A step with the environment of the part of the workspace that it chose."""
+        if step.state.project == before.project or self._services.environment is None:
+            return step
+        tree = Scope(project=step.state.project).of(self._services.tree)
+        return replace(step, state=step.state.within(await self._services.environment(tree)))
 
     def _enter(self, project: str | None) -> None:
         """Go on in the part of the workspace that the plan chose."""

@@ -12,6 +12,7 @@ from agent.symbols import SymbolCache
 from agent.tools.corpus import CorpusCache
 from core.attempt_state import AttemptContext, AttemptState, Step
 from core.clock import Clock, utc_now
+from core.environments import Environment
 from core.events import Emitter
 from core.gauge import Gauge
 from core.ports import ChangeCheck, Memory, Model, Shell, Suite, ToolLog
@@ -127,6 +128,8 @@ class AgentServices:
     wrote: Callable[[str], bool] = lambda _path: False
     """Tells whether all commits that touched a file of the base are the agent's, by its full path; reads git."""
     """The texts of commits, for searches."""
+    environment: Callable[[Tree], Awaitable[Environment]] | None = None
+    """Finds and makes the environment of a part of the workspace that a plan chose."""
     shell: Shell | None = None
     """Runs commands of the model's; without it no tool does."""
     tool_log: ToolLog | None = None

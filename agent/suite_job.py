@@ -26,6 +26,7 @@ def job_for(context: AttemptContext, state: AttemptState, services: AgentService
         allow=spec.allow,
         language=spec.language,
         packages=state.packages,
+        environment=state.environment,
         limits=context.run_limits,
         whole_tree=context.whole_tree,
         documents=writes_documents(context, state, services),

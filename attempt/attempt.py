@@ -15,6 +15,7 @@ from agent.machine import FIRST, Machine
 from agent.services import AgentServices
 from attempt import landed_packages, subtasks
 from attempt.commit_record import landed_before
+from attempt.environment import EnvironmentChoice
 from attempt.integration import Integration, Landed
 from attempt.limits import PausableTimeLimit, TaskBudget, TimedModel
 from attempt.regression import WithRegression
@@ -82,6 +83,7 @@ class Attempt:
         self._time: PausableTimeLimit | None = None
         self._budget = TaskBudget(task, self.limits, services)
         self._ledger = CommitLedger(services.db, services.events)
+        self._environments = EnvironmentChoice(self.task, services, self.events)
 
     @property
     def phase(self) -> Phase | None:
@@ -167,7 +169,10 @@ class Attempt:
             return self.ended(Ending.COMMITTED, "its commit was found after the restore", found.id, found.branch)
         workspace, stored = await self._rejoined(workspace, stored)
         await self._hold_out(workspace)
-        state = self._state = self._going_on(stored) if stored else self._new_state(workspace)
+        state = self._going_on(stored) if stored else self._new_state(workspace)
+        if state.phase is not Phase.COMMIT:  # there the note tells of the environment that the verdict had
+            state = await self._with_environment(workspace, state)
+        self._state = state
         return await self._until_landed(workspace, model, state)
 
     async def _until_landed(self, workspace: Workspace, model: Model, state: AttemptState) -> AttemptResult:
@@ -187,6 +192,13 @@ class Attempt:
             state, resumed = replace(end.state, step_no=state.step_no + 1), False
             await self._store(Step(phase=Phase.COMMIT, outcome=Outcome.REDO, state=state, note=end.why))
             workspace = await asyncio.to_thread(self._open, state)
+            state = await self._with_environment(workspace, state)
+
+    async def _with_environment(self, workspace: Workspace, state: AttemptState) -> AttemptState:
+        """The state with the environment of its base; one that works on all of the workspace yet has none."""
+        if workspace.is_own and state.project is None:
+            return state
+        return state.within(await self._environments.of(workspace.tree))
 
     async def _walked(self, workspace: Workspace, model: Model, state: AttemptState) -> AttemptState:
         """The state when the phases are through: the change passed, or was given up. Each step is durable by then.
@@ -285,6 +297,7 @@ class Attempt:
             symbol_cache=self.services.symbol_cache,
             corpora=self.services.corpora,
             wrote=lambda path: self._ledger.holds_all(self.services.git.touching(workspace, path)),
+            environment=self._environments.of,
             gauge=partial(self.services.models.gauge, wanted=self._origin.model),
         )
         return Machine(services)

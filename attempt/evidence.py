@@ -86,6 +86,10 @@ class Note:
     """The files that the owner gave with the task: path to SHA-256 of the text."""
     limits: NotedLimits = field(default_factory=NotedLimits)
     packages: Mapping[str, str] = field(default_factory=dict)
+    environment: str = ""
+    """The digest of what the base declares that the run needed (`core.environments`)."""
+    environment_from: tuple[str, ...] = ()
+    """The files that declare it, as the repository has them."""
     held: HeldOut = field(default_factory=HeldOut)
     """The cases that no prompt showed, and the oracle."""
     model: str = ""
@@ -146,6 +150,8 @@ def to_note(
         start=digests({**spec.files, **steering(state.project, state.change)}),
         limits=NotedLimits(**asdict(limits)),
         packages=state.packages,
+        environment=state.environment,
+        environment_from=state.environment_from,
         held=_unseen(held or HeldOut()),
         model=", ".join(dict.fromkeys(state.models)),
         iterations=state.iteration,

@@ -16,6 +16,7 @@ from dataclasses import dataclass, replace
 from attempt import landed_packages
 from attempt.commit_record import Landing, changed_files
 from attempt.commit_record import commit_row as ledger_entry
+from attempt.environment import EnvironmentChoice
 from attempt.evidence import to_note
 from attempt.regression import WithRegression
 from attempt.services import AttemptServices
@@ -185,6 +186,7 @@ class Integration:
             return state.verdict
         base = await asyncio.to_thread(git.tree, workspace, candidate.parent)
         texts = await asyncio.to_thread(lambda: {path: text_of(merged, path) for path in self._tests(state)})
+        environment = await EnvironmentChoice(self.task, self.services, self._events).of(base)
         job = SuiteJob(
             base=base,
             change=await self._carried(workspace, state, self._whole_change(state), candidate.parent, candidate.id),
@@ -197,6 +199,7 @@ class Integration:
             allow=spec.allow,
             language=spec.language,
             packages=state.packages,
+            environment=environment.digest,
             whole_tree=not workspace.is_own,
             limits=self._run_limits(),
             documents=bool(state.verdict and state.verdict.evidence.label is Label.DOCUMENTED),

@@ -23,6 +23,7 @@ from attempt import evidence, landed_packages
 from attempt.verify import OpenedSuite
 from core.commit_message import CommitMessage
 from core.dependencies import ImportCache, dependants
+from core.environments import EnvironmentStore
 from core.errors import GitError, MergeConflict, NotReverted, SandboxError
 from core.events import Emitter, Event, Kind, Level, RevertedData
 from core.isolation import RunLimits
@@ -211,7 +212,9 @@ class Reverter:
         try:
             for scope, part, found in reached:
                 landed = landed_packages.known(self._services.state, scope.project) if workspace.is_own else {}
-                judge = RevertJudge(suite=opened.suite, limits=limits, packages={**landed, **own})
+                judge = RevertJudge(
+                    suite=opened.suite, limits=limits, packages={**landed, **own}, environments=opened.environments
+                )
                 judged = judged.plus(await judge.judge(part, found), scope)
         except SandboxError as error:
             raise not_judged(entry, str(error), reapply=revert.reapply) from None
@@ -310,6 +313,7 @@ class RevertJudge:
     suite: Suite | None
     limits: RunLimits
     packages: Mapping[str, str]
+    environments: EnvironmentStore | None = None
 
     async def judge(self, trees: RevertTrees, tests: Collection[str]) -> JudgedRevert:
         """Judge a revert by these files of tests.
@@ -335,6 +339,7 @@ class RevertJudge:
             given={path: read_text(tree, path) for path in paths if path in there},
             language=language,
             packages=self.packages,
+            environment=(await self.environments.of(tree)).digest if self.environments else "",
             whole_tree=trees.whole_tree,
             limits=self.limits,
         )

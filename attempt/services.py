@@ -7,6 +7,7 @@ from collections import defaultdict
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Literal
 
 from agent.services import AgentSettings
 from agent.symbols import SymbolCache
@@ -14,6 +15,7 @@ from agent.tools.corpus import CorpusCache
 from checks.hooks.hooks import CommandHooks
 from core.clock import Clock, utc_now
 from core.dependencies import ImportCache
+from core.environments import EnvironmentStore
 from core.held_out import SHARE
 from core.masking import Masker
 from core.ports import ChangeCheck, Memory, Shell, Suite
@@ -40,6 +42,8 @@ class Defaults:
     split: bool = False
     integrate: bool = False
     held_out_share: float = SHARE
+    environments: Literal["trust", "ask"] = "trust"
+    """Whether what the owner's own commits declare is installed without a question."""
     agent: AgentSettings = field(default_factory=AgentSettings)
 
 
@@ -63,6 +67,8 @@ class AttemptServices:
     clock: Clock = utc_now
     seal_key: bytes = b""
     """Seals the notes of this home; empty where it has none."""
+    environments: EnvironmentStore | None = None
+    """What repositories declare that their code needs; without it runs have what every run has."""
     imports: ImportCache = field(default_factory=ImportCache)
     change_checks: tuple[ChangeCheck, ...] = ()
     """What checks a change before anything of it runs."""

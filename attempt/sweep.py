@@ -14,6 +14,7 @@ from pathlib import Path
 from attempt.landed_packages import known
 from attempt.services import AttemptServices
 from core.dependencies import closure
+from core.environments import NO_ENVIRONMENT
 from core.errors import NightshiftError
 from core.events import Emitter, Kind, Level, RegressionData
 from core.paths import is_test_path
@@ -92,12 +93,20 @@ class Sweep:
             paths = await asyncio.to_thread(self._unknown, tree)
         else:
             paths = [path for each in only if (path := scope.inside(each)) and path in tree.entries()]
+        found = self._services.environments
+        environment = await found.of(tree) if found else NO_ENVIRONMENT
         failing: list[str] = []
         for start in range(0, len(paths), BATCH):
             if only is None and not self._idle():
                 return None
             texts = {path: read_text(tree, path) for path in paths[start : start + BATCH]}
-            job = SuiteJob(base=tree, change={}, given=texts, packages=known(self._services.state, scope.project))
+            job = SuiteJob(
+                base=tree,
+                change={},
+                given=texts,
+                packages=known(self._services.state, scope.project),
+                environment=environment.digest,
+            )
             verdict = await self._services.suite.judge(job)
             failing += sorted({test.partition("::")[0] for test in verdict.failing} & texts.keys())
         return failing

@@ -17,6 +17,7 @@ from attempt.evidence import FORMAT, Note, NotedLimits, Sealed, UnreadableNote, 
 from attempt.regression import WithRegression
 from core.commit_message import task_of, trailers
 from core.dependencies import ImportCache
+from core.environments import EnvironmentStore
 from core.errors import CommandBlocked, NoEvidence, SandboxError, UnknownCommit
 from core.isolation import RUN_LIMITS, RunLimits
 from core.ports import Suite
@@ -42,6 +43,7 @@ class OpenedSuite:
 
     suite: Suite | None
     why_not: str = ""
+    environments: EnvironmentStore | None = None
 
 
 class Verification:
@@ -121,9 +123,13 @@ class Verification:
         opened = await self._open_suite()
         if opened.suite is None:
             return unchecked("tests", f"nothing was executed: {opened.why_not}")
+        job = again.job
+        if note.environment and opened.environments:
+            found = await opened.environments.of(job.base)
+            job = replace(job, environment=found.digest)
         suite = opened.suite if note.format == FORMAT else WithRegression(opened.suite, ImportCache())
         try:
-            return await suite.judge(again.job)
+            return await suite.judge(job)
         except (SandboxError, CommandBlocked) as error:
             return unchecked("tests", f"nothing could be run: {error}")
 

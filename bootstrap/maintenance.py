@@ -22,6 +22,7 @@ from db import clock_seen
 from db.event_log import EventLog
 from db.state_store import StateStore
 from environments.layers import LayerStore
+from environments.making import Environments
 from maintenance import orphans
 from maintenance.backup import Backup
 from maintenance.checkpoint import Checkpoint
@@ -153,11 +154,12 @@ class _Cleanup:
         return not self._store.queue.counts()[Status.RUNNING]
 
     async def _sweep_layers(self) -> None:
-        if self._services.layers is not None:
-            await asyncio.to_thread(self._services.layers.sweep)
+        for store in (self._services.layers, self._services.environments):
+            if store is not None:
+                await asyncio.to_thread(store.sweep)
 
     async def _free_space(self) -> None:
-        await asyncio.to_thread(_drop_caches, self._settings(), self._services.layers)
+        await asyncio.to_thread(_drop_caches, self._settings(), self._services.layers, self._services.environments)
         await self._pruner.run()
 
 
@@ -171,10 +173,11 @@ def _places(settings: Settings) -> dict[str, Path]:
     }
 
 
-def _drop_caches(settings: Settings, layers: LayerStore | None) -> None:
+def _drop_caches(settings: Settings, layers: LayerStore | None, environments: Environments | None) -> None:
     """Remove what is made again when it is needed and no job uses now."""
-    if layers is not None:
-        layers.sweep(keep_mb=0)
+    for store in (layers, environments):
+        if store is not None:
+            store.sweep(keep_mb=0)
     old = time.time() - HOUR_S
     for folder in (settings.state_dir / "staging", settings.state_dir / "trials"):
         for tree in folder.glob("*.tree"):

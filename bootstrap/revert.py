@@ -32,7 +32,8 @@ def make_reverter(settings: Settings, store: StoreServices, services: Services) 
         await services.prepared.wait()
         if services.attempt_services is None:
             return OpenedSuite(suite=None, why_not=services.sandbox_detail)
-        return OpenedSuite(suite=services.attempt_services.suite)
+        parts = services.attempt_services
+        return OpenedSuite(suite=parts.suite, environments=parts.environments)
 
     return Reverter(_revert_services(settings, store, services.git, opened, services.merge_locks))
 

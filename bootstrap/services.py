@@ -13,6 +13,7 @@ from agent.services import AgentSettings, EditFormat
 from agent.symbols import SymbolCache
 from attempt import evidence
 from attempt.services import AttemptServices, Defaults
+from bootstrap.environments import make_environments
 from bootstrap.extras import make_extras
 from bootstrap.models import make_memory, make_models, prepare_models
 from bootstrap.repair import PROGRAMS
@@ -30,6 +31,7 @@ from core.states import Phase
 from core.tasks import Explore, Limits
 from environments.dependency_check import DependencyCheck
 from environments.layers import LayerStore
+from environments.making import Environments
 from git_manager import GitManager
 from languages.javascript.plan import refusal as javascript_refusal
 from memory.pattern_check import PatternCheck
@@ -70,6 +72,7 @@ def defaults(settings: Settings) -> Defaults:
         split=settings.enable_split,
         integrate=settings.git_integrate,
         held_out_share=settings.held_out_share,
+        environments=settings.environments,
         agent=AgentSettings(
             prompt_tokens=settings.prompt_tokens,
             edit_format=EditFormat(settings.edit_format),
@@ -118,12 +121,14 @@ class SandboxServices:
         sandbox: runs code that is not trusted.
         runtime: the interpreter and the libraries inside it.
         layers: packages that tasks may use.
+        environments: what repositories declare.
         imports: which files import which, remembered by content.
     """
 
     sandbox: Sandbox
     runtime: Runtime
     layers: LayerStore
+    environments: Environments
     imports: ImportCache
 
 
@@ -139,6 +144,7 @@ class Services:
         merge_locks: a lock for each repository, for integrations and reverts.
         parts: what an attempt is given; None until a sandbox is found. Replaced when settings change.
         layers: packages that tasks may use; None until a sandbox is found.
+        environments: what repositories declare; likewise.
         sandbox_name: the sandbox in use; empty while there is none.
         sandbox_detail: what was found while the sandboxes were tried, in lines for the owner.
         notices: sentences for the owner about what is missing or weak.
@@ -161,6 +167,7 @@ class Services:
         self.notices: tuple[str, ...] = ()
         self.attempt_services: AttemptServices | None = None
         self.layers: LayerStore | None = None
+        self.environments: Environments | None = None
         self._warmed: Warmed | None = None
         self._sandbox_services: SandboxServices | None = None
 
@@ -244,11 +251,18 @@ class Services:
         settings, store, imports = self._settings, self._store, ImportCache()
         layers = LayerStore(settings.packages_dir, runtime, environ=settings.process_environment, clock=self._clock)
         self.layers = layers
+        environments = self.environments = make_environments(settings, runtime, self._clock)
         sandbox_services = self._sandbox_services = SandboxServices(
-            sandbox=sandbox, runtime=runtime, layers=layers, imports=imports
+            sandbox=sandbox, runtime=runtime, layers=layers, environments=environments, imports=imports
         )
         self._runs = SuiteRuns(
-            sandbox, runtime, settings.state_dir / "trials", mask=store.mask, imports=imports, layers=layers
+            sandbox,
+            runtime,
+            settings.state_dir / "trials",
+            mask=store.mask,
+            imports=imports,
+            layers=layers,
+            environments=environments,
         )
         return AttemptServices(
             unable=lambda spec: javascript_refusal(spec, runtime.node),
@@ -257,7 +271,15 @@ class Services:
             git=self.git,
             models=self.models,
             suite=self._suite(sandbox_services),
-            shell=ShellRunner(sandbox, runtime, settings.state_dir / STAGING, mask=store.mask, layers=layers),
+            shell=ShellRunner(
+                sandbox,
+                runtime,
+                settings.state_dir / STAGING,
+                mask=store.mask,
+                layers=layers,
+                environments=environments,
+            ),
+            environments=environments,
             memory=self.memory,
             steps=store.steps,
             tools=store.tools,
@@ -282,6 +304,7 @@ class Services:
             sandbox_services.runtime,
             staging_dir=self._settings.state_dir / STAGING,
             layers=sandbox_services.layers,
+            environments=sandbox_services.environments,
             hooks=self._checker.hooks,
             mask=self._store.mask,
             imports=sandbox_services.imports,

@@ -17,6 +17,7 @@ from core.events import Event
 from core.isolation import SandboxLimits
 from core.ports import Sandbox
 from environments.layers import LayerStore
+from environments.making import Environments
 from sandbox import Choice, choose
 from sandbox.cleaning import Mask
 from sandbox.runtime import Runtime
@@ -56,13 +57,14 @@ async def find_sandbox(
     )
 
 
-def make_suite(  # two parts and what two callers have each of their own
+def make_suite(  # noqa: PLR0913 (two parts and what two callers have each of their own)
     settings: Settings,
     sandbox: Sandbox,
     runtime: Runtime,
     *,
     staging_dir: Path,
     layers: LayerStore,
+    environments: Environments,
     hooks: CommandHooks,
     mask: Mask | None = None,
     imports: ImportCache | None = None,
@@ -85,6 +87,7 @@ def make_suite(  # two parts and what two callers have each of their own
         baselines=settings.state_dir / BASELINES,
         imports=imports,
         layers=layers,
+        environments=environments,
         mask=mask,
         oracle_inputs=settings.oracle_inputs,
         hooks=hooks,

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from attempt import evidence
 from attempt.verify import OpenedSuite, Report, Verification
+from bootstrap.environments import make_environments
 from bootstrap.suites import drop_event, find_sandbox, make_checker, make_suite
 from config import Settings
 from core.errors import SandboxError, UnknownCommit
@@ -63,6 +64,7 @@ def suites(settings: Settings, folder: Path) -> Callable[[], Awaitable[OpenedSui
         try:
             runtime = open_runtime(settings.runner_dir)
             layers = LayerStore(settings.packages_dir, runtime, environ=settings.process_environment)
+            environments = make_environments(settings, runtime)
         except SandboxError as error:
             return OpenedSuite(suite=None, why_not=str(error))
         choice = await find_sandbox(settings, runtime, folder)
@@ -70,9 +72,9 @@ def suites(settings: Settings, folder: Path) -> Callable[[], Awaitable[OpenedSui
             return OpenedSuite(suite=None, why_not=choice.report)
         hooks = make_checker(settings).hooks
         suite = make_suite(
-            settings, choice.sandbox, runtime, staging_dir=folder / "staging", layers=layers, hooks=hooks,
-            mask=Masker(settings.secrets),
+            settings, choice.sandbox, runtime, staging_dir=folder / "staging", layers=layers,
+            environments=environments, hooks=hooks, mask=Masker(settings.secrets),
         )  # fmt: skip
-        return OpenedSuite(suite=suite)
+        return OpenedSuite(suite=suite, environments=environments)
 
     return opened

@@ -8,6 +8,7 @@ from typing import Any
 
 from core.brief import Brief, Question
 from core.change_checks import Ask, CheckedChange, Declared, holding
+from core.environments import Environment
 from core.held_out import HeldOut
 from core.isolation import RUN_LIMITS, RunLimits
 from core.remarks import GRAVE, Reader, Reading, Remark, worst_first
@@ -132,6 +133,10 @@ class AttemptState:
     """While the owner is waited for: what he must decide."""
     packages: Mapping[str, str] = field(default_factory=dict)
     """Packages that may be shown to the run: name to exact version."""
+    environment: str = ""
+    """The digest of what the base declares that runs need (`core.environments`)."""
+    environment_from: tuple[str, ...] = ()
+    """The files that declare it."""
     noted: tuple[str, ...] = ()
     """Findings that were reported already."""
     saw_held_out: bool = False
@@ -157,6 +162,10 @@ class AttemptState:
     name, empty for the root; None is the whole, until a plan says it and in repositories of the owner's."""
     handed: HandOver | None = None
     """What prompts show in place of the tries before a fresh start."""
+
+    def within(self, environment: Environment) -> AttemptState:
+        """The state with the environment of its base."""
+        return replace(self, environment=environment.digest, environment_from=environment.sources)
 
     def reading(self, reader: Reader) -> Reading | None:
         """What a reader found in the change as it is now; None where he has not read it."""

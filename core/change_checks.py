@@ -48,6 +48,7 @@ class AskKind(StrEnum):
     PACKAGE = "package"
     FINDING = "finding"
     BUDGET = "budget"
+    ENVIRONMENT = "environment"
 
 
 def package_subject(name: str) -> str:
@@ -109,7 +110,7 @@ class ChangeCheckJob:
     """A change that is about to run. `granted` and `denied` are the subjects that the owner has decided on.
 
     `task_id` is for the events of a check; None where no queue knows the task. `wanted` are distributions that a plan
-    names before there is a change.
+    names before there is a change. `environment` is the digest of what the base declares (`core.environments`).
     """
 
     spec: TaskSpec
@@ -121,6 +122,7 @@ class ChangeCheckJob:
     task_id: int | None = None
     attempt: int = 1
     wanted: tuple[str, ...] = ()
+    environment: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

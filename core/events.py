@@ -75,6 +75,8 @@ class Kind(StrEnum):
     ASKED = "asked"
     ANSWERED = "answered"
     PACKAGE_INSTALLED = "package_installed"
+    ENVIRONMENT_MADE = "environment_made"
+    ENVIRONMENT_FAILED = "environment_failed"
     TOOL_STARTED = "tool_started"
     TOOL_CALLED = "tool_called"
     COMMITTED = "committed"
@@ -272,6 +274,13 @@ class FindingData(TypedDict):
     """The command that the change would run, shortened."""
     pattern: NotRequired[str]
     """The rule without its group: which pattern of commands was met."""
+
+
+class EnvironmentData(TypedDict):
+    """ENVIRONMENT_MADE and ENVIRONMENT_FAILED: the digest, and the first of the files that declare it."""
+
+    digest: str
+    sources: list[str]
 
 
 class BlockedCommandData(TypedDict):

@@ -143,10 +143,10 @@ class _Below(_Part):
 
     def __init__(self, tree: Tree, project: str) -> None:
         super().__init__(tree, project)
-        self._folder = f"{project}/"
+        self.folder = f"{project}/"
 
     def _own(self, items: Iterable[tuple[str, str]]) -> Iterable[tuple[str, str]]:
-        return ((path.removeprefix(self._folder), id_) for path, id_ in items if path.startswith(self._folder))
+        return ((path.removeprefix(self.folder), id_) for path, id_ in items if path.startswith(self.folder))
 
     def unwritable(self) -> frozenset[str]:
         """Links and submodules in the folder."""
@@ -154,7 +154,7 @@ class _Below(_Part):
 
     def read(self, path: str) -> bytes:
         """A file's bytes; raises KeyError."""
-        return self.whole.read(f"{self._folder}{path}")
+        return self.whole.read(f"{self.folder}{path}")
 
 
 class _Without(_Part):
@@ -179,6 +179,14 @@ class _Without(_Part):
         if self._is_hidden(path):
             raise KeyError(path)
         return self.whole.read(path)
+
+
+def place_of(tree: Tree) -> tuple[Tree, str]:
+    """The tree of the whole workspace, and the folder of the project in it that a part is, with a slash at its end.
+
+    For any other tree, the root of a workspace without its projects among them: the tree itself and an empty text.
+    """
+    return (tree.whole, tree.folder) if isinstance(tree, _Below) else (tree, "")
 
 
 def without_folder(text: str, project: str | None, paths: Iterable[str]) -> str:

@@ -15,7 +15,8 @@ class ShellJob:
     """A command for `sh -c` in the root of a tree: `base` with `change` and `tests` on top.
 
     There is no `.git`, no network, and nothing that is held out of the tests. `packages` are distributions besides the
-    test libraries that the run may see, name to exact version. `limits.cpu_s` is how much processor time the command
+    test libraries that the run may see, name to exact version; `environment` is the digest of what the base declares
+    (`core.environments`). `limits.cpu_s` is how much processor time the command
     may use, and how long it may wait without using any.
     """
 
@@ -24,6 +25,7 @@ class ShellJob:
     change: Change = field(default_factory=dict)
     tests: Files = field(default_factory=dict)
     packages: Mapping[str, str] = field(default_factory=dict)
+    environment: str = ""
     limits: RunLimits = RUN_LIMITS
 
 

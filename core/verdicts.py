@@ -155,7 +155,8 @@ class SuiteJob:
     `given` are the task's tests, `own` those the agent wrote (they must fail without the change), `regression` paths
     of test files of the base that must go on passing. Without any of them `command` decides by its exit code. `start`
     are the files that the owner gave with the task: "without the change" is the base with these on top. `packages` are
-    distributions besides the test libraries that the run may see, name to exact version. `own_proven` tells that the
+    distributions besides the test libraries that the run may see, name to exact version, and `environment` is the
+    digest of what the base declares. `own_proven` tells that the
     agent's tests were found red and sharp before, so that they need not prove it again. `held` is what the model does
     not know of the tests. `allow` are rules that `command` may break. Without `limits` those of the runner hold. `only`
     are the paths of test files, of any kind, where a trial runs just these; a verdict is on all of them. `documents`
@@ -176,6 +177,7 @@ class SuiteJob:
     allow: tuple[str, ...] = ()
     language: Language = Language.PYTHON
     packages: Mapping[str, str] = field(default_factory=dict)
+    environment: str = ""
     limits: RunLimits | None = None
     whole_tree: bool = True
     only: tuple[str, ...] = ()

@@ -165,7 +165,7 @@ async def _held(path: Path) -> tuple[int, Path]:
         descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
         try:
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            if path.exists() and os.path.samestat(path.stat(), os.fstat(descriptor)):
+            if _is_still(path, descriptor):
                 return descriptor, path
         except BlockingIOError:
             os.close(descriptor)
@@ -175,6 +175,13 @@ async def _held(path: Path) -> tuple[int, Path]:
             raise
         else:
             os.close(descriptor)  # its last holder removed it meanwhile
+
+
+def _is_still(path: Path, descriptor: int) -> bool:
+    try:
+        return os.path.samestat(path.stat(), os.fstat(descriptor))
+    except FileNotFoundError:
+        return False
 
 
 def remove(path: Path) -> None:

@@ -72,7 +72,9 @@ class Runtime:
     """What a suite needs inside. `libraries` and `code` are import paths inside, `argv` starts the trusted parent.
 
     `python` are the words that start the interpreter, `node` runs JavaScript, where there is one. `programs` are other
-    packages' programs, each by its entry with the folder that holds its package.
+    packages' programs, each by its entry with the folder that holds its package. `path` are folders of programs that
+    come before the system's, `environ` variables that the run has besides; `roots` are folders of the workspace that its
+    modules are imported from besides the usual ones, and `plugins` those of pytest's that its tests are run with.
     """
 
     python: tuple[str, ...]
@@ -82,6 +84,10 @@ class Runtime:
     code: str = _CODE
     node: Node | None = None
     programs: tuple[tuple[str, Mount], ...] = ()
+    path: tuple[str, ...] = ()
+    environ: tuple[tuple[str, str], ...] = ()
+    roots: tuple[str, ...] = ()
+    plugins: tuple[str, ...] = ()
 
     @property
     def series(self) -> str:
@@ -96,6 +102,11 @@ class Runtime:
     def with_layer(self, mount: Mount) -> Runtime:
         """The same with packages, which come after all other libraries: none of their names can hide one of those."""
         return replace(self, mounts=(*self.mounts, mount), libraries=(*self.libraries, mount.inside))
+
+    @property
+    def variables(self) -> dict[str, str]:
+        """The environment variables of a run that differ from the usual ones; programs are found in `path` first."""
+        return {**dict(self.environ), **({"PATH": ":".join((*self.path, "/usr/bin:/bin"))} if self.path else {})}
 
     def argv(self, entry: str = SUITES) -> tuple[str, ...]:
         """The command of a trusted parent, by the dotted name of its module; it reads its job from standard input.

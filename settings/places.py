@@ -99,6 +99,11 @@ class Layout:
         return (self.folders.cache if self.folders else self.state_dir) / "packages"
 
     @property
+    def environments_dir(self) -> Path:
+        """The environments of repositories, as they are shown inside the sandbox."""
+        return (self.folders.cache if self.folders else self.state_dir) / "environments"
+
+    @property
     def port_file(self) -> Path:
         """The port that the daemon got, for those on this machine who want to speak to it."""
         return self._open_dir / "port"

@@ -102,6 +102,9 @@ class SandboxSettings(SettingsGroup):
     """How much a run may write."""
     sandbox_nice: Annotated[int, Field(ge=0, le=19), Takes.RESTART] = 5
     """How many levels of priority sandboxed work stands back for yours; 0 switches that off."""
+    environments: Literal["trust", "ask"] = "trust"
+    """Wheels that a repository's own commits declare (locks, requirements, pyproject.toml): installed for its runs \
+(trust), or only after you agree, once for each declaration (ask)."""
     allowed_deps: list[Distribution] = Field(default_factory=list)
     """Packages that tasks may install without asking you, such as `requests` or `numpy==2.4.0`."""
     held_out_share: Annotated[float, Field(ge=0, le=0.5)] = 0.25

@@ -18,7 +18,8 @@ from core.paths import at_or_below, path_fault
 from core.ports import Sandbox, Shell
 from core.shell import ShellJob, ShellResult
 from core.text import encode
-from environments.layers import LayerStore, with_packages
+from environments.layers import LayerStore
+from environments.making import Environments, runtime_of
 from languages.javascript.plan import RESERVED_MB
 from sandbox import packing
 from sandbox.cleaning import Mask, line, printed
@@ -52,6 +53,7 @@ class ShellRunner(Shell):
         staging_dir: keeps whole trees between runs; made if need be, and may be that of a suite runner.
         mask: takes secrets out of what commands print.
         layers: the packages that jobs may ask for; without it such a job is refused.
+        environments: those of repositories; likewise.
     """
 
     def __init__(
@@ -62,8 +64,10 @@ class ShellRunner(Shell):
         *,
         mask: Mask | None = None,
         layers: LayerStore | None = None,
+        environments: Environments | None = None,
     ) -> None:
         self._sandbox, self._runtime, self._mask, self._layers = sandbox, runtime, mask or Masker(), layers
+        self._environments = environments
         staging_dir.mkdir(mode=0o700, parents=True, exist_ok=True)
         self._trees = TreeStore(staging_dir)
 
@@ -73,7 +77,7 @@ class ShellRunner(Shell):
         Raises:
             SandboxError: nothing could be run.
         """
-        runtime = await with_packages(self._runtime, self._layers, job.packages)
+        runtime = await runtime_of(self._runtime, job, layers=self._layers, environments=self._environments)
         ready = await asyncio.to_thread(_staged, job, runtime, self._trees)
         result = await self._sandbox.run(ready.job)
         return await asyncio.to_thread(self._read, job, result, ready.key)
@@ -135,6 +139,7 @@ def _staged(job: ShellJob, runtime: Runtime, trees: TreeStore) -> _Staged:
         "files": [(path, size, wanted) for path, size, _, wanted in index],
         "digests": [digest for _, _, digest, _ in index],
         "command": job.command,
+        "environ": runtime.variables,
         "node": runtime.node.path if runtime.node else None,
         **_times(TimeLimit.of(job.limits)),
         "output_bytes": FLOOD_BYTES,

@@ -113,7 +113,7 @@ def _split(plan: Plan, files: list[tuple[str, int, bool]]) -> dict[str, object] 
     return {
         "files": split.suites, "suites": split.suites, "texts": dict(split.texts), "hidden": split.hidden,
         "roots": split.roots, "conftests": split.conftests, "settings": dict(split.settings), "options": plan.options,
-        "paths": (), "preload": plan.preload, "simple": dict(split.simple),
+        "paths": (), "environ": {}, "preload": plan.preload, "simple": dict(split.simple),
     }  # fmt: skip
 
 
@@ -124,8 +124,9 @@ def _instructions(
     token = f"\x1e{secrets.token_hex(12)}"
     session = {
         "files": plan.order,
-        "options": plan.options,
-        "paths": plan.paths,
+        "options": (*plan.options, *(word for plugin in runtime.plugins for word in ("-p", plugin))),
+        "paths": tuple(dict.fromkeys((*plan.paths, *runtime.roots))),
+        "environ": runtime.variables,
         "preload": plan.preload,
         "without": plan.without,
         "budget": {
@@ -137,6 +138,7 @@ def _instructions(
     }
     return {
         "command": _command(plan.command, runtime),
+        "environ": runtime.variables,
         "calls": plan.calls,
         "program": plan.program.job if plan.program else None,
         "memory_mb": limits.memory_mb,

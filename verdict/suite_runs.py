@@ -20,7 +20,8 @@ from core.tasks import Change, Files
 from core.text import encode
 from core.tree import Tree
 from core.verdicts import Result, SuiteJob
-from environments.layers import LayerStore, with_packages
+from environments.layers import LayerStore
+from environments.making import Environments, runtime_of
 from languages import dialect_of, plan
 from languages.plan import Plan
 from languages.test_config import LIBRARY_NAMES
@@ -66,11 +67,12 @@ class SuiteRuns:
         limits: of a run where its job says nothing.
         imports: remembers what files import; may be shared.
         layers: the packages that jobs may ask for; without it such a job is refused.
+        environments: those of repositories; likewise.
         times: what suites took when they passed.
         baselines: how the tests of trees ended before anything was changed.
     """
 
-    def __init__(  # noqa: PLR0913 (three parts and six keywords, of which five have a default)
+    def __init__(  # noqa: PLR0913 (three parts and seven keywords, of which six have a default)
         self,
         sandbox: Sandbox,
         runtime: Runtime,
@@ -80,10 +82,12 @@ class SuiteRuns:
         limits: SandboxLimits | None = None,
         imports: ImportCache | None = None,
         layers: LayerStore | None = None,
+        environments: Environments | None = None,
         times: SuiteTimes | None = None,
         baselines: Baselines | None = None,
     ) -> None:
         self.sandbox, self.runtime, self.mask, self._layers = sandbox, runtime, mask, layers
+        self._environments = environments
         self._limits, self._imports = (
             limits or SandboxLimits(output_bytes=OUTPUT_BYTES).with_run(RUN_LIMITS),
             imports or ImportCache(),
@@ -239,7 +243,7 @@ class SuiteRuns:
         Raises:
             SandboxError: nothing could be run.
         """
-        runtime = await with_packages(self.runtime, self._layers, job.packages)
+        runtime = await runtime_of(self.runtime, job, layers=self._layers, environments=self._environments)
         limits = job.sandbox_limits(self._limits)
         time = time or self.time(job)
         share = ALONE if alone else SHARE
@@ -274,6 +278,7 @@ class SuiteRuns:
     def _around(self, job: SuiteJob) -> str:
         """A digest of the tree without the change, and of all else that a run of its tests sees."""
         runtime = [self.runtime.version, *(str(mount.host) for mount in self.runtime.mounts), *_packages(job)]
+        runtime += [job.environment] if job.environment else []
         limits = repr(job.sandbox_limits(self._limits))
         return packing.digest_of({
             **{f"base/{path}": blob for path, blob in job.base.entries().items()},
@@ -301,10 +306,10 @@ class SuiteRuns:
             SandboxError: nothing could be run.
         """
         present = job.base.entries().keys() | job.start.keys()
-        bare = not (self.runtime.has_environment or job.packages)
+        bare = not (self.runtime.has_environment or job.packages or job.environment)
         if bare and surely_fail_before(job.own, job.change, present):
             return True
-        key = (job.base.commit, _digest({**job.start, **job.own}), *_packages(job))
+        key = (job.base.commit, _digest({**job.start, **job.own}), job.environment, *_packages(job))
         if key not in self._red:
             found = await self._unchanged(replace(job, given={}, command=(), regression=()))
             self._red[key] = found.stopped or any(one.result is not Result.PASSED for one in found.results)

@@ -41,6 +41,7 @@ async def run(
         change=draft.change,
         tests=context.tests_beside(state),
         packages=state.packages,
+        environment=state.environment,
         limits=limits,
     )
     result = await services.shell.execute(job)

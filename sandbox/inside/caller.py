@@ -2,6 +2,7 @@
 
 import gc
 import marshal
+import os
 import signal
 import sys
 
@@ -28,7 +29,8 @@ def serve(libraries):
     job, source = files.receive(0)
     key = bytes.fromhex(job.pop("key"))
     files.write(files.contents(job, source), job["watched"])
-    first.send(marshal.dumps({"calls": job["calls"], "paths": job["session"]["paths"]}))
+    told = {"calls": job["calls"], "paths": job["session"]["paths"], "environ": job["environ"]}
+    first.send(marshal.dumps(told))
     answer = {"python": sys.version.split()[0], "calls": first.watch(job)}
     supervisor.reply(key, answer)
 
@@ -38,6 +40,7 @@ def session(told, events, libraries):
     sys.path.extend(libraries)
     sys.argv[:] = ["calls"]
     config = marshal.loads(read_all(told))  # noqa: S302 (from the trusted parent)
+    os.environ.update(config["environ"])
     gc.freeze()
     gc.enable()
     return calls.run(config, events)

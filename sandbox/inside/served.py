@@ -295,6 +295,7 @@ def run(config, descriptor):
     """Serve the tested code that lies in a folder, from there."""
     workspace = config["root"]
     os.chdir(workspace)
+    os.environ.update(config["environ"])
     sys.path.extend(os.path.normpath(os.path.join(workspace, path)) for path in config["paths"])
     Server(descriptor).serve()
     return 0

@@ -34,6 +34,7 @@ def serve(libraries):
     supervisor.hide()
     job, source = files.receive(0)
     key = bytes.fromhex(job.pop("key"))
+    os.environ.update(job["environ"])
     files.write(files.contents(job, source), ())
     before = changes.Before(job)
     env = settled(job, libraries)

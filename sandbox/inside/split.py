@@ -50,7 +50,9 @@ class Split:
             tree: path to bytes of the workspace without its tests.
         """
         self._tests.send(marshal.dumps(job["split"]))
-        self._code.send(marshal.dumps({"root": _folder("code", tree), "paths": job["session"]["paths"]}))
+        self._code.send(
+            marshal.dumps({"root": _folder("code", tree), "paths": job["session"]["paths"], "environ": job["environ"]})
+        )
         found = self._tests.watch({**job, **job["split_time"]}, spare=[self._first.pid])
         self._code.discard()
         return found

@@ -49,6 +49,7 @@ def serve(libraries, split=None):
     split.ready(first)
     job, source = files.receive(0)
     key = bytes.fromhex(job.pop("key"))
+    os.environ.update(job["environ"])
     answer = {"python": sys.version.split()[0]}
     if job["split"]:
         found = dict(files.contents(job, source))

@@ -1,0 +1,59 @@
+"""What the base commit of a repository declares that its code needs: packages, tools, an interpreter.
+
+An environment is a value, known by its digest: of what declares it, and of the interpreter. It is made once, and what
+stays of it is read-only. An attempt, its runs and its commit's evidence carry the digest; an empty one is what every
+run has anyway.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Protocol
+
+from core.tree import Tree
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Environment:
+    """What a commit declares. `sources` are the paths of the files that do so, as the repository has them."""
+
+    digest: str = ""
+    sources: tuple[str, ...] = ()
+
+
+NO_ENVIRONMENT = Environment()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MadeEnvironment:
+    """An environment on the disk, or a part of one, as its owner wants to know it.
+
+    `kind` is what made it, `remarks` say what was left out and why. `sources` are the paths of what declared it first.
+    """
+
+    name: str
+    kind: str
+    sources: tuple[str, ...] = ()
+    interpreter: str = ""
+    packages: Mapping[str, str] = field(default_factory=dict)
+    remarks: tuple[str, ...] = ()
+    used_at: datetime
+    size_bytes: int = 0
+
+
+class EnvironmentStore(Protocol):
+    """Finds and makes environments."""
+
+    async def of(self, tree: Tree) -> Environment:
+        """What the tree of a commit declares; nothing is made."""
+        ...
+
+    async def make(self, tree: Tree, environment: Environment) -> tuple[MadeEnvironment, ...]:
+        """Make what is not there yet; what was made now comes back.
+
+        Raises:
+            SandboxError: it cannot be made.
+        """
+        ...

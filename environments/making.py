@@ -1,0 +1,245 @@
+"""The environments of repositories: found in what a commit declares, made once, and shown to runs.
+
+An environment has parts, one for each kind of declaration; a part has a maker, and a folder by the digest of what it is
+made of. So a new lock of one kind makes nothing else anew, and repositories that declare the same share a folder.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+from collections import OrderedDict
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any, Protocol
+
+from core.environments import NO_ENVIRONMENT, Environment, MadeEnvironment
+from core.errors import SandboxError
+from core.tasks import Change
+from core.tree import Tree
+from environments.declared_files import DeclaredFiles
+from environments.layers import LayerStore, with_packages
+from environments.store import FolderStore, remove
+from sandbox.runtime import Runtime
+
+REMEMBERED = 64
+KEEP_MB = 8192
+"""How large all environments together may be."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Recipe:
+    """A part of an environment before it is made.
+
+    Attributes:
+        kind: whose part it is.
+        texts: the files that declare it, by their paths in the repository.
+        parts: what else decides what is made, such as the interpreter's version and the maker's format.
+    """
+
+    kind: str
+    texts: Mapping[str, str]
+    parts: tuple[str, ...] = ()
+
+    @property
+    def name(self) -> str:
+        """The name of its folder: the kind, and the digest of all that decides what is in it."""
+        words = [f"{path}\0{text}" for path, text in sorted(self.texts.items())]
+        found = hashlib.sha256("\0\0".join((self.kind, *self.parts, *words)).encode("utf-8", "surrogatepass"))
+        return f"{self.kind}-{found.hexdigest()[:24]}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Made:
+    """What a maker tells of a folder that it filled; it is kept in the folder's note.
+
+    Attributes:
+        packages: name to exact version.
+        remarks: what was left out, and why, in lines for the owner.
+        more: what the maker needs to show the folder, as JSON.
+    """
+
+    packages: Mapping[str, str] = field(default_factory=dict)
+    remarks: tuple[str, ...] = ()
+    more: Mapping[str, Any] = field(default_factory=dict)
+
+
+class Maker(Protocol):
+    """Makes the parts of one kind."""
+
+    @property
+    def kind(self) -> str:
+        """A short word: it begins the names of folders."""
+        ...
+
+    def recipe(self, files: DeclaredFiles) -> Recipe | None:
+        """What the files of a commit declare of this kind; None where that is nothing."""
+        ...
+
+    async def fill(self, recipe: Recipe, folder: Path) -> Made:
+        """Fill a folder; it is read-only afterwards.
+
+        Raises:
+            SandboxError: it cannot be made.
+        """
+        ...
+
+    async def shown(self, recipe: Recipe, made: Made, folder: Path, files: DeclaredFiles, runtime: Runtime) -> Runtime:
+        """The runtime with the folder; `files` are those of the run, with its change.
+
+        Raises:
+            SandboxError: it cannot be shown.
+        """
+        ...
+
+
+class Environments:
+    """Finds, makes and shows environments.
+
+    Args:
+        store: keeps their parts.
+        makers: one for each kind. The first one may give another interpreter, the others add to what they are given.
+    """
+
+    def __init__(self, store: FolderStore, makers: Sequence[Maker]) -> None:
+        self._store, self._makers = store, tuple(makers)
+        self._found: OrderedDict[str, tuple[Recipe, ...]] = OrderedDict()
+
+    async def of(self, tree: Tree) -> Environment:
+        """What the tree of a commit declares; nothing is made."""
+        recipes = await self._recipes(tree)
+        if not recipes:
+            return NO_ENVIRONMENT
+        digest = hashlib.sha256("\0".join(recipe.name for recipe in recipes).encode()).hexdigest()[:24]
+        sources = dict.fromkeys(path for recipe in recipes for path in recipe.texts)
+        return Environment(digest=digest, sources=tuple(sources))
+
+    async def make(self, tree: Tree, environment: Environment) -> tuple[MadeEnvironment, ...]:
+        """Make what is not there yet; what was made now comes back.
+
+        Raises:
+            SandboxError: it cannot be made, or the tree declares another one.
+        """
+        found = []
+        for recipe in await self._of_digest(tree, environment.digest):
+            _, new = await self._made(recipe)
+            if new:
+                found.append(recipe.name)
+        return tuple(one for one in self.kept() if one.name in found)
+
+    async def runtime_for(self, runtime: Runtime, tree: Tree, digest: str, change: Change | None = None) -> Runtime:
+        """A runtime with an environment, which is made where it is not there.
+
+        Args:
+            runtime: the usual one.
+            tree: the base of the run.
+            digest: of the environment; an empty one is none.
+            change: what lies over the base.
+
+        Raises:
+            SandboxError: it cannot be made, or the tree declares another one.
+        """
+        if not digest:
+            return runtime
+        files = DeclaredFiles(tree, change)
+        for recipe in await self._of_digest(tree, digest):
+            made, _ = await self._made(recipe)
+            runtime = await self._maker(recipe).shown(recipe, made, self._store.path(recipe.name), files, runtime)
+        return runtime
+
+    async def _of_digest(self, tree: Tree, digest: str) -> tuple[Recipe, ...]:
+        if (found := await self.of(tree)).digest != digest:
+            told = ", ".join(found.sources) or "nothing"
+            raise SandboxError(f"environment {digest[:12]} is not what the tree declares ({told})")
+        return await self._recipes(tree)
+
+    async def _recipes(self, tree: Tree) -> tuple[Recipe, ...]:
+        key = tree.commit
+        if key not in self._found:
+            files = DeclaredFiles(tree)
+            found = await asyncio.to_thread(lambda: [maker.recipe(files) for maker in self._makers])
+            self._found[key] = tuple(recipe for recipe in found if recipe)
+            while len(self._found) > REMEMBERED:
+                self._found.popitem(last=False)
+        return self._found[key]
+
+    def _maker(self, recipe: Recipe) -> Maker:
+        return next(maker for maker in self._makers if maker.kind == recipe.kind)
+
+    async def _made(self, recipe: Recipe) -> tuple[Made, bool]:
+        """What a folder holds; tells also whether it was made now. Two that ask for it at once make it once."""
+        if (made := self._known(recipe)) is not None:
+            return made, False
+        async with self._store.lock(recipe.name):
+            if (made := self._known(recipe)) is not None:
+                return made, False
+            told = list[Made]()
+
+            async def fill(folder: Path) -> None:
+                told.append(await self._maker(recipe).fill(recipe, folder))
+
+            await asyncio.to_thread(
+                remove, self._store.path(recipe.name)
+            )  # without its note nobody knows what it holds
+            await self._store.build(recipe.name, fill)
+            note = {"kind": recipe.kind, "sources": sorted(recipe.texts), **asdict(told[0])}
+            self._store.write(recipe.name, note)
+            return told[0], True
+
+    def _known(self, recipe: Recipe) -> Made | None:
+        """What the note of a folder tells, if both are there."""
+        note = self._store.read(recipe.name) if self._store.path(recipe.name).is_dir() else None
+        try:
+            return Made(packages=note["packages"], remarks=tuple(note["remarks"]), more=note["more"]) if note else None
+        except (KeyError, TypeError):
+            return None
+
+    def kept(self) -> list[MadeEnvironment]:
+        """What is on the disk, used last first."""
+        return [
+            MadeEnvironment(
+                name=one.name,
+                kind=one.note.get("kind", ""),
+                sources=tuple(one.note.get("sources", ())),
+                interpreter=one.note.get("more", {}).get("interpreter", ""),
+                packages=one.note.get("packages", {}),
+                remarks=tuple(one.note.get("remarks", ())),
+                used_at=one.used_at,
+                size_bytes=one.size_bytes,
+            )
+            for one in self._store.kept()
+            if isinstance(one.note, dict) and "kind" in one.note
+        ]
+
+    def sweep(self, keep_mb: float | None = None) -> None:
+        """Remove what was not used for long, and what is too much."""
+        self._store.sweep(keep_mb)
+
+
+class RunsOn(Protocol):
+    """A job as far as it decides what is shown to its run: `core.verdicts.SuiteJob` and `core.shell.ShellJob`."""
+
+    @property
+    def base(self) -> Tree: ...  # noqa: D102
+    @property
+    def change(self) -> Change: ...  # noqa: D102
+    @property
+    def packages(self) -> Mapping[str, str]: ...  # noqa: D102
+    @property
+    def environment(self) -> str: ...  # noqa: D102
+
+
+async def runtime_of(
+    runtime: Runtime, job: RunsOn, *, layers: LayerStore | None, environments: Environments | None
+) -> Runtime:
+    """A runtime with the environment of a job, and on top of it the packages that its change was allowed.
+
+    Raises:
+        SandboxError: there is no place for them, or they cannot be made.
+    """
+    if job.environment:
+        if environments is None:
+            raise SandboxError("the run needs an environment, and there is no place to keep any")
+        runtime = await environments.runtime_for(runtime, job.base, job.environment, job.change)
+    return await with_packages(runtime, layers, job.packages)
