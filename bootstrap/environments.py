@@ -2,11 +2,20 @@
 
 from __future__ import annotations
 
+import sys
+from pathlib import Path
+
+from bootstrap import packages
+from bootstrap.repair import PROGRAMS
 from config import Settings
 from core.clock import Clock, utc_now
+from core.errors import SandboxError
 from environments.making import KEEP_MB, Environments, Maker
+from environments.python import PythonMaker, Series
 from environments.store import FolderStore
-from sandbox.runtime import Runtime
+from environments.uv import Uv
+from sandbox import interpreter
+from sandbox.runtime import Runtime, open_series
 
 
 def make_environments(settings: Settings, runtime: Runtime, clock: Clock = utc_now) -> Environments:
@@ -16,9 +25,22 @@ def make_environments(settings: Settings, runtime: Runtime, clock: Clock = utc_n
         SandboxError: their folder cannot be made.
     """
     store = FolderStore(settings.environments_dir, keep_mb=KEEP_MB, clock=clock)
-    return Environments(store, makers(settings, runtime))
+    return Environments(store, makers(settings, runtime, store))
 
 
-def makers(_settings: Settings, _runtime: Runtime) -> tuple[Maker, ...]:
+def makers(settings: Settings, runtime: Runtime, store: FolderStore) -> tuple[Maker, ...]:
     """One for each kind; the first one may give another interpreter."""
-    return ()
+    python = Path(sys.executable)
+
+    def ensure() -> None:
+        if not packages.get_uv(python, settings.process_environment):
+            raise SandboxError("uv, which installs packages, is not here and cannot be had")
+
+    environ = packages.uv_environ(python, settings.process_environment)
+    others = interpreter.others(Path.home())
+    series = Series(
+        usual=runtime,
+        others=tuple(others),
+        open=lambda name: open_series(settings.runner_dir, others[name], PROGRAMS),
+    )
+    return (PythonMaker(store, Uv(packages.uv_program(python), ensure, environ), series),)

@@ -317,6 +317,7 @@ class Services:
             allowed=self._settings.allowed_deps,
             emit=self._store.events.emit,
             clock=self._clock,
+            environments=sandbox_services.environments,
         )
         return self._checker.change_check, packages, PatternCheck(self.memory)
 

@@ -23,6 +23,7 @@ from core.events import Emitter, Kind
 from core.ports import Sink
 from environments.distributions import Requirement, normalised, requirement
 from environments.layers import Layer, LayerStore
+from environments.making import Environments
 from environments.missing_modules import ImportMemory, MissingModule
 from environments.requirements import PackageSurvey, WantedPackage
 from environments.wheels import Unobtainable, Unreachable, Wheel
@@ -44,6 +45,7 @@ class DependencyCheck:
         allowed: distributions that any task may use, as `name` or `name==version`.
         emit: takes an event when something was installed.
         clock: the time, for looking again at an index that does not answer.
+        environments: what repositories declare, which their runs have.
     """
 
     def __init__(
@@ -54,7 +56,9 @@ class DependencyCheck:
         allowed: Sequence[str],
         emit: Sink,
         clock: Clock = utc_now,
+        environments: Environments | None = None,
     ) -> None:
+        self._environments = environments
         self._layers, self._runtime, self._events, self._clock = layers, runtime, Emitter(emit), clock
         self._allowed = {each.key: each for each in map(requirement, allowed) if each}
         self._available: frozenset[str] | None = None
@@ -68,7 +72,10 @@ class DependencyCheck:
             Parked: the package index does not answer.
             SandboxError: packages that the owner named cannot be installed.
         """
-        survey, wanted = await asyncio.to_thread(self._survey, job)
+        theirs = frozenset[str]()
+        if job.environment and self._environments is not None:
+            theirs = await self._environments.modules(job.tree, job.environment)
+        survey, wanted = await asyncio.to_thread(self._survey, job, theirs)
         if job.wanted:
             planned = [await self._judged(job, package) for package in survey.planned()]
             return ChangeCheckReport(asks=tuple(each for each in planned if isinstance(each, Ask)))
@@ -94,10 +101,10 @@ class DependencyCheck:
             declares=await asyncio.to_thread(survey.declaring, wanted, layer.packages if layer else {}),
         )
 
-    def _survey(self, job: ChangeCheckJob) -> tuple[PackageSurvey, list[WantedPackage]]:
+    def _survey(self, job: ChangeCheckJob, theirs: frozenset[str]) -> tuple[PackageSurvey, list[WantedPackage]]:
         if self._available is None:
             self._available = provided(self._runtime)
-        survey = PackageSurvey(job, available=self._available, allowed=self._allowed, memory=self._memory)
+        survey = PackageSurvey(job, available=self._available | theirs, allowed=self._allowed, memory=self._memory)
         return survey, survey.wanted()
 
     async def _installed(
@@ -140,6 +147,8 @@ class DependencyCheck:
             return _finding(DENIED, need, text, Severity.BLOCK if package.written else Severity.NOTE)
         if self._may_use(job, package) or not (package.written or package.known):
             return None
+        if job.environment and not package.written:
+            return None  # what the owner declared is there; what his own files want besides was not there before either
         found = await self._look_up(wanted)
         if isinstance(found, str):
             text = f"the module {need.module} is no file of the tree, and {found}"

@@ -195,6 +195,11 @@ class Environments:
         except (KeyError, TypeError):
             return None
 
+    async def modules(self, tree: Tree, digest: str) -> frozenset[str]:
+        """The modules at the top level that an environment has which was made; raises as `make`."""
+        made = [await self._made(recipe) for recipe in await self._of_digest(tree, digest)] if digest else []
+        return frozenset(name for one, _ in made for name in one.more.get("modules", ()))
+
     def kept(self) -> list[MadeEnvironment]:
         """What is on the disk, used last first."""
         return [

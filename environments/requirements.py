@@ -14,7 +14,7 @@ from core.tree import read_text
 from environments import declaring, distributions
 from environments.distributions import Requirement
 from environments.missing_modules import Imported, ImportMemory, MissingModule, MissingModuleFinder, imports, names_of
-from languages.python import pytest_settings
+from languages.python import package_layout, pytest_settings
 
 # What runs of tests have anyway, and a clone has not.
 _TEST_LIBRARIES = frozenset({"hypothesis", "pytest"})
@@ -69,6 +69,7 @@ class PackageSurvey:
         job = self._job
         starts = [*job.change, *job.own, *job.spec.tests, *self._conftests()]
         settings = pytest_settings.read(self._text)
+        own = package_layout.read(self._text, self._paths)
         finder = MissingModuleFinder(
             self._paths,
             self._imports,
@@ -76,7 +77,7 @@ class PackageSurvey:
                 self._memory.names(job.tree),
                 names_of(path for path, text in self._over.items() if text is not None),
             ),
-            roots=("", "src/", *(f"{path.strip('./')}/" for path in settings.paths if path.strip("./"))),
+            roots=("", "src/", *(f"{path.strip('./')}/" for path in (*settings.paths, *own.roots) if path.strip("./"))),
             available=self._available,
         )
         return [self._wanted(need) for need in finder.missing(path for path in starts if path in self._paths)]

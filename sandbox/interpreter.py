@@ -97,25 +97,64 @@ def _candidates() -> Iterator[Path]:
 
 def copied(copies: Path) -> tuple[str, ...]:
     """Copy the base interpreter; a finished copy of the same one is taken as it is."""
-    target = copies / f"python-{'.'.join(map(str, sys.version_info[:3]))}"
-    series = f"python{sys.version_info.major}.{sys.version_info.minor}"
+    series = f"{sys.version_info.major}.{sys.version_info.minor}"
+    return _copied(Path(sys.base_prefix), Path(sysconfig.get_path("stdlib")), series, copies)
+
+
+def _copied(base: Path, library: Path, series: str, copies: Path) -> tuple[str, ...]:
+    version = ".".join(map(str, sys.version_info[:3])) if base == Path(sys.base_prefix) else base.name
+    target = copies / f"python-{version}"
     if not target.exists():
         building = copies / f".{target.name}-{os.getpid()}"
         shutil.rmtree(building, ignore_errors=True)
-        _copy(Path(sys.base_prefix), building, series)
+        _copy(base, library, building, f"python{series}")
         open_to_all(building)
         building.rename(target)
     # A shared build looks for its library where it was built, which jobs cannot read.
-    return "/usr/bin/env", f"LD_LIBRARY_PATH={target}/lib", f"{target}/bin/{series}"
+    return "/usr/bin/env", f"LD_LIBRARY_PATH={target}/lib", f"{target}/bin/python{series}"
 
 
-def _copy(base: Path, target: Path, series: str) -> None:
+def _copy(base: Path, standard: Path, target: Path, name: str) -> None:
     (target / "bin").mkdir(parents=True)
-    shutil.copy2((base / "bin" / series).resolve(), target / "bin" / series)
-    left_out = shutil.ignore_patterns(*LEFT_OUT)
-    shutil.copytree(sysconfig.get_path("stdlib"), target / "lib" / series, ignore=left_out, symlinks=True)
-    for library in (base / "lib").glob(f"libpython{sys.version_info.major}*.so*"):
+    shutil.copy2((base / "bin" / name).resolve(), target / "bin" / name)
+    shutil.copytree(standard, target / "lib" / name, ignore=shutil.ignore_patterns(*LEFT_OUT), symlinks=True)
+    for library in (base / "lib").glob("libpython3*.so*"):
         shutil.copy2(library, target / "lib" / library.name, follow_symlinks=False)
+
+
+def others(home: Path) -> dict[str, Path]:
+    """The interpreters of other series: those of the system, and what pyenv or uv keep below a home.
+
+    Args:
+        home: the owner's.
+    """
+    found: dict[tuple[int, ...], Path] = {}
+    places = [Path("/usr/bin"), Path("/usr/local/bin")]
+    for kept in (home / ".pyenv" / "versions", home / ".local" / "share" / "uv" / "python"):
+        places += sorted((one / "bin" for one in kept.glob("*3.*") if not one.is_symlink()), reverse=True)
+    for place in places:
+        for path in place.glob("python3.*"):
+            numbers = path.name.removeprefix("python").split(".")
+            if len(numbers) == 2 and numbers[1].isdigit():
+                found.setdefault((int(numbers[0]), int(numbers[1])), path)
+    own = sys.version_info[:2]
+    return {".".join(map(str, one)): found[one] for one in sorted(found, reverse=True) if OLDEST <= one != own}
+
+
+def of_path(path: Path, copies: Path) -> Interpreter:
+    """An interpreter by its path; made by copying where jobs cannot run it there.
+
+    Raises:
+        SandboxError: not even a copy can be run.
+    """
+    if found := check((str(path),)):
+        return found
+    prefix, series = path.resolve().parent.parent, path.name.removeprefix("python")
+    if (prefix / "lib" / path.name).is_dir() and (
+        found := check(_copied(prefix, prefix / "lib" / path.name, series, copies))
+    ):
+        return found
+    raise SandboxError(f"{path} cannot be run by jobs")
 
 
 def open_to_all(folder: Path) -> None:

@@ -37,6 +37,7 @@ BUILDING_S = 3600.0
 """A folder that is being filled is let be for so long: another process may be at it."""
 _LIB, _CODE, _ENVIRONMENT = "/opt/runner/lib", "/opt/runner/code", "/opt/environment"
 _PROGRAMS = "/opt/runner/programs"
+_SERIES = "series-"
 # Our code has a package name that no tested program will use, and its folder leaves the import path at once.
 _PACKAGE = "nightshift_inside"
 SUITES, CALLS, COMMANDS = f"{_PACKAGE}.supervisor", f"{_PACKAGE}.caller", f"{_PACKAGE}.shell"
@@ -73,8 +74,9 @@ class Runtime:
 
     `python` are the words that start the interpreter, `node` runs JavaScript, where there is one. `programs` are other
     packages' programs, each by its entry with the folder that holds its package. `path` are folders of programs that
-    come before the system's, `environ` variables that the run has besides; `roots` are folders of the workspace that its
-    modules are imported from besides the usual ones, and `plugins` those of pytest's that its tests are run with.
+    come before the system's, `variables` those of the environment that a run has besides; `roots` are folders of the
+    workspace that its modules are imported from besides the usual ones, `plugins` those of pytest's that tests need.
+    `executable` is the interpreter as tests are told of it, which finds all this when they start it.
     """
 
     python: tuple[str, ...]
@@ -85,9 +87,10 @@ class Runtime:
     node: Node | None = None
     programs: tuple[tuple[str, Mount], ...] = ()
     path: tuple[str, ...] = ()
-    environ: tuple[tuple[str, str], ...] = ()
+    variables: tuple[tuple[str, str], ...] = ()
     roots: tuple[str, ...] = ()
     plugins: tuple[str, ...] = ()
+    executable: str = ""
 
     @property
     def series(self) -> str:
@@ -104,9 +107,9 @@ class Runtime:
         return replace(self, mounts=(*self.mounts, mount), libraries=(*self.libraries, mount.inside))
 
     @property
-    def variables(self) -> dict[str, str]:
+    def of_process(self) -> dict[str, str]:
         """The environment variables of a run that differ from the usual ones; programs are found in `path` first."""
-        return {**dict(self.environ), **({"PATH": ":".join((*self.path, "/usr/bin:/bin"))} if self.path else {})}
+        return {**dict(self.variables), **({"PATH": ":".join((*self.path, "/usr/bin:/bin"))} if self.path else {})}
 
     def argv(self, entry: str = SUITES) -> tuple[str, ...]:
         """The command of a trusted parent, by the dotted name of its module; it reads its job from standard input.
@@ -213,12 +216,32 @@ def open_runtime(runner: Path, environment: Sequence[Path] = (), programs: Seque
     )
 
 
-def prepare(runner: Path, programs: Sequence[Program] = ()) -> bool:
+def open_series(runner: Path, path: Path, programs: Sequence[Program] = ()) -> Runtime:
+    """The runtime of another Python, prepared on first use in a folder of its own.
+
+    Args:
+        runner: the folder given to `prepare`.
+        path: the interpreter.
+        programs: other packages' programs.
+
+    Raises:
+        SandboxError: jobs cannot run it, or its libraries cannot be installed.
+    """
+    folder = runner / f"{_SERIES}{path.name.removeprefix('python')}"
+    try:
+        return open_runtime(folder, programs=programs)
+    except SandboxError:
+        prepare(folder, programs, interpreter.of_path(path, job_folders.public(folder)))
+        return open_runtime(folder, programs=programs)
+
+
+def prepare(runner: Path, programs: Sequence[Program] = (), chosen: Interpreter | None = None) -> bool:
     """Choose the interpreter, install its libraries and our code, and compile them; False when that was done before.
 
     Args:
         runner: the folder to fill.
         programs: other packages' programs; those that were prepared before are kept.
+        chosen: the interpreter, where it is not the one that is found first.
 
     Raises:
         SandboxError: there is no interpreter, or pip could not install the libraries.
@@ -230,11 +253,11 @@ def prepare(runner: Path, programs: Sequence[Program] = ()) -> bool:
         if stamp.node != (node.stored() if node else None):  # installed, removed or renewed since
             _write(runner, replace(stamp, node=node.stored() if node else None))
         return False
-    python = interpreter.choose(home)
+    python = chosen or interpreter.choose(home)
     libraries, code = _names(python.series)
     _build(home / libraries, python, _install)
     _build(home / code, python, lambda folder, _: _copy_code(INSIDE, folder / _PACKAGE))
-    kept = {} if stamp is None or stamp.series != python.series else stamp.programs
+    before = {} if stamp is None or stamp.series != python.series else stamp.programs
     made = {program.name: _program_name(program, python.series) for program in programs}
     for program in programs:
         _build(home / made[program.name], python, _copying(program))
@@ -246,7 +269,7 @@ def prepare(runner: Path, programs: Sequence[Program] = ()) -> bool:
         libraries=libraries,
         code=code,
         node=node.stored() if node else None,
-        programs={**kept, **made},
+        programs={**before, **made},
     )
     _write(runner, new)
     # A daemon that is running goes on with what it started with.
@@ -254,7 +277,8 @@ def prepare(runner: Path, programs: Sequence[Program] = ()) -> bool:
     for folder in home.iterdir():
         used = any(Path(path).is_relative_to(folder) for path in (python.path, node.path if node else "/"))
         building = folder.name.startswith(".") and time.time() - folder.stat().st_mtime < BUILDING_S
-        if folder.is_dir() and folder.name not in in_use and not used and not building:
+        kept = used or building or folder.name.startswith(_SERIES)
+        if folder.is_dir() and folder.name not in in_use and not kept:
             shutil.rmtree(folder, ignore_errors=True)
     return True
 

@@ -139,7 +139,7 @@ def _staged(job: ShellJob, runtime: Runtime, trees: TreeStore) -> _Staged:
         "files": [(path, size, wanted) for path, size, _, wanted in index],
         "digests": [digest for _, _, digest, _ in index],
         "command": job.command,
-        "environ": runtime.variables,
+        "environ": runtime.of_process,
         "node": runtime.node.path if runtime.node else None,
         **_times(TimeLimit.of(job.limits)),
         "output_bytes": FLOOD_BYTES,

@@ -113,7 +113,7 @@ def _split(plan: Plan, files: list[tuple[str, int, bool]]) -> dict[str, object] 
     return {
         "files": split.suites, "suites": split.suites, "texts": dict(split.texts), "hidden": split.hidden,
         "roots": split.roots, "conftests": split.conftests, "settings": dict(split.settings), "options": plan.options,
-        "paths": (), "environ": {}, "preload": plan.preload, "simple": dict(split.simple),
+        "paths": (), "environ": {}, "executable": "", "preload": plan.preload, "simple": dict(split.simple),
     }  # fmt: skip
 
 
@@ -126,7 +126,8 @@ def _instructions(
         "files": plan.order,
         "options": (*plan.options, *(word for plugin in runtime.plugins for word in ("-p", plugin))),
         "paths": tuple(dict.fromkeys((*plan.paths, *runtime.roots))),
-        "environ": runtime.variables,
+        "environ": runtime.of_process,
+        "executable": runtime.executable,
         "preload": plan.preload,
         "without": plan.without,
         "budget": {
@@ -138,7 +139,7 @@ def _instructions(
     }
     return {
         "command": _command(plan.command, runtime),
-        "environ": runtime.variables,
+        "environ": runtime.of_process,
         "calls": plan.calls,
         "program": plan.program.job if plan.program else None,
         "memory_mb": limits.memory_mb,

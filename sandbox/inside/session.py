@@ -76,6 +76,7 @@ def run(config, events, libraries):
 def prepare(config, libraries):
     """Import what comes before anything of the workspace."""
     os.environ.update(config["environ"])
+    sys.executable = config["executable"] or sys.executable
     os.environ["PYTEST_DISABLE_PLUGIN_AUTOLOAD"] = "1"
     os.environ["PYTHONPATH"] = os.pathsep.join(libraries)
     for name in config["preload"]:

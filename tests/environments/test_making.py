@@ -1,11 +1,7 @@
 from __future__ import annotations
 
 import asyncio
-import os
-import signal
-import subprocess
 import sys
-import time
 from dataclasses import replace
 from pathlib import Path
 
@@ -103,8 +99,8 @@ async def test_an_environment_of_another_tree_is_refused(folder: Path) -> None:
     digest = (await found.of(TextTree({"needs.lock": "1"}))).digest
     with pytest.raises(SandboxError, match="is not what the tree declares"):
         await found.runtime_for(runtime(), TextTree({"needs.lock": "2"}), digest)
+    job = SuiteJob(base=TextTree({}), change={}, environment=digest)
     with pytest.raises(SandboxError, match="no place"):
-        job = SuiteJob(base=TextTree({}), change={}, environment=digest)
         await runtime_of(runtime(), job, layers=None, environments=None)
 
 
@@ -116,13 +112,13 @@ async def test_what_a_killed_maker_left_is_never_used(folder: Path) -> None:
         "async def main(): await found.make(tree, await found.of(tree))\n"
         "asyncio.run(main())\n"
     )
-    killed = subprocess.Popen([sys.executable, "-c", code, str(folder)], cwd=ROOT)
+    killed = await asyncio.create_subprocess_exec(sys.executable, "-c", code, str(folder), cwd=ROOT)
     place = folder / "environments"
     while not list(place.glob(".copy-*/needs")):
-        assert killed.poll() is None
-        time.sleep(0.05)
-    os.kill(killed.pid, signal.SIGKILL)
-    killed.wait()
+        assert killed.returncode is None
+        await asyncio.sleep(0.05)
+    killed.kill()
+    await killed.wait()
     assert list(place.glob(".copy-*/needs")), "half of it is there"
     maker, tree = Copying(), TextTree({"needs.lock": "1"})
     found = environments(folder, maker)
