@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import tempfile
 from collections.abc import Awaitable, Callable
 from pathlib import Path
@@ -11,13 +12,18 @@ from attempt.verify import OpenedSuite, Report, Verification
 from bootstrap.environments import make_environments
 from bootstrap.suites import drop_event, find_sandbox, make_checker, make_suite
 from config import Settings
-from core.errors import SandboxError, UnknownCommit
+from core.errors import SandboxError, StoreError, UnknownCommit
 from core.masking import Masker
 from core.revisions import Author
+from db.commit_ledger import CommitLedger
+from db.database import Database
+from db.event_log import EventLog
 from environments.layers import LayerStore
 from git_manager import GitManager
 from sandbox import orphans
 from sandbox.runtime import open_runtime
+
+_COMMIT = re.compile(r"[0-9a-fA-F]{4,64}")
 
 
 async def verify_commit(name: str, repo: Path | None, settings: Settings) -> Report:
@@ -25,7 +31,7 @@ async def verify_commit(name: str, repo: Path | None, settings: Settings) -> Rep
 
     Args:
         name: a branch, a tag or a commit, also shortened.
-        repo: a checkout; None is the daemon's workspace.
+        repo: a checkout; None is the one that the ledger knows the commit of, else the daemon's workspace.
         settings: of the home whose sandbox and seal are used.
 
     Raises:
@@ -33,8 +39,8 @@ async def verify_commit(name: str, repo: Path | None, settings: Settings) -> Rep
         NoEvidence: it has no note.
         GitError: the repository cannot be used.
     """
-    where = repo or settings.workspace
-    if repo is None and not (where / ".git").exists():
+    where = repo or _of_ledger(name, settings.db_path) or settings.workspace
+    if where == settings.workspace and not (where / ".git").exists():
         raise UnknownCommit(f"there is no workspace in {where} yet; name a repository with --repo")
     with tempfile.TemporaryDirectory(prefix=orphans.prefix("verify")) as folder:
         # The workspace of the git manager holds its views; the daemon's own is not needed for that, nor touched.
@@ -55,6 +61,19 @@ async def verify_commit(name: str, repo: Path | None, settings: Settings) -> Rep
             return await looking.verify(name)
         finally:
             git.close()
+
+
+def _of_ledger(name: str, path: Path) -> Path | None:
+    """The repository in which Nightshift made this commit; None where it is not known, or of several."""
+    if not _COMMIT.fullmatch(name) or not path.exists():
+        return None
+    try:
+        with Database(path, readonly=True) as database:
+            rows = CommitLedger(database, EventLog(database)).named(name.lower())
+    except StoreError:
+        return None  # what git has can be looked at without the database
+    found = {Path(row.repo) for row in rows}
+    return next(iter(found)) if len(found) == 1 else None
 
 
 def suites(settings: Settings, folder: Path) -> Callable[[], Awaitable[OpenedSuite]]:

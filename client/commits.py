@@ -97,7 +97,7 @@ def undo(session: Session, *, force: bool, yes: bool) -> int:
 
 
 def verify(session: Session, commit: str, repo: str) -> int:
-    """Look at a commit again, without the daemon and its database, in a sandbox of its own.
+    """Look at a commit again, without the daemon, in a sandbox of its own.
 
     Returns 0 when it holds, 1 when it does not, 5 when nothing could be run.
 

@@ -60,14 +60,13 @@ def asked_span(database: Database, week: str, now: datetime, days: float) -> tup
     Args:
         database: tells when the last checkpoint was.
         week: the week; empty for none.
-        now: the time; seconds do not count.
+        now: the time; what ended just before it counts.
         days: how far back to go before the first checkpoint.
 
     Raises:
         ValueError: there is no such week, or it has not begun; the message is for its reader.
         StoreError: the database cannot be read.
     """
-    now = now.replace(second=0, microsecond=0)
     if not week:
         last = checkpoints.read(database.reader()).last
         return (last if last is not None and last < now else now - timedelta(days=days)), now

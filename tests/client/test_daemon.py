@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import json
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
 
 from core.clock import from_text, utc_now
+from core.states import Ending
+from core.tasks import TaskSpec
 from db.database import Database
+from db.event_log import EventLog
+from queue_manager import QueueManager
 from taskqueue import checkpoints
 from tests.support.home import Home
 
@@ -46,6 +51,18 @@ def test_without_a_week_it_is_the_time_since_the_last_checkpoint(home: Home, dat
     assert timedelta(0) <= utc_now() - from_text(result.json["until"]) < timedelta(minutes=5)
     assert Path(result.json["report"]).exists()
     assert Path(result.json["html"]).exists()
+
+
+def test_what_has_just_ended_is_in_the_report(home: Home, database: Path) -> None:
+    with Database(database) as opened:
+        queue = QueueManager(opened, EventLog(opened))
+        queue.submit(TaskSpec(description="x")).result()
+        task = queue.claim("w").result()
+        assert task is not None
+        queue.finish(task.id, task.fence, Ending.COMMITTED).result()
+    path = Path(home.cli("--report", "--json").json["report"])
+    facts = json.loads(path.with_suffix(".json").read_text())["facts"]
+    assert [fact["value"] for fact in facts if fact["name"] == "tasks done"] == [1.0]
 
 
 def test_before_the_first_checkpoint_it_is_as_long_as_one_is_apart_from_the_next(home: Home, database: Path) -> None:
