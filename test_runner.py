@@ -165,6 +165,8 @@ class SuiteRunner(Suite):
         if found.passed and run.answer:
             taken = Taken(cpu_s=run.answer.session.cpu_s, wall_s=run.answer.session.duration_s)
             await asyncio.to_thread(self._runs.times.learn, planned, taken)
+        if job.takes_away:
+            found = replace(found, notes=(*found.notes, "nothing was added: the tests of the base judge it"))
         return self._verdict(planned, found, run)
 
     async def _of_command(self, job: SuiteJob, run: Run) -> Judgement:

@@ -1,4 +1,4 @@
-"""What kind of thing a task builds, and whether it asks for documentation alone: by the words of its description."""
+"""What kind of thing a task builds, and whether it asks for documentation or a removal alone: by its description."""
 
 from __future__ import annotations
 
@@ -112,3 +112,28 @@ def _asks_for_code(clause: str) -> bool:
     if first is None:
         return re.fullmatch(_WORKS, opening["verb"], re.IGNORECASE) is not None
     return first["page"] is None
+
+
+_TAKES = re.compile(
+    r"^\W*(?:\d+[.)]\s*)?(?:(?:please|then|also|and|now|finally)[,\s]+)*(?:remove|delete|drop|rename|move|retire|purge"
+    r"|prune|get rid of|throw (?:\w+ ){0,4}(?:away|out)|take (?:\w+ ){0,4}out)\b",
+    re.IGNORECASE,
+)
+_IS_TO_GO = re.compile(
+    r"\b(?:(?:can|must|should|to|may) be (?:removed|deleted|dropped|renamed|moved)|unused|obsolete|dead code"
+    r"|no longer (?:used|needed)|(?:not|never) (?:used|needed)(?: any ?more)?)\b",
+    re.IGNORECASE,
+)
+_FOLLOWS_UP = re.compile(
+    r"^\W*(?:\w+\s+)?(?:fix|change|update|correct|replace)\b.{0,80}?\b(?:imports?|references?|mentions?|links?|callers?|"
+    r"uses?|paths?|names?)\b",
+    re.IGNORECASE,
+)
+
+
+def asks_to_take_away(spec: TaskSpec) -> bool:
+    """Tell whether a description asks to remove or rename something and for nothing else, as far as its words tell."""
+    clauses = _CLAUSES.split(spec.description[:20_000])
+    others = [clause for clause in clauses if not _TAKES.search(clause)]
+    makes = any(_OPENING.search(clause) and not _FOLLOWS_UP.search(clause) for clause in others)
+    return not makes and (len(others) < len(clauses) or any(map(_IS_TO_GO.search, others)))

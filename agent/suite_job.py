@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from agent.kinds import asks_for_documents
 from agent.services import AgentServices
+from agent.taking_away import only_takes_away
 from core.attempt_state import AttemptContext, AttemptState
 from core.documents import is_documentation
 from core.projects import LAID_OUT, steering
@@ -30,6 +31,7 @@ def job_for(context: AttemptContext, state: AttemptState, services: AgentService
         limits=context.run_limits,
         whole_tree=context.whole_tree,
         documents=writes_documents(context, state, services),
+        takes_away=not spec.tests and only_takes_away(context, state, services),
         asked=spec.description,
     )
 

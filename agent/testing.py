@@ -1,6 +1,7 @@
 """TESTING: the one entrance to a commit. What judges is the suite; a model is asked only when tests must be written.
 
-Tests of the agent's own, for tasks that came without any, are asked for and checked; when they are written again, the
+Tests of the agent's own, for tasks that came without any, are asked for and checked, but not of a change that only
+takes away; when they are written again, the
 suite holds them to what the earlier ones noticed. The
 model sees the task, the plan and what the code offers (`agent.interface`), not its bodies, so that a wrong result is
 not copied into the test that should notice it.
@@ -23,6 +24,7 @@ from agent.prompt.text import quoted, system
 from agent.replies import parse
 from agent.services import AgentServices
 from agent.suite_job import job_for, writes_documents
+from agent.taking_away import only_takes_away
 from agent.view import View, base_text, misplaced
 from core.attempt_state import AttemptContext, AttemptState, Step, Try
 from core.dialogue import Completion
@@ -59,6 +61,8 @@ async def run(context: AttemptContext, state: AttemptState, services: AgentServi
         state, left_out = found.state, found.left_out
     if writes_documents(context, state, services):
         state = replace(state, own_tests={})
+    elif _needs_tests(context, state) and only_takes_away(context, state, services):
+        state = replace(state, own_tests=state.changed_tests)
     elif _needs_tests(context, state):
         state, faults = await _with_tests(context, state, services)
         if faults:

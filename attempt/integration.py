@@ -203,6 +203,7 @@ class Integration:
             whole_tree=not workspace.is_own,
             limits=self._run_limits(),
             documents=bool(state.verdict and state.verdict.evidence.label is Label.DOCUMENTED),
+            takes_away=not (spec.tests or spec.test_command or spec.cases or state.written_tests),
             asked=spec.description,
         )
         verdict = await WithRegression(self.services.suite, self.services.imports).judge(job)

@@ -1,11 +1,11 @@
-"""A suite that also runs the base's own tests which depend on what the change touches."""
+"""A suite that also runs the base's own tests which depend on what the change touches; all where it takes away."""
 
 from __future__ import annotations
 
 import asyncio
 from dataclasses import dataclass, replace
 
-from core.dependencies import ImportCache, dependants, nearest_first
+from core.dependencies import ImportCache, dependants, is_suite, nearest_first
 from core.ports import Suite
 from core.verdicts import SuiteJob, Trial, Verdict
 
@@ -36,5 +36,7 @@ class WithRegression(Suite):
         if not changed:
             return job
         found = dependants(job.base, changed, self.imports, unknown=job.whole_tree)
+        if job.takes_away:
+            found |= {path for path in job.base.entries() if is_suite(path)}
         left = found - job.given.keys() - job.own.keys()
         return replace(job, regression=nearest_first(job.base, changed, left, self.imports))

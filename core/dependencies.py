@@ -20,7 +20,7 @@ from core.paths import is_test_path
 from core.tasks import Change, Files
 from core.tree import Tree
 
-__all__ = ["Closure", "ImportCache", "closure", "dependants", "nearest_first"]
+__all__ = ["Closure", "ImportCache", "closure", "dependants", "is_suite", "nearest_first"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -57,7 +57,7 @@ def dependants(tree: Tree, changed: Collection[str], cache: ImportCache, *, unkn
     entries = tree.entries()
     with cache.view(tree, {path: "" for path in changed if path not in entries}) as view:
         reached = _reach([*changed, *(view.dynamic() if unknown else ())], view.users)
-        return frozenset(path for path in reached if path in entries and _is_suite(path))
+        return frozenset(path for path in reached if path in entries and is_suite(path))
 
 
 def nearest_first(tree: Tree, changed: Collection[str], tests: Collection[str], cache: ImportCache) -> tuple[str, ...]:
@@ -72,7 +72,8 @@ def nearest_first(tree: Tree, changed: Collection[str], tests: Collection[str], 
     return tuple(sorted(tests, key=lambda path: (path not in near, path not in reached, path)))
 
 
-def _is_suite(path: str) -> bool:
+def is_suite(path: str) -> bool:
+    """Tell whether a path is that of a file of tests, which a runner can be given."""
     return path.endswith((".py", *SOURCES)) and is_test_path(path) and not path.endswith("conftest.py")
 
 
