@@ -352,7 +352,6 @@ class BackendClient:
 
     Attributes:
         recoveries: how often it came up since the process began.
-        token_estimator: how long texts are for its model.
     """
 
     def __init__(
@@ -379,7 +378,7 @@ class BackendClient:
         self._asked_until: datetime | None = None
         limit = backend.parallel
         self._slots: AbstractAsyncContextManager[Any] = asyncio.Semaphore(limit) if limit else nullcontext()
-        self._stats, self.token_estimator = BackendStats(), TokenEstimator()
+        self._stats = BackendStats()
         self._poison = PoisonRequestDetector()
 
     @property
@@ -392,9 +391,14 @@ class BackendClient:
         """What a provider's limits are about: the model, and whose key asks for it."""
         return f"{self.label} {self.backend.account}".strip()
 
+    @property
+    def token_estimator(self) -> TokenEstimator:
+        """How long texts are for its model."""
+        return self.backend.token_estimator
+
     def inherit_stats(self, earlier: BackendClient) -> None:
         """Go on with the counts of a client to the same model under earlier settings."""
-        self._stats, self.token_estimator = replace(earlier._stats), earlier.token_estimator
+        self._stats, self.backend.token_estimator = replace(earlier._stats), earlier.token_estimator
 
     @property
     def is_engine(self) -> bool:

@@ -11,6 +11,7 @@ from typing import ClassVar, Self
 from core.dialogue import Completion, ModelRequest
 from core.events import Emitter, Sink
 from core.tools import ToolProtocol
+from models.token_estimates import TokenEstimator
 
 OnText = Callable[[str], None]
 
@@ -71,6 +72,8 @@ class BaseModelHandler(ABC):
         self._model = model
         self._detail = ""
         self._offered: tuple[str, ...] = ()
+        self.token_estimator = TokenEstimator()
+        """How long texts are for its model: prompts are made, and held against its context, by this one figure."""
 
     @classmethod
     def configured(cls, settings: BackendSettings, model: str | None) -> Self | None:  # noqa: ARG003 - for heirs

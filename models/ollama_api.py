@@ -176,7 +176,7 @@ class OllamaBackend(BaseModelHandler):
         return self._pinned[self.model]
 
     def _options(self, request: ModelRequest, num_ctx: int) -> dict[str, Any]:
-        space = num_ctx - estimate_request(request)
+        space = num_ctx - self.token_estimator.tokens(request)
         if space < 1:
             raise too_long(self.model, num_ctx)
         # Ollama itself sets no end to a reply; a model that repeats itself would go on for ever.

@@ -6,10 +6,11 @@ from collections.abc import AsyncIterator
 
 import pytest
 
-from core.dialogue import Message, ModelRequest
+from core.dialogue import Completion, Message, ModelRequest
 from core.errors import ModelRefused
 from core.states import Phase
 from models.ollama_api import OllamaBackend
+from models.token_estimates import LEAST_REPORTS
 from tests.support.wire_server import Reply, WireServer
 
 
@@ -54,6 +55,19 @@ async def test_no_reply_may_go_on_for_ever(backend: OllamaBackend, server: WireS
     predicted = [each.body["options"]["num_predict"] for each in server.requests]
     assert 2900 < predicted[0] < 3000
     assert predicted[1] == 10
+
+
+async def test_a_prompt_is_held_against_the_context_by_what_its_model_was_measured_to_take(
+    backend: OllamaBackend, server: WireServer
+) -> None:
+    long = request("x" * 12_000)
+    with pytest.raises(ModelRefused):
+        await backend.generate(long)
+    for _ in range(LEAST_REPORTS):
+        measured = request("x" * 6000)
+        backend.token_estimator.learn(measured, Completion(text="", backend="ollama", model="m", tokens_in=1000))
+    await backend.generate(long)
+    assert 900 < server.requests[0].body["options"]["num_predict"] < 1100
 
 
 async def test_a_prompt_that_ollama_would_cut_is_refused_before_it_is_sent(
