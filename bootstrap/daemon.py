@@ -47,7 +47,7 @@ from server.serving.host import Host
 from settings.models import PromptSettings
 from settings.reloaded import Reloaded
 from task_executor import TaskExecutor
-from taskqueue.status import stored_status
+from taskqueue.status import INBOX_NOTICES, stored_status
 
 log = logging.getLogger("nightshift")
 
@@ -219,7 +219,9 @@ class Daemon:
     def _open_inbox(self, stack: ExitStack) -> None:
         queue, events = self._store.queue, self._store.events
         path = self._settings.tasks_file
-        inbox = self._inbox = Inbox(queue.submit, events.emit, path.name)
+        inbox = self._inbox = Inbox(
+            queue.submit, events.emit, path.name, lambda told: self._store.state.set(INBOX_NOTICES, told)
+        )
         self._watcher = Watcher(path, inbox.take, inbox.refuse, self._inbox_died)
         stack.callback(self._watcher.stop)
         self._watcher.start()

@@ -22,7 +22,7 @@ from core.status import DaemonStatus
 from core.version import VERSION
 from db.database import Database
 from db.event_log import EventLog
-from taskqueue.status import stored_status
+from taskqueue.status import inbox_notices, stored_status
 
 if TYPE_CHECKING:
     from flask.testing import FlaskClient
@@ -114,7 +114,8 @@ def stopped_status(database: Database) -> DaemonStatus:
     """What the database says of a daemon that does not run, and as of when."""
     last = EventLog(database).last(1)
     notice = f"daemon stopped, as of {last[0].at:%Y-%m-%d %H:%M:%S} UTC" if last else "daemon stopped"
-    return replace(stored_status(database.reader(), utc_now()), notices=(notice,))
+    conn = database.reader()
+    return replace(stored_status(conn, utc_now()), notices=(notice, *inbox_notices(conn)))
 
 
 def _raised(error: Exception) -> NoReturn:

@@ -21,6 +21,7 @@ from intake.marked_yaml import Fault, bounded
 from intake.tasks_file import Entry, Reading
 
 Submit = Callable[[TaskSpec], Future[Submitted]]
+Keep = Callable[[tuple[str, ...]], object]
 SHOWN = 5
 
 
@@ -31,10 +32,12 @@ class Inbox:
         submit: hands a task to the queue, which knows it by its key.
         emit: takes the events.
         name: what the file is called in messages.
+        keep: stores the notices as they are now, for a status without a daemon.
     """
 
-    def __init__(self, submit: Submit, emit: Sink, name: str = "tasks.yaml") -> None:
-        self._submit, self._events, self._name = submit, Emitter(emit), name
+    def __init__(self, submit: Submit, emit: Sink, name: str = "tasks.yaml", keep: Keep = lambda _: None) -> None:
+        self._submit, self._events, self._name, self._keep = submit, Emitter(emit), name, keep
+        self._kept: tuple[str, ...] | None = None
         self._ids: dict[str, int] = {}
         self._faults: tuple[Fault, ...] = ()
         self._whole = False
@@ -90,6 +93,9 @@ class Inbox:
                     line=fault.line,
                     column=fault.column,
                 )
+        if self._kept != (now := self.notices()):
+            self._keep(now)
+            self._kept = now
 
     def _send(self, entries: Sequence[Entry]) -> tuple[list[tuple[Entry, Future[Submitted]]], list[Fault]]:
         """Hand all in before waiting for any, so that they share commits; only what others depend on is waited for."""

@@ -8,8 +8,16 @@ from core.states import DaemonState
 from core.status import DaemonStatus
 from core.version import VERSION
 from db.sqlite import Connection
-from db.state_store import saved_replies, unread
+from db.state_store import read_state, saved_replies, unread
 from taskqueue import approvals, pauses, store
+
+INBOX_NOTICES = "inbox_notices"
+"""Under which key of the state the daemon keeps what holds entries of `tasks.yaml` up."""
+
+
+def inbox_notices(conn: Connection) -> tuple[str, ...]:
+    """What held entries of `tasks.yaml` up when the daemon last read it."""
+    return tuple(read_state(conn, INBOX_NOTICES) or ())
 
 
 def stored_status(conn: Connection, now: datetime) -> DaemonStatus:

@@ -36,12 +36,15 @@ def test_a_bad_entry_waits_alone_and_is_queued_once_when_it_is_mended(tmp_path: 
     assert wait_for(daemon, 2, 1) == ["second", "third"]
     assert told(daemon)[0].startswith("tasks.yaml:2:")
     assert path.read_text() == MIXED
+    (fault,) = told(daemon)
     daemon.kill()
+    assert fault in daemon.cli("--status").stdout, "without a daemon it is told as well"
     daemon.start()
     assert wait_for(daemon, 2, 1) == ["second", "third"]
     path.write_text(MIXED.replace("many", "1000"))
     assert wait_for(daemon, 3, 0) == ["first", "second", "third"]
     daemon.kill()
+    assert "tasks.yaml:" not in daemon.cli("--status").stdout
     with daemon:
         assert wait_for(daemon, 3, 0) == ["first", "second", "third"]
 

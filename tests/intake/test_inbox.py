@@ -219,3 +219,14 @@ def test_what_the_queue_refused_is_tried_again_when_it_was_mended_elsewhere(inta
     assert event.message == "tasks.yaml: 1 new of 2 entries"
     watcher.stop()
     assert (crashes, intake.tasks(), inbox.notices()) == ([], ["a", "b"], ())
+
+
+def test_what_holds_entries_up_is_kept_whenever_it_changes(tmp_path: Path) -> None:
+    kept = list[tuple[str, ...]]()
+    with Database(tmp_path / "db.sqlite") as db:
+        log = EventLog(db)
+        inbox = Inbox(QueueManager(db, log).submit, list[Event]().append, keep=kept.append)
+        for text in ("tasks: [a]", "tasks: [a]", "tasks: [a, {priority: 2}]", "tasks: [a]"):
+            inbox.take(read_tasks(text))
+    assert [len(each) for each in kept] == [0, 1, 0], "what an earlier daemon kept is replaced as well"
+    assert kept[1][0].startswith("tasks.yaml:1:")
