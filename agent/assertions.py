@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ast
 import re
+from collections import Counter
 from collections.abc import Iterator
 
 from agent import javascript_outline
@@ -42,7 +43,16 @@ def excuses(path: str, text: str) -> list[str]:
     if not path.endswith(".py"):
         return sorted({word for found in _JS_EXCUSE.findall(text) for word in found if word})
     tree = parse_python(text)
-    return sorted(set(_excuses(tree))) if tree else []
+    return sorted({word for _, word in _excuses(tree)}) if tree else []
+
+
+def let_off(path: str, text: str) -> Counter[tuple[str, str]]:
+    """How often each test of a file lets itself off in which way, by its name; an empty name is what lies beside."""
+    if is_source(path):
+        found = (word for each in _JS_EXCUSE.findall(text) for word in each if word)
+        return Counter([*javascript_outline.let_off(path, text), *(("", word) for word in found)])
+    tree = parse_python(text) if path.endswith(".py") else None
+    return Counter(_excuses(tree)) if tree else Counter()
 
 
 def idle_tests(path: str, text: str) -> list[str]:
@@ -132,14 +142,20 @@ def _is_vacuous(test: ast.expr) -> bool:
     return isinstance(test, ast.Compare) and all(ast.dump(one) == ast.dump(test.left) for one in test.comparators)
 
 
-def _excuses(tree: ast.Module) -> Iterator[str]:
+def _excuses(tree: ast.Module) -> Iterator[tuple[str, str]]:
+    """Each place in which something is let off: the name of the test or class that holds it, and the word for it."""
     imported = (node for node in ast.walk(tree) if isinstance(node, ast.ImportFrom))
     own = {alias.asname or alias.name for node in imported if node.module in _EXCUSING for alias in node.names}
-    for node in ast.walk(tree):
+    waiting: list[tuple[ast.AST, str]] = [(tree, "")]
+    while waiting:
+        node, holder = waiting.pop()
+        if isinstance(node, Function | ast.ClassDef):
+            holder = f"{holder}::{node.name}" if holder else node.name
+        waiting += [(child, holder) for child in ast.iter_child_nodes(node)]
         if isinstance(node, ast.Attribute) and node.attr in _EXCUSES and ast.unparse(node.value) in _EXCUSING:
-            yield node.attr
+            yield holder, node.attr
         elif isinstance(node, ast.Name) and node.id in _EXCUSES & own:
-            yield node.id
+            yield holder, node.id
 
 
 def _functions(tree: ast.AST) -> Iterator[Function]:

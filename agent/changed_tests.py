@@ -17,7 +17,7 @@ from dataclasses import dataclass, field, replace
 from fnmatch import fnmatchcase
 
 from agent import syntax
-from agent.assertions import excuses, idle_tests
+from agent.assertions import idle_tests, let_off
 from agent.python_outline import parse_python
 from agent.services import AgentServices
 from agent.suite_job import job_for
@@ -97,8 +97,10 @@ def _fault(path: str, before: str, text: str | None, failing: Collection[str]) -
         return f"is not valid: {found.kind}: {found.message}"
     if "" not in failing and (names := _touched(before, text, failing)):
         return f"changes {', '.join(names[:5])}, which pass as they stand"
-    if words := sorted(set(excuses(path, text)) - set(excuses(path, before))):
-        return f"lets tests off ({', '.join(words)})"
+    if more := let_off(path, text) - let_off(path, before):
+        names = sorted({name for name, _ in more} - {""})[:5]
+        where = f" in {', '.join(names)}" if names else ""
+        return f"lets tests off ({', '.join(sorted({word for _, word in more}))}){where}"
     idle = sorted(set(idle_tests(path, text)) - set(idle_tests(path, before)))
     return f"has tests that assert nothing: {', '.join(idle[:5])}" if idle else ""
 

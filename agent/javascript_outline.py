@@ -18,6 +18,10 @@ _DECLARED = frozenset({"lexical_declaration", "variable_declaration"})
 _FUNCTIONS = frozenset({"arrow_function", "function_expression"})
 _MOST_ROUTES = 30
 _ROUTE = re.compile(r"""\b\w+\.(?:get|post|put|patch|delete|all|use)\(\s*(["'`])/[^"'`\n]*\1""")
+_LETS_OFF = frozenset({"skip", "todo"})
+_CALL = re.compile(
+    r"(?:(?:test|it|describe|suite)(?:\.(?P<how>skip|todo|only))?|t\.test|(?P<own>t)\.(?P<said>skip|todo))"
+)
 _TESTS = frozenset({"test", "it", "test.only", "it.only"})
 
 
@@ -145,6 +149,35 @@ def idle_tests(path: str, text: str) -> list[str]:
     root = parse(path, text)
     helpers = {node_text(node.child_by_field_name("name")) for node in root.named_children if _asserts(node)} - {""}
     return [title for title, body in _tests(root) if not (_asserts(body) or _called(body) & helpers)]
+
+
+def let_off(path: str, text: str) -> Iterator[tuple[str, str]]:
+    """Each place in which a test is skipped or still to do: the titles above it, and the word for it."""
+    waiting: list[tuple[Node, str]] = [(parse(path, text), "")]
+    while waiting:
+        node, holder = waiting.pop()
+        if node.type == "call_expression" and (found := _CALL.fullmatch(_name(node))):
+            given = arguments(node)
+            if found["own"] is None and given:
+                title = literal(given[0]) or node_text(given[0])
+                holder = f"{holder} > {title}" if holder else title
+            if (how := found["how"] or found["said"]) in _LETS_OFF:
+                yield holder, how
+            yield from ((holder, word) for each in given if each.type == "object" for word in _options(each))
+        waiting += [(child, holder) for child in node.children]
+
+
+def _name(call: Node) -> str:
+    return node_text(call.child_by_field_name("function"))
+
+
+def _options(given: Node) -> Iterator[str]:
+    """The options of a test that let it off."""
+    for each in given.named_children:
+        key, value = (each.child_by_field_name(name) for name in ("key", "value"))
+        word = node_text(key).strip("'\"") if key else node_text(each)
+        if word in _LETS_OFF and node_text(value) != "false":
+            yield word
 
 
 def _tests(root: Node) -> Iterator[tuple[str, Node]]:

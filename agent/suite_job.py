@@ -18,7 +18,7 @@ def job_for(context: AttemptContext, state: AttemptState, services: AgentService
     return SuiteJob(
         base=services.tree,
         change=state.change,
-        given=spec.tests,
+        given={**spec.tests, **state.merged_tests},
         held=state.still_held(context.held),
         own=state.own_tests,
         former=state.former_tests,

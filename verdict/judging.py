@@ -452,10 +452,17 @@ def _may_be_excused(found: _Found, run: Run) -> bool:
     """Tell whether how a test ended before may excuse how it ends now."""
     if found.result.result is Result.NOT_REACHED:
         return False
-    if found.role is Role.REGRESSION or (found.role in _DECIDING and found.result.result is Result.SKIPPED):
+    skipped = found.result.result is Result.SKIPPED
+    if found.role is Role.REGRESSION or (skipped and (found.role in _DECIDING or _was_there(found, run))):
         return True
     asked = run.task if found.role is Role.COMMAND else None
     return bool(asked and found.failure and environment.is_to_blame(found.failure, asked))
+
+
+def _was_there(found: _Found, run: Run) -> bool:
+    """Tell whether a test is in a file of the agent's that may be one of the base, changed: such are not copied."""
+    path = found.result.id.partition("::")[0]
+    return any(file.path == file.staged == path and file.role is Role.OWN for file in run.plan.files)
 
 
 def _questioned(bad: list[_Found], stopped: Failure | None, run: Run) -> tuple[str, ...]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from agent.assertions import asserts_something, excuses, idle_tests
+from agent.assertions import asserts_something, excuses, idle_tests, let_off
 
 SAMPLE = """import pytest
 
@@ -123,3 +123,31 @@ def test_helpers_from_beside_the_tests_may_assert_and_the_tested_code_may_not() 
     assert idle_tests("tests/test_x.py", f"from tests.util import same{body}") == []
     assert idle_tests("tests/test_x.py", f"from .util import same{body}") == []
     assert idle_tests("tests/test_x.py", f"from package.util import same{body}") == ["test_a"]
+
+
+@pytest.mark.parametrize(
+    ("path", "text", "found"),
+    [
+        (
+            "test_a.py",
+            (
+                "class TestA:\n    @pytest.mark.skip\n    def test_a(self): pass\n\n    @pytest.mark.skip\n"
+                "    def test_b(self): pass\n\n\npytestmark = pytest.mark.xfail\n"
+            ),
+            {("TestA::test_a", "skip"): 1, ("TestA::test_b", "skip"): 1, ("", "xfail"): 1},
+        ),
+        (
+            "a.test.mjs",
+            (
+                "describe('a', () => {\n  it.skip('b', () => {});\n  it('c', (t) => { t.todo(); });\n});\n"
+                "test('d', { skip: true, todo: false }, () => {});\ntest.todo('e');\nlist.skip(1);\n"
+            ),
+            {("a > b", "skip"): 1, ("a > c", "todo"): 1, ("d", "skip"): 1, ("e", "todo"): 1},
+        ),
+    ],
+)
+def test_what_lets_tests_off_is_counted_for_each_of_them(
+    path: str, text: str, found: dict[tuple[str, str], int]
+) -> None:
+    counted = let_off(path, text)
+    assert {key: times for key, times in counted.items() if key[0] or path.endswith(".py")} == found

@@ -24,7 +24,14 @@ P = Phase
 RUNNER = Path(__file__).parents[2] / ".runner"
 OLD = "def grade(points):\n    return 'pass' if points >= 50 else 'fail'\n\n\ndef best():\n    return 100\n"
 NEW = OLD.replace("50", "60")
-TESTS = """from grades import best, grade
+TESTS = """import pytest
+
+from grades import best, grade
+
+
+@pytest.mark.skip
+def test_later():
+    assert grade(None) == 'fail'
 
 
 def test_grade():
