@@ -15,7 +15,7 @@ import hashlib
 import hmac
 import json
 import secrets
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import asdict, dataclass, field, fields, replace
 from enum import StrEnum
 from pathlib import Path
@@ -107,7 +107,7 @@ class Note:
         return Scope(project=self.project, given=(*self.tests, *self.start))
 
 
-def to_note(
+def to_note(  # noqa: PLR0913 (what was committed, and three keywords with a default)
     task: Task,
     state: AttemptState,
     commit: Commit,
@@ -115,6 +115,7 @@ def to_note(
     limits: RunLimits,
     held: HeldOut | None = None,
     *,
+    changed: Collection[str] | None = None,
     key: bytes = b"",
     mask: Callable[[str], str] = str,
 ) -> str:
@@ -127,6 +128,7 @@ def to_note(
         verdict: the last one on what was committed.
         limits: those of its runs.
         held: what no prompt showed of its tests.
+        changed: the files of the change as the commit names them; None where these are the attempt's names.
         key: seals the note; without one there is no seal.
         mask: takes secrets out of what readers said.
     """
@@ -146,7 +148,7 @@ def to_note(
         allow=spec.allow,
         language=spec.language,
         project=state.project,
-        changed=tuple(sorted(state.change)),
+        changed=tuple(sorted(state.change if changed is None else changed)),
         start=digests({**spec.files, **steering(state.project, state.change)}),
         limits=NotedLimits(**asdict(limits)),
         packages=state.packages,

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import asyncio
 import re
+from collections.abc import Collection
 from contextlib import nullcontext
 from dataclasses import dataclass, replace
 
@@ -23,7 +24,7 @@ from attempt.services import AttemptServices
 from core.attempt_state import AttemptState
 from core.commit_message import message_for
 from core.dependencies import closure, dependants
-from core.errors import MergeConflict
+from core.errors import GitError, MergeConflict
 from core.events import CommitData, Emitter, Kind, Level
 from core.held_out import HeldOut
 from core.isolation import RunLimits
@@ -134,7 +135,7 @@ class Integration:
         left_out = state.verdict.evidence.dropped if state.verdict else {}
         change = {path: text for path, text in state.change.items() if path not in left_out}
         wanted = change or _ASKS_FOR_TESTS.search(self.task.spec.description)
-        return {**change, **(state.own_tests if wanted else {}), **self.task.spec.tests}
+        return {**change, **(state.own_tests if wanted else {}), **self.task.spec.tests, **state.merged_tests}
 
     async def _made_before(self, workspace: Workspace, state: AttemptState) -> Commit | None:
         """The commit that an earlier daemon made of this very work, or None."""
@@ -190,7 +191,7 @@ class Integration:
         job = SuiteJob(
             base=base,
             change=await self._carried(workspace, state, self._whole_change(state), candidate.parent, candidate.id),
-            given={path: texts[path] or text for path, text in spec.tests.items()},
+            given={path: texts[path] or text for path, text in {**spec.tests, **state.merged_tests}.items()},
             held=self._held,
             own={path: texts[path] or text for path, text in state.own_tests.items()},
             own_proven=True,
@@ -214,7 +215,7 @@ class Integration:
         return self.task.spec.limits.over(self.services.defaults.limits).of_run()
 
     def _tests(self, state: AttemptState) -> Files:
-        return {**self.task.spec.tests, **state.own_tests}
+        return {**self.task.spec.tests, **state.merged_tests, **state.own_tests}
 
     def _sees_the_same(self, workspace: Workspace, merged: Tree, state: AttemptState) -> bool:
         """Tell whether all tests that this change can break see the same bytes as when they passed."""
@@ -246,15 +247,31 @@ class Integration:
         lost = {workspace.scope.inside(path) for path in conflict.paths}
         carried = await self._carried(workspace, state, state.change, tip, conflict.merged)
         kept = {path: text for path, text in carried.items() if path not in lost}
+        tests = await asyncio.to_thread(self._merged_tests, workspace, state, conflict.merged, lost)
         feedback = (
             f"Newer work changed the same lines while you were at it. Make your change again on top of it.\n{conflict}"
         )
         return Reopened(
             why=str(conflict),
             state=replace(
-                state, base=tip, change=kept, declared={}, feedback=feedback, verdict=None, phase=Phase.CODING
+                state,
+                base=tip,
+                change=kept,
+                merged_tests=tests,
+                declared={},
+                feedback=feedback,
+                verdict=None,
+                phase=Phase.CODING,
             ),
         )
+
+    def _merged_tests(
+        self, workspace: Workspace, state: AttemptState, merged: str, lost: Collection[str | None]
+    ) -> Files:
+        """The given tests as a merge has them, with the edits of newer work; those that conflict stay as given."""
+        made, given = self.services.git.tree(workspace, merged), {**self.task.spec.tests, **state.merged_tests}
+        texts = {path: text_of(made, path) or text for path, text in given.items() if path not in lost}
+        return {path: text for path, text in {**given, **texts}.items() if text != self.task.spec.tests[path]}
 
     async def _broken(self, workspace: Workspace, state: AttemptState, candidate: Commit, verdict: Verdict) -> Reopened:
         """The change merges cleanly but fails together with newer work: carry it over to the new tip and reflect."""
@@ -293,11 +310,12 @@ class Integration:
             task=self.task, workspace=workspace, state=state, commit=commit, verdict=verdict, integrated=integrated
         )
         subject = message_for(self.task, state, self.services.mask).text().partition("\n")[0]
-        files = await asyncio.to_thread(changed_files, git, workspace, commit, self._whole_change(state))
+        names = await asyncio.to_thread(self._names, workspace, state, commit)
+        files = await asyncio.to_thread(changed_files, git, workspace, commit, names)
         entry = ledger_entry(landing, subject, files, self.services.clock(), self.services.mask)
         target = (workspace.target or "").removeprefix("refs/heads/") if integrated else commit.branch
         await asyncio.gather(
-            self._note(workspace, state, commit, verdict),
+            self._note(workspace, state, commit, verdict, names),
             asyncio.wrap_future(store.record_commit(entry)),
             self._keep_packages(workspace, state),
         )
@@ -310,11 +328,26 @@ class Integration:
             async with self.services.merge_locks[workspace.git_dir]:
                 await asyncio.wrap_future(landed_packages.remember(self.services.state, state.project, state.packages))
 
-    async def _note(self, workspace: Workspace, state: AttemptState, commit: Commit, verdict: Verdict | None) -> None:
+    def _names(self, workspace: Workspace, state: AttemptState, commit: Commit) -> frozenset[str]:
+        """The files of the change under the names that the commit has for them: newer work may have renamed some."""
+        mine = frozenset(self._whole_change(state))
+        if commit.parent == state.base:
+            return mine
+        try:
+            changed = self.services.git.changed(workspace, commit.parent, commit.id)
+        except GitError:  # what was changed is in the commit, however its record names it
+            return mine
+        inside = (workspace.scope.inside(path) for path in changed)
+        return frozenset(path for path in inside if path is not None) | frozenset(self._tests(state))
+
+    async def _note(
+        self, workspace: Workspace, state: AttemptState, commit: Commit, verdict: Verdict | None, names: frozenset[str]
+    ) -> None:
         if verdict:
             limits = self._run_limits()
             key, mask = self.services.seal_key, self.services.mask
-            text = to_note(self.task, state, commit, verdict, limits, self._held, key=key, mask=mask)
+            changed = names - self._tests(state).keys()
+            text = to_note(self.task, state, commit, verdict, limits, self._held, changed=changed, key=key, mask=mask)
             await asyncio.to_thread(self.services.git.note, workspace, commit.id, text)
 
 

@@ -160,6 +160,8 @@ class AttemptState:
     project: str | None = None
     """The part of the workspace that `change` and all other paths are relative to (`core.projects.Scope`): a project's
     name, empty for the root; None is the whole, until a plan says it and in repositories of the owner's."""
+    merged_tests: Files = field(default_factory=dict)
+    """Given tests as their merge with newer work has them, where a conflict in other files sent the task back."""
     handed: HandOver | None = None
     """What prompts show in place of the tries before a fresh start."""
 

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from attempt.evidence import read_note
 from attempt.integration import Integration, Landed, Reopened
 from attempt.regression import WithRegression
 from attempt.services import AttemptServices
@@ -204,6 +205,26 @@ async def test_edits_of_both_sides_are_in_the_files_that_are_kept_after_a_confli
     assert [end.read(path).decode() for path in ("long.py", "new_name.py")] == [both, both]
 
 
+async def test_given_tests_keep_the_edits_of_newer_work_after_a_conflict_in_another_file(site: Site) -> None:
+    cases = [f"def test_{n}():\n    assert add({n}, 1) == {n + 1}\n" for n in range(6)]
+    tests = "\n\n".join(["from calc import add\n", *cases])
+    base = site.task(1, tests={"test_calc.py": tests})
+    await site.land(at := site.open(base), base, await site.judged(at, base, {"calc.py": ADD}))
+    theirs, mine = tests.replace("add(0, 1)", "add(1, 0)"), tests.replace("add(5, 1)", "add(1, 5)")
+    first, second = site.task(2, tests={"test_calc.py": theirs}), site.task(3, tests={"test_calc.py": mine})
+    at_first, at_second = site.open(first), site.open(second)
+    one = await site.judged(at_first, first, {"calc.py": ADD.replace("a + b", "sum((a, b))")})
+    two = await site.judged(at_second, second, {"calc.py": ADD.replace("a + b", "b + a")})
+    assert isinstance(await site.land(at_first, first, one), Landed)
+    end = await site.land(at_second, second, two)
+    assert isinstance(end, Reopened)
+    both = theirs.replace("add(5, 1)", "add(1, 5)")
+    assert dict(end.state.merged_tests) == {"test_calc.py": both}
+    again = replace(end.state, change={"calc.py": ADD.replace("a + b", "int(a + b)")}, phase=Phase.COMMIT)
+    assert isinstance(await site.land(site.parts.git.at(at_second, again.base), second, again), Landed)
+    assert site.open(second).tree.read("test_calc.py").decode() == both
+
+
 async def test_an_edit_of_a_file_that_newer_work_renamed_is_judged_under_its_new_name(site: Site) -> None:
     body = "".join(f"def f{n}():\n    return {n}\n\n\n" for n in range(12))
     test = "from {} import f1, f11\n\n\ndef test_f():\n    assert f11() == 11 and f1() == {}\n"
@@ -219,6 +240,10 @@ async def test_an_edit_of_a_file_that_newer_work_renamed_is_judged_under_its_new
     assert isinstance(landed, Landed), landed
     assert dict(site.suite.jobs[-1].change) == {"new.py": edit["old.py"], "more.py": "X = 1\n"}
     assert site.open(editing).tree.read("new.py").decode() == edit["old.py"]
+    (entry, _, _) = site.parts.state.commits(5)
+    assert [file.path for file in entry.files or ()] == ["more.py", "new.py"]
+    note = site.parts.git.read_note(None, entry.commit)
+    assert read_note(note or "").changed == ("more.py", "new.py")
 
 
 async def test_a_change_that_changes_nothing_lands_without_a_commit(site: Site) -> None:
