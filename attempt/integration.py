@@ -222,11 +222,12 @@ class Integration:
         if not workspace.is_own or self.task.spec.test_command:
             return False
         base, imports, mine = workspace.tree, self.services.imports, self._whole_change(state)
-        others, later = (dependants(t, mine, imports, unknown=False) - mine.keys() for t in (base, merged))
-        if others != later:
-            return False
+        others = dependants(base, mine, imports, unknown=False) - mine.keys()
         tests = {**self._tests(state), **self._held.probe, **{path: text_of(base, path) or "" for path in others}}
-        before, after = closure(base, state.change, tests, imports), closure(merged, {}, tests, imports)
+        before = closure(base, state.change, tests, imports)  # all of one tree first: its graph becomes the other's
+        if dependants(merged, mine, imports, unknown=False) - mine.keys() != others:
+            return False
+        after = closure(merged, {}, tests, imports)
         if not (before.complete and after.complete and before.paths == after.paths):
             return False
         old, new = base.entries(), merged.entries()
@@ -367,8 +368,7 @@ def _lie_apart(base: Tree, newer: Tree, change: Change) -> bool:
 
 
 def _differing(old: Tree, new: Tree) -> set[str]:
-    before, after = old.entries(), new.entries()
-    return {path for path in before.keys() | after.keys() if before.get(path) != after.get(path)}
+    return {path for path, _ in old.entries().items() ^ new.entries().items()}
 
 
 def _merged_texts(scope: Scope, newer: Tree, merged: Tree, change: Change) -> dict[str, str | None]:

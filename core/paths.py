@@ -117,6 +117,9 @@ def git_folder(written: Iterable[str], paths: Collection[str]) -> str | None:
         written: paths of files that are new or changed.
         paths: of all files that are then there, the written ones among them. The root is "".
     """
+    together = "\n".join(paths)  # a look at all at once: large trees are gone through for each file of a reply
+    if together.isascii() and "head" not in together.lower():
+        return None
     heads = {path.rpartition("/")[0] for path in paths if _is_head(path)}
     for folder in sorted(heads.intersection({around for path in written for around in ("", *folders_of(path))})):
         below = [
@@ -128,7 +131,6 @@ def git_folder(written: Iterable[str], paths: Collection[str]) -> str | None:
 
 
 def _is_head(path: str) -> bool:
-    # The first look is there for its speed: large trees are gone through for each file of a reply.
     return ("head" in path.lower() or not path.isascii()) and _as_windows(path.rpartition("/")[2]) == "head"
 
 
@@ -148,7 +150,7 @@ class Spellings:
     def add(self, path: str) -> None:
         """Take in one more file."""
         self._files[_folded(path)] = path
-        for folder in reversed(folders_of(path)):
+        for folder in reversed(folders_of(path)) if "/" in path else ():
             if self._folders.setdefault(_folded(folder), path) != path:
                 return
 

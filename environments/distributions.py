@@ -147,7 +147,9 @@ def is_known_module(top: str) -> bool:
 
 def is_declaration(path: str) -> bool:
     """Tell whether a file may name the distributions that a repository needs."""
-    return path == "pyproject.toml" or bool(_REQUIREMENT_FILES.match(path))
+    return path.endswith((".txt", ".in", ".toml")) and (
+        path == "pyproject.toml" or bool(_REQUIREMENT_FILES.match(path))
+    )
 
 
 def declared(files: Mapping[str, str]) -> dict[str, Requirement]:

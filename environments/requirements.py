@@ -61,7 +61,8 @@ class PackageSurvey:
         self._job, self._available, self._memory = job, available, memory
         self._entries = job.tree.entries()
         self._over = {**job.change, **job.own, **job.spec.tests}
-        self._paths = {p for p in (*self._entries, *self._over) if self._over.get(p, "") is not None}
+        gone = {path for path, text in self._over.items() if text is None}
+        self._paths = (self._entries.keys() | self._over.keys()) - gone
         self.known = self._known(allowed)
 
     def wanted(self) -> list[WantedPackage]:
@@ -129,7 +130,7 @@ class PackageSurvey:
             for one in wanted
             if one.requirement and one.requirement.key in versions and (one.written or is_own)
         }
-        paths = [path for path in sorted(self._paths) if distributions.is_declaration(path)]
+        paths = sorted(filter(distributions.is_declaration, self._paths))
         files = {path: self._text(path) or "" for path in paths}
         if is_own and declaring.REQUIREMENTS in files:
             imported = {each.module.partition(".")[0] for path in self._job.own for each in self._imports_of(path)}

@@ -11,7 +11,7 @@ from typing import IO
 
 from core.errors import GitError
 from gitrepo.commands import Git
-from gitrepo.objects import Record, flatten, is_text
+from gitrepo.objects import REGULAR, Record, flatten, is_text
 from gitrepo.session import Session
 
 MAX_TREE_BYTES = 32 << 20
@@ -114,7 +114,7 @@ class GitTree:
     def entries(self) -> Mapping[str, str]:
         """Path to the id of its content, for each regular file, in path order."""
         if self._entries is None:
-            plain = {path: r.id for path, r in self.records.items() if r.regular and is_text(path)}
+            plain = {path: id_ for path, (mode, id_) in self.records.items() if mode in REGULAR and is_text(path)}
             self._entries = MappingProxyType(plain)
         return self._entries
 

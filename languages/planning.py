@@ -46,7 +46,8 @@ class Planner(ABC):
         self._own = own
         self._tests: Files = {**own, **job.given}
         self._over = {**job.start, **self._sifted.kept, **self._tests}
-        self._present = {p for p in (*self._entries, *self._over) if self._over.get(p, "") is not None}
+        gone = {path for path, text in self._over.items() if text is None}
+        self._present = (self._entries.keys() | self._over.keys()) - gone
 
     def plan(self) -> Plan:
         """The plan."""

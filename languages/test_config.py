@@ -59,7 +59,7 @@ def sift(change: Change, *, base: Callable[[str], str | None], given: Files, pre
             dropped[path] = reason
         elif path not in given:
             kept[path] = text
-    _drop_repositories(kept, dropped, {path for path in (*present, *given) if kept.get(path, "") is not None})
+    _drop_repositories(kept, dropped, {*present, *given} - {path for path, text in kept.items() if text is None})
     return Sifted(kept=kept, dropped=dropped)
 
 

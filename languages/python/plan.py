@@ -28,6 +28,7 @@ class _PytestPlanner(Planner):
         self._settings = pytest_settings.read(self._text)
         self._command = commands.parse(job.command) if not job.given else None
         tests = "\n".join(self._tests.values())
+        self._has_src = any(path.startswith("src/") for path in self._present)
         self._leaving_out = () if self._settings.leaves_out(tests) else self._settings.leaving_out
 
     def _prepared(self, role: Role, tests: Files, beside: Files) -> Iterator[SuiteFile]:
@@ -78,5 +79,4 @@ class _PytestPlanner(Planner):
         return (*words, *self._leaving_out, *(self._command.selecting if self._command else ()))
 
     def _paths(self) -> tuple[str, ...]:
-        has_src = any(path.startswith("src/") for path in self._present)
-        return tuple(dict.fromkeys((".", *(["src"] if has_src else []), *self._settings.paths)))
+        return tuple(dict.fromkeys((".", *(["src"] if self._has_src else []), *self._settings.paths)))
