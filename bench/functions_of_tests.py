@@ -25,14 +25,35 @@ def without(text: str, unwanted: Collection[str]) -> str:
     gone = {id(node) for name, node in _tests(tree, "") if name in unwanted}
     cut = set[int]()
     for node in _removed(tree, gone):
-        first = min([node.lineno, *(one.lineno for one in node.decorator_list)])
-        cut |= set(range(first, (node.end_lineno or node.lineno) + 1))
+        first, last = _lines(node)
+        cut |= set(range(first, last + 1))
     return "".join(line for number, line in enumerate(lines, 1) if number not in cut)
 
 
 def only(text: str, wanted: Collection[str]) -> str:
     """The file with these tests, and everything that is no test."""
     return without(text, names(text) - set(wanted))
+
+
+def exchanged(text: str, other: str, wanted: Collection[str]) -> str:
+    """The file with these tests as another version of it has them; without those that it lacks."""
+    lines, known = text.splitlines(keepends=True), dict(_tests(ast.parse(other), ""))
+    for name, node in sorted(_tests(ast.parse(text), ""), key=lambda found: -found[1].lineno):
+        if name in wanted:
+            first, last = _lines(node)
+            lines[first - 1 : last] = [_text(other, known[name])] if name in known else []
+    return "".join(lines)
+
+
+def _text(text: str, node: _Function) -> str:
+    first, last = _lines(node)
+    return "".join(text.splitlines(keepends=True)[first - 1 : last])
+
+
+def _lines(node: _Function | ast.ClassDef) -> tuple[int, int]:
+    """The first line of a definition, decorators included, and its last."""
+    first = min([node.lineno, *(one.lineno for one in node.decorator_list)])
+    return first, node.end_lineno or node.lineno
 
 
 def _tests(node: ast.Module | ast.ClassDef, prefix: str) -> Iterator[tuple[str, _Function]]:

@@ -36,12 +36,16 @@ import tarfile
 import tempfile
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
+from datetime import UTC, datetime
 from itertools import pairwise
 
 from bench import functions_of_tests as functions
 from bench.bare_pytest import Checkout, Ran, git, installed
 from bench.overhead import plain_environment
+from core.dependencies import ImportCache, dependants
 from core.paths import is_test_path
+from core.revisions import Author
+from git_manager import GitManager
 from languages.dialect import LIKELY
 from languages.python.faults import mutated
 from sandbox.runtime import open_runtime
@@ -76,13 +80,16 @@ class Maker:
     Args:
         repo: the repository; its commits are written here.
         checkout: of it.
+        trees: reads the repository as the daemon does.
         dice: draws functions and faults.
         packages: which the tests import.
     """
 
-    def __init__(self, repo: Path, checkout: Checkout, dice: random.Random, packages: tuple[str, ...]) -> None:
-        self._repo, self._checkout, self._dice, self._packages = repo, checkout, dice, packages
-        self._made = 0
+    def __init__(
+        self, repo: Path, checkout: Checkout, trees: GitManager, dice: random.Random, packages: tuple[str, ...]
+    ) -> None:
+        self._repo, self._checkout, self._trees, self._dice, self._packages = repo, checkout, trees, dice, packages
+        self._made, self._imports = 0, ImportCache()
 
     def of_release(self, old: str, new: str, count: int) -> Iterator[Entry]:
         """So many entries, or fewer, of what changed between two commits."""
@@ -114,7 +121,6 @@ class Maker:
         self, old: str, part: Part, suites: Mapping[str, str], wanted: Collection[str], stood: Ran, notes: Sequence[str]
     ) -> tuple[Entry, frozenset[str]] | None:
         """An entry of one part, and the tests that it lets pass."""
-        old_suites = [path for path in self._texts(old) if _is_suite(path)]
         self._checkout.put({**suites, **part.files})
         ran = self._checkout.run(_suites(suites))
         mended = frozenset(wanted) & ran.passing
@@ -123,7 +129,7 @@ class Maker:
         still = {functions.bare_id(test) for test in ran.failing}
         kept = {path: _without(path, text, still) for path, text in suites.items()}
         self._checkout.put(kept)
-        now = self._checkout.run({*old_suites, *_suites(kept)})
+        now = self._checkout.run({*self._reached(old, part.files), *_suites(kept)})
         same = {test for test in stood.passing if test in now.ended}
         if now.failing - stood.failing or not same <= now.passing or not mended <= now.passing:
             return None
@@ -179,13 +185,19 @@ class Maker:
     def _broken(self, tip: str, texts: Mapping[str, str], path: str, text: str) -> frozenset[str]:
         """The tests that fail with this text of a file and not without; empty where that is no task."""
         self._checkout.at(tip)
-        suites = [each for each in texts if _is_suite(each)]
-        stood = self._stood(tip, suites)
+        stood = self._stood(tip, [each for each in texts if _is_suite(each)])
         self._checkout.put({path: text})
+        suites = self._reached(tip, [path])
         ran = self._checkout.run(suites)
         broken = ran.failing & stood.passing
-        fit = 0 < len(broken) <= BROKEN_AT_MOST and len(ran.ended) == len(stood.ended)
+        whole = sum(test.partition("::")[0] in suites for test in stood.ended)
+        fit = 0 < len(broken) <= BROKEN_AT_MOST and len(ran.ended) == whole
         return broken if fit else frozenset()
+
+    def _reached(self, commit: str, paths: Collection[str]) -> frozenset[str]:
+        """The test files of a commit that can see one of these."""
+        tree = self._trees.open(str(self._repo), commit, 1, "bench", datetime.now(UTC)).tree
+        return dependants(tree, paths, self._imports)
 
     def _stood(self, tip: str, suites: Collection[str]) -> Ran:
         if self._known[0] != tip:
@@ -337,12 +349,17 @@ def main() -> None:
             python = plain_environment(Path(place, "plain"), open_runtime(ROOT / ".runner"))
             installed(python, a.need)
             checkout = Checkout(repo, Path(place, "tree"), python)
-            maker, entries = Maker(repo, checkout, random.Random(a.seed), tuple(a.need)), list[Entry]()
+            trees = GitManager(
+                workspace=Path(place, "trees"), author=Author(), auto_push=False, emit=lambda _event: None
+            )
+            maker = Maker(repo, checkout, trees, random.Random(a.seed), tuple(a.need))
+            entries = list[Entry]()
             for old, new in reversed(list(pairwise(commits))):
                 most = (a.entries + 1) // 2 - len(entries)
                 entries += maker.of_release(old, new, most)
             entries += maker.written(commits[-1], (a.entries - len(entries)) // 2)
             entries += maker.mended(commits[-1], a.entries - len(entries))
+            trees.close()
             git(repo, "worktree", "remove", "--force", str(checkout.folder))
         rows = "".join(json.dumps(asdict(entry)) + "\n" for entry in entries)
         repo.with_name(f"{package}.jsonl").write_text(rows)

@@ -56,5 +56,18 @@ def test_a_class_that_holds_more_than_tests_stays() -> None:
     assert 'name = "it"' in functions.only(TESTS, {"test_one"})
 
 
+def test_tests_are_exchanged_for_another_versions_and_what_it_lacks_goes() -> None:
+    other = """class TestIt:
+    @mark
+    def test_two(self):
+        assert not self.name
+"""
+    text = functions.exchanged(TESTS, other, {"TestIt::test_two", "test_one"})
+    assert "parametrize" not in text
+    assert "    @mark\n    def test_two(self):\n        assert not self.name\n" in text
+    others = {"TestOther::test_three"}
+    assert functions.only(text, others) == functions.only(TESTS, others)
+
+
 def test_parameters_are_no_part_of_a_bare_id() -> None:
     assert functions.bare_id("tests/test_a.py::TestIt::test_two[a::b]") == "tests/test_a.py::TestIt::test_two"
