@@ -208,9 +208,11 @@ class Reader:
         for path, text in right.items():
             if text is not None and path.endswith(".py"):
                 lines = _changed_lines(self._checkout.read(path) or "", text)
-                found += [(path, mutant) for _, fault, mutant in mutated(path, text, lines) if not fault.rank]
+                found += [(path, make) for _, fault, make in mutated(path, text, lines) if not fault.rank]
         self._dice.shuffle(found)
-        for path, mutant in found[:5]:
+        for path, make in found[:5]:
+            if (mutant := make()) is None:
+                continue
             self._checkout.put({**given, **right, path: mutant})
             if mended - self._checkout.run([name for name in given if name.endswith(".py")]).passing:
                 return {**right, path: mutant}

@@ -38,6 +38,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from itertools import pairwise
+from typing import TypeVar
 
 from bench import functions_of_tests as functions
 from bench.bare_pytest import Checkout, Ran, git, installed
@@ -72,6 +73,9 @@ class Part:
 
     files: Mapping[str, str]
     about: str
+
+
+_Row = TypeVar("_Row")
 
 
 class Maker:
@@ -161,23 +165,23 @@ class Maker:
         """So many entries whose commit takes a fault out that existing tests notice."""
         texts = self._texts(tip)
         found = (
-            (path, name, mutant, f"line {fault.line}")
+            (path, name, make)
             for path, text in texts.items()
             if _is_code(path)
-            for name, fault, mutant in mutated(path, text, range(1, text.count("\n") + 2))
+            for name, fault, make in mutated(path, text, range(1, text.count("\n") + 2))
             if fault.rank <= LIKELY
         )
-        for path, name, mutant, _line in self._drawn(found):
+        for path, name, make in self._drawn(found):
             if count <= 0:
                 return
-            if broken := self._broken(tip, texts, path, mutant):
+            if (mutant := make()) and (broken := self._broken(tip, texts, path, mutant)):
                 base = self._commit(tip, {path: mutant}, f"Change {name}")
                 tests = ", ".join(sorted({functions.bare_id(test) for test in broken})[:3])
                 text = f"{name} in {path} gives wrong results, as {tests} shows. Mend it."
                 count -= 1
                 yield self._entry(base, {path: texts[path]}, text, "mended")
 
-    def _drawn(self, found: Iterator[tuple[str, str, str, str]]) -> list[tuple[str, str, str, str]]:
+    def _drawn(self, found: Iterator[_Row]) -> list[_Row]:
         rows = list(found)
         self._dice.shuffle(rows)
         return rows[:80]

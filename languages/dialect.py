@@ -5,7 +5,7 @@ A further language is a further package with a module of these functions, named 
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -42,6 +42,10 @@ class Fault:
     needs_other: bool = False
 
 
+Text = Callable[[], str | None]
+"""Makes a whole file with a fault in it; None where that does not parse, which takes as long to see as the file is."""
+
+
 class TestDialect(Protocol):
     """One language and its test runner; each is a module with these functions."""
 
@@ -62,7 +66,7 @@ class TestDialect(Protocol):
         """Tell whether a file of tests holds an assertion that can fail."""
         ...
 
-    def mutated(self, path: str, text: str, lines: Collection[int], /) -> Iterator[tuple[str, Fault, str]]:
+    def mutated(self, path: str, text: str, lines: Collection[int], /) -> Iterator[tuple[str, Fault, Text]]:
         """Every fault that can be put into the functions of a file at these lines.
 
         Args:
@@ -71,6 +75,6 @@ class TestDialect(Protocol):
             lines: their numbers, counting from 1.
 
         Returns:
-            The function's name, the fault, and the whole file with it.
+            The function's name, the fault, and what makes the whole file with it.
         """
         ...

@@ -28,7 +28,7 @@ from core.text import encode
 from core.tree import text_of
 from core.verdicts import Result, SuiteJob
 from languages import dialect_of, language_of, plan
-from languages.dialect import Fault
+from languages.dialect import Fault, Text
 from languages.plan import Role
 from verdict import judging
 from verdict.judging import Judgement, Run
@@ -71,7 +71,7 @@ def mutants(change: Change, before: Callable[[str], str | None], most: int = MOS
         most: how many at most.
     """
     found = [c for path, text in sorted(change.items()) if text for c in _of_file(path, text, before(path))]
-    return tuple(_text_of(candidate) for candidate in _spread(found, most))
+    return tuple(_spread(found, most))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -80,7 +80,7 @@ class _Candidate:
     function: str
     original: str
     fault: Fault
-    text: str
+    make: Text
 
     @property
     def rank(self) -> int:
@@ -101,23 +101,29 @@ def _of_file(path: str, text: str, before: str | None) -> Iterator[_Candidate]:
     original = text.replace("\r\n", "\n").replace("\r", "\n")
     lines = written(before or "", original)
     for name, fault, mutant in dialect_of(language).mutated(path, text, lines):
-        yield _Candidate(path=path, function=name, original=original, fault=fault, text=mutant)
+        yield _Candidate(path=path, function=name, original=original, fault=fault, make=mutant)
 
 
-def _spread(found: list[_Candidate], most: int) -> list[_Candidate]:
-    """Pick one after the other what tells most: a function or kind of fault counts less each time it was taken."""
-    functions, kinds, picked = Counter[tuple[str, str]](), Counter[str](), list[_Candidate]()
+def _spread(found: list[_Candidate], most: int) -> Iterator[Mutant]:
+    """Pick one after the other what tells most: a function or kind of fault counts less each time it was taken.
+
+    Only what is picked is made: the text of each fault of a long file would take longer than the tests.
+    """
+    functions, kinds = Counter[tuple[str, str]](), Counter[str]()
     left = sorted(found, key=lambda candidate: candidate.tie_breaker)
-    while left and len(picked) < most:
+    while left and most:
         best = min(left, key=lambda c: c.rank + functions[c.path, c.function] + kinds[c.fault.kind])
         left.remove(best)
-        picked.append(best)
+        text = best.make()
+        if text is None:
+            continue
+        most -= 1
+        yield _mutant(best, text)
         functions[best.path, best.function] += 1
         kinds[best.fault.kind] += 1
-    return picked
 
 
-def _text_of(candidate: _Candidate) -> Mutant:
+def _mutant(candidate: _Candidate, text: str) -> Mutant:
     fault = candidate.fault
     return Mutant(
         path=candidate.path,
@@ -125,7 +131,7 @@ def _text_of(candidate: _Candidate) -> Mutant:
         function=candidate.function,
         was=fault.was,
         now=fault.now,
-        text=candidate.text,
+        text=text,
     )
 
 

@@ -5,11 +5,12 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Collection, Iterator
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING
 
 from core.javascript import node_text, parse
 from core.text import encode
-from languages.dialect import DOUBTFUL, LIKELY, PLAIN, Fault
+from languages.dialect import DOUBTFUL, LIKELY, PLAIN, Fault, Text
 from sandbox.source import Edit, edited
 
 if TYPE_CHECKING:
@@ -55,8 +56,8 @@ function _otherValue(value) {
 """
 
 
-def mutated(path: str, text: str, lines: Collection[int]) -> Iterator[tuple[str, Fault, str]]:
-    """Every fault that can be put into a file's functions at these lines: the function's name, it, and the whole file.
+def mutated(path: str, text: str, lines: Collection[int]) -> Iterator[tuple[str, Fault, Text]]:
+    """Every fault at these lines of a file's functions: the function's name, the fault, and what makes the file.
 
     Args:
         path: says which of the two languages it is.
@@ -70,11 +71,14 @@ def mutated(path: str, text: str, lines: Collection[int]) -> Iterator[tuple[str,
         with contextlib.suppress(RecursionError):
             found = [(name, fault) for name, function in _functions(root, "") for fault in _of_body(function)]
     for name, fault in found:
-        if fault.line not in lines:
-            continue
-        changed = edited(raw, [fault.edit]) + (_OTHER_TEXT if fault.needs_other else "")
-        if not parse(path, changed).has_error:
-            yield name, fault, changed
+        if fault.line in lines:
+            yield name, fault, partial(_mutated, path, raw, fault)
+
+
+def _mutated(path: str, raw: bytes, fault: Fault) -> str | None:
+    """The file with the fault in it, or None where that does not parse."""
+    changed = edited(raw, [fault.edit]) + (_OTHER_TEXT if fault.needs_other else "")
+    return None if parse(path, changed).has_error else changed
 
 
 def _functions(node: Node, name: str) -> Iterator[tuple[str, Node]]:

@@ -5,10 +5,11 @@ from __future__ import annotations
 import ast
 from collections.abc import Collection, Iterator
 from dataclasses import replace
+from functools import partial
 
 from core.parsing import parse
 from core.text import encode
-from languages.dialect import DOUBTFUL, LIKELY, PLAIN, Fault
+from languages.dialect import DOUBTFUL, LIKELY, PLAIN, Fault, Text
 from languages.python.outline import Function
 from sandbox.source import Edit, Source
 
@@ -45,8 +46,8 @@ def {name}(value):
 """
 
 
-def mutated(_path: str, text: str, lines: Collection[int]) -> Iterator[tuple[str, Fault, str]]:
-    """Every fault that can be put into a file's functions at these lines: the function's name, it, and the whole file.
+def mutated(_path: str, text: str, lines: Collection[int]) -> Iterator[tuple[str, Fault, Text]]:
+    """Every fault at these lines of a file's functions: the function's name, the fault, and what makes the file.
 
     Args:
         text: the source; one that does not parse has none.
@@ -58,8 +59,8 @@ def mutated(_path: str, text: str, lines: Collection[int]) -> Iterator[tuple[str
         return
     for name, function in _functions(source.tree, ""):
         for fault in faults(source, function, _OTHER):
-            if fault.line in lines and (mutant := _mutated(source, fault)) is not None:
-                yield name, fault, mutant
+            if fault.line in lines:
+                yield name, fault, partial(_mutated, source, fault)
 
 
 def faults(source: Source, function: Function, other: str) -> Iterator[Fault]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import asyncio
 import math
+import sys
 
 import pytest
 
@@ -221,3 +222,15 @@ async def test_only_what_the_change_wrote_is_broken(judge: Judge) -> None:
 def test_half_of_the_mutants_suffices(tried: int, standing: int, needed: int, enough: bool) -> None:
     (one, *_) = mutants({"a.py": "def f(x):\n    return x\n"}, lambda _: None)
     assert MutationScore(tried=tried, survivors=(one,) * standing, needed=needed).suffices is enough
+
+
+def test_of_a_long_file_only_the_mutants_that_are_tried_are_made() -> None:
+    text = "".join(f"def f{n}(a, b):\n    return a + b * {n}\n\n\n" for n in range(100))
+    compiled = list[object]()
+    sys.setprofile(lambda _frame, event, called: compiled.append(1) if (event, called) == ("c_call", compile) else None)
+    try:
+        found = made(text, most=4)
+    finally:
+        sys.setprofile(None)
+    assert len(found) == 4
+    assert len(compiled) < 10  # the file itself, and each mutant once
