@@ -52,13 +52,16 @@ def _few(files: object) -> object:
 
 _TOO_MUCH = f"too much: at most {MAX_FILES} files and {MAX_TOTAL_CHARS} characters together"
 ExploreIn = Annotated[Explore, BeforeValidator(Explore.typed), WithJsonSchema({"enum": [*Explore, True, False]})]
+RuleIn = Annotated[str, Field(pattern=r"^([a-z][A-Za-z0-9_.-]{0,80}|[\w.*?-]+(/[\w.*?-]+)+)$", max_length=200)]
+PackageIn = Annotated[str, Field(pattern=r"^[A-Za-z0-9]([A-Za-z0-9._-]{0,80}[A-Za-z0-9])?$")]
+WordIn = Annotated[str, Field(min_length=1, max_length=MAX_WORD_CHARS)]
+BranchIn = Annotated[str, Field(min_length=1, max_length=250)]
 FilesIn = Annotated[dict[str, str], BeforeValidator(_few)]
 
 
-class LimitsIn(Strict):
-    """What a person may say about limits."""
+class RunLimitsIn(Strict):
+    """What a person may say about limits of one attempt, for a task or for all of a repository."""
 
-    attempts: PositiveInt | None = None
     iterations: Annotated[StrictInt, Field(ge=1, le=100)] | None = None
     wall_s: Annotated[StrictFloat, Field(gt=0, le=604_800)] | None = None
     model_calls: PositiveInt | None = None
@@ -71,20 +74,24 @@ class LimitsIn(Strict):
     work_mb: Annotated[StrictInt, Field(ge=1, le=65_536)] | None = None
 
 
+class LimitsIn(RunLimitsIn):
+    """What a person may say about a task's limits."""
+
+    attempts: PositiveInt | None = None
+
+
 class TaskIn(Strict):
     """A task as a person writes it; the field names are those of the API."""
 
     description: Annotated[str, Field(min_length=1, max_length=100_000)]
     priority: Annotated[StrictInt, Field(ge=-1_000_000, le=1_000_000)] = 1
     repo: Annotated[str, Field(min_length=1, max_length=4096)] | None = None
-    base: Annotated[str, Field(min_length=1, max_length=250)] | None = None
+    base: BranchIn | None = None
     project: Annotated[str, Field(max_length=100)] | None = None
     kind: Kind | None = None
     language: Language = Language.PYTHON
     tests: FilesIn = Field(default_factory=dict)
-    test_command: list[Annotated[str, Field(min_length=1, max_length=MAX_WORD_CHARS)]] = Field(
-        default_factory=list, max_length=MAX_WORDS
-    )
+    test_command: list[WordIn] = Field(default_factory=list, max_length=MAX_WORDS)
     files: FilesIn = Field(default_factory=dict)
     depends_on: list[PositiveInt] = Field(default_factory=list, max_length=MAX_DEPENDENCIES)
     key: Annotated[str, Field(min_length=1, max_length=200)] | None = None
@@ -96,12 +103,8 @@ class TaskIn(Strict):
     clarify: StrictBool | None = None
     split: StrictBool | None = None
     integrate: StrictBool | None = None
-    allow: list[Annotated[str, Field(pattern=r"^([a-z][a-z0-9_.-]{0,80}|[\w.*?-]+(/[\w.*?-]+)+)$", max_length=200)]] = (
-        Field(default_factory=list, max_length=MAX_NAMES)
-    )
-    packages: list[Annotated[str, Field(pattern=r"^[A-Za-z0-9]([A-Za-z0-9._-]{0,80}[A-Za-z0-9])?$")]] = Field(
-        default_factory=list, max_length=MAX_NAMES
-    )
+    allow: list[RuleIn] = Field(default_factory=list, max_length=MAX_NAMES)
+    packages: list[PackageIn] = Field(default_factory=list, max_length=MAX_NAMES)
     cases: list[CaseIn] = Field(default_factory=list, max_length=MAX_CASES)
     oracle: FilesIn | str = Field(default_factory=dict)
     metadata: dict[str, Any] = Field(default_factory=dict)

@@ -1,0 +1,106 @@
+"""How a repository is tested, linted and typed, as its own files say; each finding tells where it stands."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from enum import StrEnum
+
+
+class Purpose(StrEnum):
+    """What a command is for."""
+
+    TEST = "test"
+    LINT = "lint"
+    TYPES = "types"
+
+
+class Linter(StrEnum):
+    """The linters and type checkers that are known here: their findings can be read."""
+
+    RUFF = "ruff"
+    FLAKE8 = "flake8"
+    MYPY = "mypy"
+    PYRIGHT = "pyright"
+    ESLINT = "eslint"
+    TSC = "tsc"
+    GOFMT = "gofmt"
+    GOVET = "govet"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FoundCommand:
+    """A command that a file of the repository names. `line` counts from 1.
+
+    `words` are without what would make an environment for it first (`uv run`, `npx`): it runs in the one that is there.
+    """
+
+    purpose: Purpose
+    words: tuple[str, ...]
+    path: str
+    line: int
+
+    @property
+    def place(self) -> str:
+        """Path and line."""
+        return f"{self.path}:{self.line}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FoundLinter:
+    """A linter that the repository has, with the version that one of its files names; empty where none does."""
+
+    linter: Linter
+    path: str
+    line: int
+    version: str = ""
+
+    @property
+    def place(self) -> str:
+        """Path and line."""
+        return f"{self.path}:{self.line}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FoundPaths:
+    """The folders and files of the tests, where the repository says them."""
+
+    paths: tuple[str, ...]
+    path: str
+    line: int
+
+    @property
+    def place(self) -> str:
+        """Path and line."""
+        return f"{self.path}:{self.line}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Found:
+    """All that was found in a tree: commands, those that count for more first, linters, each once, and test paths."""
+
+    commands: tuple[FoundCommand, ...] = ()
+    linters: tuple[FoundLinter, ...] = ()
+    test_paths: FoundPaths | None = None
+
+    def command(self, purpose: Purpose) -> FoundCommand | None:
+        """The command for a purpose."""
+        return next((each for each in self.commands if each.purpose is purpose), None)
+
+    def linter(self, wanted: Linter) -> FoundLinter | None:
+        """Where a linter was found."""
+        return next((each for each in self.linters if each.linter is wanted), None)
+
+
+def once(found: Iterable[FoundLinter]) -> tuple[FoundLinter, ...]:
+    """Each linter at the first place that names it, with the first version that any place names."""
+    kept = dict[Linter, FoundLinter]()
+    versions = dict[Linter, str]()
+    for each in found:
+        kept.setdefault(each.linter, each)
+        if each.version:
+            versions.setdefault(each.linter, each.version)
+    return tuple(
+        FoundLinter(linter=each.linter, path=each.path, line=each.line, version=versions.get(each.linter, ""))
+        for each in kept.values()
+    )
