@@ -8,6 +8,7 @@ and its row finds the commit by its trailer and finishes the move instead of doi
 from __future__ import annotations
 
 import asyncio
+import shlex
 from dataclasses import dataclass, field, replace
 from functools import partial
 
@@ -23,17 +24,20 @@ from attempt.services import AttemptServices
 from attempt.tool_log import AttemptToolLog
 from core.attempt_state import AttemptContext, AttemptState, Step
 from core.change_checks import holding, package_subject
-from core.errors import BudgetSpent, CommandBlocked, GitError, NeedsApproval, NightshiftError, TimeUp
+from core.errors import BudgetSpent, CommandBlocked, GitError, InvalidTask, NeedsApproval, NightshiftError, TimeUp
 from core.events import BlockedCommandData, Emitter, Event, Kind, Level
 from core.forking import begun
 from core.held_out import HeldOut
 from core.paths import at_or_below, is_test_path
 from core.ports import Model
 from core.projects import Scope, beginning, place_fault
+from core.repository_commands import Purpose
+from core.repository_settings import RepositorySettings
 from core.revisions import Workspace
 from core.states import Ending, Outcome, Phase
 from core.tasks import Limits, Spent, Task
 from db.commit_ledger import CommitLedger
+from languages.repository_commands.find import find, judged_here
 from taskqueue import store as task_store
 from verdict.held.holding import hold
 
@@ -72,10 +76,10 @@ class Attempt:
     """
 
     def __init__(self, task: Task, services: AttemptServices, worker: str) -> None:
-        self.task = replace(task, spec=services.widened(task.spec))
-        self.services = services
+        self.task, self.services = task, services
         self.events = Emitter(self._emit).bind(task_id=task.id, attempt=task.attempt, worker=worker)
         self.limits: Limits = task.spec.limits.over(services.defaults.limits)
+        self._kept, self._test_paths = RepositorySettings(), tuple[str, ...]()
         self.last_line = ""
         self._state: AttemptState | None = None
         self._held, self._origin = HeldOut(), Origin()
@@ -110,6 +114,7 @@ class Attempt:
             Interruption: the attempt ends for a reason outside the work itself.
             NightshiftError: a part failed; another attempt may go better.
         """
+        await asyncio.to_thread(self._apply_kept)
         time = self._time = PausableTimeLimit(self.limits.wall_s)
         try:
             async with time.limited():
@@ -143,6 +148,37 @@ class Attempt:
         """What the task has used: of models as the ledger knows it, with lost replies, of suites as its state."""
         return replace(self._budget.spent, suite_s=state.spent.suite_s)
 
+    def _apply_kept(self) -> None:
+        """Take what its owner set for the repository, which he may have corrected since the task was submitted."""
+        self._kept = self.services.kept(self.task.spec)
+        spec = self.services.widened(self._kept.applied(self.task.spec))
+        self.task, self.limits = replace(self.task, spec=spec), spec.limits.over(self.services.defaults.limits)
+        self._budget = TaskBudget(self.task, self.limits, self.services)
+
+    def _apply_found(self, workspace: Workspace) -> None:
+        """Take what the files of a repository of the owner's say about its tests, where nobody said anything.
+
+        Its command judges a task alone where our own runs of its tests would find none, and only one that may run here.
+        """
+        if workspace.is_own:
+            return
+        found, spec = find(workspace.tree), self.task.spec
+        self._test_paths = self._kept.test_paths or (found.test_paths.paths if found.test_paths else ())
+        command = found.command(Purpose.TEST)
+        judged = spec.tests or spec.test_command or spec.cases or spec.oracle
+        if judged or command is None or judged_here(workspace.tree.entries(), spec.language):
+            return
+        said, with_it = shlex.join(command.words), replace(spec, test_command=command.words)
+        try:
+            self.services.queue.check_new(with_it)
+        except InvalidTask as error:
+            if why := error.fields.get("test_command"):
+                text = f"{said} ({command.place}) does not judge the task: {why}"
+                self.events.emit(Kind.REPOSITORY_READ, text[:500], level=Level.WARNING)
+                return
+        self.task = replace(self.task, spec=with_it)
+        self.events.emit(Kind.REPOSITORY_READ, f"the task is judged by {said} ({command.place})"[:500])
+
     def _check_command(self) -> None:
         """Refuse a test command that never runs before anything is spent on the task."""
         spec = self.task.spec
@@ -165,6 +201,7 @@ class Attempt:
             workspace = await asyncio.to_thread(self._open, stored)
         except GitError as error:
             return self.ended(Ending.REFUSED, str(error))
+        await asyncio.to_thread(self._apply_found, workspace)
         if found := await landed_before(self.task, self.services, workspace):
             return self.ended(Ending.COMMITTED, "its commit was found after the restore", found.id, found.branch)
         workspace, stored = await self._rejoined(workspace, stored)
@@ -184,7 +221,9 @@ class Attempt:
             if state.phase is Phase.ABANDON:
                 return self.ended(state.ending or Ending.GAVE_UP, state.reason)
             held = state.still_held(self._held)
-            landing = Integration(self.task, self.services, self.events, held=held, resumed=resumed)
+            landing = Integration(
+                self.task, self.services, self.events, held=held, resumed=resumed, test_paths=self._test_paths
+            )
             end = await landing.land(workspace, state)
             if isinstance(end, Landed):
                 ending = Ending.COMMITTED if end.commit else Ending.NO_CHANGE
@@ -246,6 +285,8 @@ class Attempt:
         """Where the task works: on the base and in the part of a stored state, else where it begins."""
         spec, git = self.task.spec, self.services.git
         whole = git.open(spec.repo, spec.base, self.task.id, spec.description, self.task.created_at)
+        if self._kept.target and not (spec.base or whole.is_own):
+            whole = self._aimed(whole, self._kept.target)
         project = stored.project if stored else beginning(spec) if whole.is_own else None
         if project and (why := place_fault(project, whole.tree)):
             raise GitError(f"project: {why}")
@@ -254,6 +295,15 @@ class Attempt:
             where = spec.repo or whole.repo
             raise GitError(f"files: {found[0]!r} lies at or below {found[1]!r}, a link or a submodule of {where}")
         return git.at(workspace, stored.base) if stored else workspace
+
+    def _aimed(self, workspace: Workspace, target: str) -> Workspace:
+        """The same workspace with the branch that its owner wants moved, which must be there."""
+        aimed = replace(workspace, target=f"refs/heads/{target.removeprefix('refs/heads/')}")
+        try:
+            self.services.git.tip(aimed)
+        except GitError as error:
+            raise GitError(f"target: {error}; see cli.py --repo-settings {workspace.repo}") from error
+        return aimed
 
     def _scope(self, project: str | None) -> Scope:
         return Scope(project=project, given=(*self.task.spec.files, *self.task.spec.tests))
@@ -283,7 +333,7 @@ class Attempt:
     def _machine(self, workspace: Workspace, model: Model) -> Machine:
         services = AgentServices(
             model=model,
-            suite=WithRegression(self.services.suite, self.services.imports),
+            suite=WithRegression(self.services.suite, self.services.imports, test_paths=self._test_paths),
             memory=self.services.memory,
             tree=workspace.tree,
             shell=self.services.shell,

@@ -65,6 +65,7 @@ class Integration:
         events: takes the attempt's events.
         held: what no prompt showed of the task's tests; the merged tree is judged by it as well.
         resumed: whether an earlier daemon may have made the commit already.
+        test_paths: where the repository's tests lie; empty: anywhere.
     """
 
     def __init__(
@@ -75,8 +76,9 @@ class Integration:
         *,
         held: HeldOut | None = None,
         resumed: bool = False,
+        test_paths: tuple[str, ...] = (),
     ) -> None:
-        self.task, self.services, self._resumed = task, services, resumed
+        self.task, self.services, self._resumed, self._test_paths = task, services, resumed, test_paths
         self._events = events.bind(phase=Phase.COMMIT)
         self._held = held or HeldOut()
 
@@ -207,7 +209,8 @@ class Integration:
             takes_away=not (spec.tests or spec.test_command or spec.cases or state.written_tests),
             asked=spec.description,
         )
-        verdict = await WithRegression(self.services.suite, self.services.imports).judge(job)
+        regression = WithRegression(self.services.suite, self.services.imports, test_paths=self._test_paths)
+        verdict = await regression.judge(job)
         self._events.emit(Kind.SUITE_JUDGED, f"together with newer work: {verdict.reason}", **_data(candidate))
         return verdict
 

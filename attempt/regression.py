@@ -6,6 +6,7 @@ import asyncio
 from dataclasses import dataclass, replace
 
 from core.dependencies import ImportCache, dependants, is_suite, nearest_first
+from core.paths import at_or_below
 from core.ports import Suite
 from core.verdicts import SuiteJob, Trial, Verdict
 
@@ -14,7 +15,8 @@ from core.verdicts import SuiteJob, Trial, Verdict
 class WithRegression(Suite):
     """Adds to each job the tests of its base that the changed files can break, the likeliest first.
 
-    `changed` names those files where the job's base holds the change already (a merged tree). Where tests are staged by
+    `changed` names those files where the job's base holds the change already (a merged tree), `test_paths` the places
+    that the repository's tests lie in; empty is anywhere. Where tests are staged by
     their closure, those whose closure is not known are left to the sweep of the whole suite (`attempt.sweep`): run
     with every task, they would make each task slower than the one before.
     """
@@ -22,6 +24,7 @@ class WithRegression(Suite):
     suite: Suite
     imports: ImportCache
     changed: frozenset[str] = frozenset()
+    test_paths: tuple[str, ...] = ()
 
     async def judge(self, job: SuiteJob) -> Verdict:
         """Judge the job with its regression tests; raises what the suite raises."""
@@ -39,4 +42,6 @@ class WithRegression(Suite):
         if job.takes_away:
             found |= {path for path in job.base.entries() if is_suite(path)}
         left = found - job.given.keys() - job.own.keys()
+        if self.test_paths:
+            left = frozenset(path for path in left if at_or_below((path,), self.test_paths))
         return replace(job, regression=nearest_first(job.base, changed, left, self.imports))

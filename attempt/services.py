@@ -19,6 +19,7 @@ from core.environments import EnvironmentStore
 from core.held_out import SHARE
 from core.masking import Masker
 from core.ports import ChangeCheck, Memory, Shell, Suite
+from core.repository_settings import RepositorySettings
 from core.tasks import Limits, TaskSpec
 from db.database import Database
 from db.event_log import EventLog
@@ -76,6 +77,8 @@ class AttemptServices:
     """What checks the task's own test command."""
     symbol_cache: SymbolCache = field(default_factory=SymbolCache)
     corpora: CorpusCache = field(default_factory=CorpusCache)
+    kept: Callable[[TaskSpec], RepositorySettings] = lambda _spec: RepositorySettings()
+    """Tells what its owner set for the repository of a task; reads the database."""
     widened: Callable[[TaskSpec], TaskSpec] = lambda spec: spec
     """Adds to a task what the settings allow in its repository."""
     unable: Callable[[TaskSpec], str] = lambda _spec: ""

@@ -17,6 +17,7 @@ from bootstrap.environments import make_environments
 from bootstrap.extras import make_extras
 from bootstrap.models import make_memory, make_models, prepare_models
 from bootstrap.repair import PROGRAMS
+from bootstrap.repository_settings import RepositoryService
 from bootstrap.store import StoreServices
 from bootstrap.submission import machine_check
 from bootstrap.suites import find_sandbox, make_checker, make_suite
@@ -28,7 +29,7 @@ from core.ports import ChangeCheck, Sandbox
 from core.remarks import Gravity
 from core.revisions import Author
 from core.states import Phase
-from core.tasks import Explore, Limits
+from core.tasks import Explore, Limits, TaskSpec
 from environments.dependency_check import DependencyCheck
 from environments.layers import LayerStore
 from environments.making import Environments
@@ -139,6 +140,7 @@ class Services:
         models: the gateway to all models.
         memory: long-term memory.
         git: the repositories.
+        repository_settings: what holds for the tasks of each.
         extras: optional packages, and what installs them.
         prepared: set once `prepare` has ended, whatever it found.
         merge_locks: a lock for each repository, for integrations and reverts.
@@ -161,8 +163,11 @@ class Services:
         self.prepared = asyncio.Event()
         self.merge_locks: defaultdict[Path, asyncio.Lock] = defaultdict(asyncio.Lock)
         stack.callback(self.git.close)
+        self.repository_settings = RepositoryService(
+            lambda: self._settings, store.db, self.git, store.events.emit, clock
+        )
         self._checker = make_checker(settings)
-        store.queue.check_new = machine_check(settings)
+        store.queue.check_new = self._check_new(settings)
         self.sandbox_name, self.sandbox_detail = "", "being tested"
         self.notices: tuple[str, ...] = ()
         self.attempt_services: AttemptServices | None = None
@@ -222,7 +227,7 @@ class Services:
         Raises:
             ConfigError: lists the faults of the checker's rules.
         """
-        checker, check_new = make_checker(settings), machine_check(settings)
+        checker, check_new = make_checker(settings), self._check_new(settings)
 
         def apply() -> None:
             self._settings, self._checker = settings, checker
@@ -246,6 +251,11 @@ class Services:
         await self.models.aclose()
         if self._warmed:
             await self._warmed.aclose()
+
+    def _check_new(self, settings: Settings) -> Callable[[TaskSpec], None]:
+        """What looks at a new task, with what its owner set for its repository."""
+        check = machine_check(settings)
+        return lambda spec: check(self.repository_settings.kept(spec).applied(spec))
 
     def _attempt_services(self, sandbox: Sandbox, runtime: Runtime, symbol_cache: SymbolCache) -> AttemptServices:
         settings, store, imports = self._settings, self._store, ImportCache()
@@ -292,6 +302,7 @@ class Services:
             imports=imports,
             merge_locks=self.merge_locks,
             hooks=self._checker.hooks,
+            kept=self.repository_settings.kept,
             widened=self._checker.policy.widened,
             change_checks=self._change_checks(sandbox_services),
             symbol_cache=symbol_cache,

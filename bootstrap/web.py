@@ -156,6 +156,7 @@ def open_web(
         reports_dir=lambda: settings().reports_dir,
         report=Reporter(settings, store, utc_now).of_week,
         repositories=repositories,
+        repository_settings=services.repository_settings,
         install_extra=services.extras.install,
     )
     return _started(_host(settings(), context), settings().port_file, stack)

@@ -12,11 +12,13 @@ from checks.catalogue import RULES, Finding
 from checks.hooks.hooks import CommandHooks, covers
 from core.change_checks import Severity
 from core.errors import ConfigError
+from core.repository_commands import Linter
 from core.tasks import TaskSpec
 
 OFF = "off"
 _GROUPS = ("python", "js", "bandit", "command", "command.own")
 _BANDIT = re.compile(r"bandit\.B\d{3}")
+_LINTERS = re.compile(rf"({'|'.join(Linter)})(\.[\w.-]+)?")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -77,7 +79,7 @@ class Policy:
 
 def unknown(name: str, known: Collection[str]) -> str | None:
     """Say that there is no such rule, with the nearest that there are; None when there is one."""
-    if name in known or name in _GROUPS or _BANDIT.fullmatch(name):
+    if name in known or name in _GROUPS or _BANDIT.fullmatch(name) or _LINTERS.fullmatch(name):
         return None
     # Most leave out what stands before the dot: `subprocess` is `python.subprocess`.
     near = [each for each in known if each.partition(".")[2] == name]

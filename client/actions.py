@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from client import approvals, commits, daemon, following, service, tasks, transfer
+from client import approvals, commits, daemon, following, repository_settings, service, tasks, transfer
 from client.command import Action
 from client.daemon_client import LogQuery
 from client.new_task import task_body, text_or_stdin
@@ -36,6 +36,7 @@ ACTIONS: Mapping[Action, Callable[[Session, Values], int]] = {
     Action.DENY: lambda s, v: approvals.deny(s, v["deny"], v["remark"] or ""),
     Action.ANSWER: lambda s, v: approvals.answer(s, v["answer"], text_or_stdin(next(iter(v["text"]), ""))),
     Action.VERIFY: lambda s, v: commits.verify(s, v["verify"] or v["text"][1], v["repo"] or ""),
+    Action.REPO_SETTINGS: lambda s, v: repository_settings.repository_settings(s, v["repo_settings"], v["text"]),
     Action.REPORT: lambda s, v: daemon.report(s, v["report"]),
     Action.EXPORT_MEMORY: lambda s, v: transfer.export_memory(s, v["export_memory"]),
     Action.IMPORT_MEMORY: lambda s, v: transfer.import_memory(s, v["import_memory"]),

@@ -42,7 +42,7 @@ def application(database: Database, settings: Settings, status: Callable[[], Dae
     events = EventLog(database, mask=mask)
     context = AppContext(
         database=database,
-        queue=QueueManager(database, events, mask=mask, check_new=lambda spec: _check(spec, settings)),
+        queue=QueueManager(database, events, mask=mask, check_new=lambda spec: _check(spec, settings, database)),
         events=events,
         mask=mask,
         steps=StepStore(database, events, mask=mask),
@@ -52,7 +52,8 @@ def application(database: Database, settings: Settings, status: Callable[[], Dae
     return create_api(context, ENDPOINTS)
 
 
-def _check(spec: TaskSpec, settings: Settings) -> None:
-    from bootstrap.submission import machine_check  # noqa: PLC0415  # only a new task is held against the machine
+def _check(spec: TaskSpec, settings: Settings, database: Database) -> None:
+    from bootstrap.repository_settings import kept_for  # noqa: PLC0415  # only a new task is held against the machine
+    from bootstrap.submission import machine_check  # noqa: PLC0415  # as above
 
-    machine_check(settings)(spec)
+    machine_check(settings)(kept_for(spec, database, settings).applied(spec))

@@ -76,6 +76,7 @@ class Action(StrEnum):
     DENY = "--deny"
     ANSWER = "--answer"
     VERIFY = "--verify"
+    REPO_SETTINGS = "--repo-settings"
     REPORT = "--report"
     DOCTOR = "--doctor"
     EXPORT_MEMORY = "--export-memory"
@@ -259,6 +260,8 @@ def _switch(name: str, text: str, *more: str) -> Callable[[F], F]:
 @_option("--undo", is_flag=True, group=STEER, action=Action.UNDO, help="Take back what was integrated last.")
 @_option("--force", is_flag=True, group=STEER, fits=_UNDOING, help="Take it back though other tests need it.")
 @_option("--yes", is_flag=True, group=STEER, fits=frozenset({Action.UNDO}), help="Do not ask.")
+@_option("--repo-settings", metavar="PATH", group=STEER, action=Action.REPO_SETTINGS,
+         help="What holds for tasks in a repository; NAME=VALUE behind it sets, NAME= takes back.")  # fmt: skip
 @_option("--reload", is_flag=True, group=SERVICE, action=Action.RELOAD,
          help="Have the daemon read its settings and tasks.yaml again.")  # fmt: skip
 @_option("--install-extra", metavar="NAME", group=SERVICE, action=Action.INSTALL_EXTRA,
@@ -283,7 +286,7 @@ def command(ctx: click.Context, /, **values: Any) -> int:
 
     TASK is what is to be done, in quotes; `-` reads it from the standard input.
     """
-    if len(values["text"]) > 1 and not asks_to_verify(values["text"]):
+    if len(values["text"]) > 1 and not values["repo_settings"] and not asks_to_verify(values["text"]):
         what = "answer" if values["answer"] else "task"
         raise click.UsageError(f"put the {what} in quotes: {values['text'][0]!r} and {values['text'][1]!r} came apart.")
     action = chosen_action(ctx)
@@ -329,7 +332,7 @@ def asks_to_verify(words: Sequence[str]) -> bool:
 def _action_of(parameter: click.Parameter, ctx: click.Context) -> Action | None:
     if isinstance(parameter, Option):
         return parameter.action
-    if ctx.params["answer"]:  # the words are the answer
+    if ctx.params["answer"] or ctx.params["repo_settings"]:  # the words are the answer, or what is set
         return None
     return Action.VERIFY if asks_to_verify(ctx.params["text"]) else Action.ADD
 

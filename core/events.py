@@ -69,6 +69,7 @@ class Kind(StrEnum):
     BUDGET_REACHED = "budget_reached"
     SUITE_JUDGED = "suite_judged"
     FILES_DROPPED = "files_dropped"
+    REPOSITORY_READ = "repository_read"
     GATE_FINDING = "gate_finding"
     REMARK = "remark"
     COMMAND_BLOCKED = "command_blocked"

@@ -7,13 +7,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields, replace
+from enum import StrEnum
 from typing import Annotated, Any
 
 from pydantic import Field, StrictBool, ValidationError, field_validator
 
 from core.errors import InvalidTask
 from core.paths import path_fault
-from core.repository_commands import Linter
+from core.repository_commands import Found, FoundCommand, FoundLinter, Linter, Purpose
 from core.submission import MAX_NAMES, MAX_WORDS, BranchIn, PackageIn, RuleIn, RunLimitsIn, WordIn
 from core.tasks import Language, Limits, TaskSpec
 
@@ -155,3 +156,99 @@ def _faults(error: ValidationError) -> dict[str, str]:
         hint = HELP.get(name.partition(".")[0], "")
         found.setdefault(name, f"{text}; it is {hint}" if hint else text)
     return found
+
+
+class Source(StrEnum):
+    """Where a value comes from."""
+
+    KEPT = "kept"
+    FOUND = "found"
+    SETTINGS = "settings"
+    NONE = "none"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Option:
+    """One thing that may be set for a repository: what holds, and what each source says, as plain values.
+
+    `place` is where a found value stands, `by_hand` tells that only the command line may change it.
+    """
+
+    name: str
+    value: Any
+    source: Source
+    kept: Any = None
+    found: Any = None
+    otherwise: Any = None
+    place: str = ""
+    help: str = ""
+    by_hand: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RepositoryOptions:
+    """All of a repository, with the commands and linters that were found in the files of a commit.
+
+    `faults` are stored values that this version cannot read, `error` says why the files could not be read.
+    """
+
+    repo: str
+    commit: str = ""
+    options: tuple[Option, ...] = ()
+    commands: tuple[FoundCommand, ...] = ()
+    linters: tuple[FoundLinter, ...] = ()
+    faults: Mapping[str, str] = field(default_factory=dict)
+    error: str = ""
+
+
+def described(
+    kept: Mapping[str, Any], found: Found, otherwise: Mapping[str, Any], *, own_runs: bool
+) -> tuple[Option, ...]:
+    """What holds for each thing, and where it comes from.
+
+    Args:
+        kept: what was set for the repository.
+        found: what its files say.
+        otherwise: what the settings and git say.
+        own_runs: our own runs find its tests, so that a found command judges nothing unless its owner sets it.
+    """
+    values = _found(found)
+    options = {name: _option(name, kept, values.get(name), otherwise.get(name)) for name in HELP}
+    command = options["test_command"]
+    if own_runs and command.source is Source.FOUND:
+        options["test_command"] = replace(command, value=None, source=Source.NONE)
+    return tuple(options.values())
+
+
+def _option(name: str, kept: Mapping[str, Any], found: tuple[Any, str] | None, otherwise: Any) -> Option:
+    value, place = found or (None, "")
+    source = Source.NONE if otherwise is None else Source.SETTINGS
+    holds = otherwise
+    if found:
+        source, holds = Source.FOUND, value
+    if name in kept:
+        source, holds = Source.KEPT, kept[name]
+    return Option(
+        name=name,
+        value=holds,
+        source=source,
+        kept=kept.get(name),
+        found=value,
+        otherwise=otherwise,
+        place=place,
+        help=HELP[name],
+        by_hand=name == BY_HAND,
+    )
+
+
+def _found(found: Found) -> dict[str, tuple[Any, str]]:
+    """The found values by the names of the settings, each with its place."""
+    values = dict[str, tuple[Any, str]]()
+    if test := found.command(Purpose.TEST):
+        values["test_command"] = list(test.words), test.place
+    if paths := found.test_paths:
+        values["test_paths"] = list(paths.paths), paths.place
+    if found.linters:
+        places = ", ".join(dict.fromkeys(each.place for each in found.linters))
+        values["linters"] = [str(each.linter) for each in found.linters], places
+    return values

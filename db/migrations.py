@@ -74,6 +74,11 @@ def _projects(db: Tables) -> None:
         db.execute(statement)
 
 
+def _repository_settings(db: Tables) -> None:
+    for statement in schema.REPOSITORY_SETTINGS:
+        db.execute(statement)
+
+
 STEPS: tuple[tuple[str, Callable[[Tables], None]], ...] = (
     ("0001_tables", _tables),
     ("0002_vectors", _vectors),
@@ -85,6 +90,7 @@ STEPS: tuple[tuple[str, Callable[[Tables], None]], ...] = (
     ("0008_tool_forms", _forms),
     ("0009_tool_calls", _tools),
     ("0016_projects", _projects),
+    ("0017_repository_settings", _repository_settings),
 )
 
 

@@ -1,9 +1,16 @@
-"""Which repositories tasks used, and what of the agent's own stands in each."""
+"""Which repositories tasks used, what of the agent's own stands in each, and what their owner set for them."""
 
 from __future__ import annotations
 
-from core.clock import from_text
+import json
+from collections.abc import Mapping
+from datetime import datetime
+from pathlib import PurePosixPath
+from typing import Any
+
+from core.clock import from_text, to_text
 from core.repositories import OurCommits
+from db.codec import encode
 from db.sqlite import Connection
 
 
@@ -29,3 +36,33 @@ def ours(conn: Connection) -> dict[str, OurCommits]:
         )
         for row in rows
     }
+
+
+def kept_settings(conn: Connection, folder: str) -> tuple[str, dict[str, Any]]:
+    """What was set for the repository that a folder is of, as plain values, and where the repository lies.
+
+    Of repositories that lie in one another the innermost counts. Where nothing was set, it is the folder.
+    """
+    folders = [folder, *map(str, PurePosixPath(folder).parents)]
+    row = conn.execute(
+        "SELECT repo, settings FROM repository_settings WHERE repo IN (SELECT value FROM json_each(?)) "
+        "ORDER BY length(repo) DESC LIMIT 1",
+        (encode(folders),),
+    ).fetchone()
+    return (row["repo"], json.loads(row["settings"])) if row else (folder, {})
+
+
+def with_settings(conn: Connection) -> list[str]:
+    """The repositories for which something was set."""
+    return [row["repo"] for row in conn.execute("SELECT repo FROM repository_settings ORDER BY repo")]
+
+
+def keep_settings(conn: Connection, repo: str, settings: Mapping[str, Any], at: datetime) -> None:
+    """Set what holds for a repository, by the root of its checkout; with nothing the row goes."""
+    if not settings:
+        conn.execute("DELETE FROM repository_settings WHERE repo = ?", (repo,))
+        return
+    conn.execute(
+        "INSERT OR REPLACE INTO repository_settings (repo, settings, at) VALUES (?, ?, ?)",
+        (repo, encode(dict(settings)), to_text(at)),
+    )

@@ -438,3 +438,11 @@ PROJECTS = (
     # Before there were projects all of it landed at the root.
     "UPDATE system_state SET value = json_object('', json(value)) WHERE key = 'landed_packages'",
 )
+
+# The seventeenth migration: what holds for all tasks of a repository (core.repository_settings).
+REPOSITORY_SETTINGS = (
+    """CREATE TABLE repository_settings (
+        repo TEXT PRIMARY KEY, -- the folder of its checkout
+        settings TEXT NOT NULL, -- JSON
+        at TEXT NOT NULL) WITHOUT ROWID""",
+)

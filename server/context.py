@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from core.clock import Clock, utc_now
 from core.errors import ConfigError, ExtraMissing, GitError, NotReverted, StoreError
 from core.masking import Masker
 from core.repositories import RepositoryStates
+from core.repository_settings import RepositoryOptions
 from core.revert import Reverted
 from core.status import DaemonStatus, Restart
 from core.submission import parse_spec
@@ -59,6 +60,41 @@ def cannot_install(_name: str) -> None:
     raise ExtraMissing("nothing is installed here: no daemon is behind this server")
 
 
+class RepositorySettingsPort(Protocol):
+    """What holds for repositories; may be called from any thread."""
+
+    def known(self) -> list[str]:
+        """The folders of those that are known."""
+        ...
+
+    def show(self, repo: str) -> RepositoryOptions:
+        """What holds for one, by a folder in it; fails with `GitError`."""
+        ...
+
+    def change(self, repo: str, changes: Mapping[str, Any]) -> RepositoryOptions:
+        """Set values, None takes one back; fails with `InvalidTask` and `GitError`."""
+        ...
+
+
+class NoRepositorySettings:
+    """What a context without a daemon behind it has."""
+
+    def known(self) -> list[str]:
+        """None."""
+        return []
+
+    def show(self, repo: str) -> RepositoryOptions:
+        """Refuse."""
+        raise GitError(f"{repo}: repositories are not read here: no daemon is behind this server")
+
+    def change(self, repo: str, changes: Mapping[str, Any]) -> RepositoryOptions:
+        """Refuse."""
+        raise GitError(f"{repo}: {', '.join(changes)} cannot be set here: no daemon is behind this server")
+
+
+NO_REPOSITORY_SETTINGS = NoRepositorySettings()
+
+
 def no_metrics() -> bytes:
     """What a context without a server before it answers."""
     raise Busy("nothing is measured here: no server runs")
@@ -89,11 +125,11 @@ class AppContext:
     takes a task's id, whether to force it, and whether to bring back instead; it may be called from any thread, as
     `reload`, which reads the settings again and fails with `ConfigError`. `clarify_wait_s` is how long a question waits
     before its default is assumed. `tree` gives the files of a commit (full id) of a repository (None: the daemon's
-    own), and fails with `GitError`. `memory` finds lessons by meaning, retires and restores them. `report` writes the
-    report of a week (empty: since the last checkpoint) into `reports_dir` and gives its path; it fails with
-    `ValueError` where there is no such week. `settings` shows and changes them. `restart` has a worker begin anew, and
-    fails with `UnknownWorker`. `repositories` tells within a second or so how they stand. `install_extra` begins
-    to install optional packages.
+    own), and fails with `GitError`. `memory` finds lessons by meaning, retires and restores them. `report` writes
+    the report of a week (empty: since the last checkpoint) into `reports_dir` and gives its path; it fails with
+    `ValueError` where there is no such week. `settings` shows and changes them. `restart` has a worker begin anew,
+    and fails with `UnknownWorker`. `repositories` tells within a second or so how they stand, `repository_settings`
+    what holds for their tasks. `install_extra` begins to install optional packages.
     """
 
     database: Database
@@ -115,6 +151,7 @@ class AppContext:
     settings: SettingsPort = CLOSED
     restart: Callable[[str], Future[Restart]] = cannot_restart
     repositories: Callable[[], RepositoryStates] = lambda: RepositoryStates(auto_push=False)
+    repository_settings: RepositorySettingsPort = NO_REPOSITORY_SETTINGS
     metrics: Callable[[], bytes] = no_metrics
     install_extra: Callable[[str], None] = cannot_install
     clock: Clock = utc_now

@@ -21,7 +21,7 @@ from server.bodies import read_model
 from server.context import AppContext
 from server.query import MAX_ID, Query
 
-Method = Literal["GET", "POST", "PUT"]
+Method = Literal["GET", "POST", "PUT", "PATCH"]
 View = Callable[..., Any]
 
 _V = TypeVar("_V", bound=View)

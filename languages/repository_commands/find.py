@@ -8,12 +8,15 @@ looked at, pipelines apart.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from itertools import islice
 
+from core.paths import is_test_path
 from core.repository_commands import Found, FoundCommand, FoundLinter, FoundPaths, Linter, Purpose, once
+from core.tasks import Language
 from core.text import decode
 from core.tree import Tree
+from languages import language_of
 from languages.repository_commands import readers
 from languages.repository_commands.lines import NAMES, unwrapped
 
@@ -42,6 +45,11 @@ _LINTER_FILES: Mapping[str, Linter] = {
     **{f"eslint.config.{end}": Linter.ESLINT for end in ("js", "mjs", "cjs", "ts", "mts", "cts")},
     **{f".eslintrc{end}": Linter.ESLINT for end in ("", ".js", ".cjs", ".json", ".yml", ".yaml")},
 }  # fmt: skip
+_OF_OTHERS = (
+    "Cargo.toml", "go.mod", "pom.xml", "build.gradle", "build.gradle.kts", "CMakeLists.txt", "meson.build", "Gemfile",
+    "composer.json", "mix.exs", "Package.swift", "build.sbt", "build.zig", "stack.yaml",
+)  # fmt: skip
+"""What stands at the root of a program in another language; scripts in ours may lie beside it."""
 _PROGRAMS = {each.value: each for each in Linter if each is not Linter.GOVET}
 
 
@@ -56,6 +64,15 @@ def find(tree: Tree) -> Found:
         *_implied(texts),
     ]
     return Found(commands=tuple(commands), linters=once(_linters(texts, commands)), test_paths=_test_paths(texts))
+
+
+def judged_here(paths: Collection[str], language: Language) -> bool:
+    """Tell whether our own runs find the tests of a tree, so that none of its commands is needed for that."""
+    if any(is_test_path(path) and language_of(path) is language for path in paths):
+        return True
+    if any(name in paths for name in _OF_OTHERS):
+        return False
+    return any(language_of(path) is language for path in paths)
 
 
 class _Texts:
