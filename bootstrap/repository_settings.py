@@ -135,7 +135,9 @@ class RepositoryService:
     def _kept(self, folder: str) -> tuple[str, dict[str, Any]]:
         return repositories.kept_settings(self._db.reader(), folder)
 
-    def _shown(self, repo: str, commit: str, found: Found, of_git: Mapping[str, Any], error: str) -> RepositoryOptions:
+    def _shown(
+        self, repo: str, commit: str, found: Found, of_git: Mapping[str, Any], error: str, *, ours: bool = True
+    ) -> RepositoryOptions:
         kept = self._kept(repo)[1]
         settings = self._settings()
         otherwise = {

@@ -1,0 +1,68 @@
+"""The settings of a repository at the command line: typed, shown, refused."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from client.repository_settings import value_of
+from core.repository_settings import HELP
+from tests.support.git_repo import make_repo
+from tests.support.home import Home
+
+
+@pytest.fixture
+def repo(tmp_path: Path) -> str:
+    folder = tmp_path.with_name(f"{tmp_path.name}-shop")
+    return str(make_repo(folder, {"pyproject.toml": "[tool.ruff]\n", "go.mod": "module x\n", "Makefile": "test:\n"}))
+
+
+def shown(out: str) -> dict[str, list[str]]:
+    rows = [line.split() for line in out.splitlines()]
+    return {row[0]: row[1:] for row in rows if row and row[0] in HELP}
+
+
+def test_found_and_set_values_are_shown_with_where_they_come_from(home: Home, repo: str) -> None:
+    first = home.cli("--repo-settings", repo)
+    assert first.code == 0
+    assert shown(first.out)["test_command"] == ["make", "test", "Makefile:1"]
+    done = home.cli("--repo-settings", repo, "wall_s=60", "test_command=make 'a b'", "linters=none", "review=on")
+    rows = shown(done.out)
+    assert rows["wall_s"] == ["60", "set", "here"]
+    assert rows["test_command"] == ["make", "'a", "b'", "set", "here"]
+    assert rows["linters"] == ["none", "set", "here"]
+    assert rows["review"] == ["on", "set", "here"]
+    back = home.cli("--repo-settings", repo, "wall_s=", "test_command=")
+    assert shown(back.out)["wall_s"][-1] == "settings"
+    assert shown(back.out)["test_command"] == ["make", "test", "Makefile:1"]
+
+
+def test_json_has_every_value_and_every_found_command(home: Home, repo: str) -> None:
+    found = home.cli("--repo-settings", repo, "allow=python.subprocess,ruff.E501", "--json").json
+    assert {each["name"] for each in found["options"]} == set(HELP)
+    allowed = next(each for each in found["options"] if each["name"] == "allow")
+    assert (allowed["value"], allowed["by_hand"]) == (["python.subprocess", "ruff.E501"], True)
+    assert ["go", "test", "./..."] in [each["words"] for each in found["commands"]]
+
+
+@pytest.mark.parametrize(("word", "told"), [
+    ("wall_s=x", "wall_s: Input should be a valid number"), ("review=maybe", "on or off"), ("review", "NAME=VALUE"),
+    ("test_command=make 'x", "No closing quotation"), ("colour=red", "there is no such setting"),
+])  # fmt: skip
+def test_what_cannot_be_understood_is_refused_with_its_name(home: Home, repo: str, word: str, told: str) -> None:
+    refused = home.cli("--repo-settings", repo, word)
+    assert (refused.code, told in refused.err) == (2, True), refused.err
+
+
+def test_a_folder_without_a_repository_is_refused(home: Home, tmp_path: Path) -> None:
+    assert home.cli("--repo-settings", str(tmp_path)).code == 1
+
+
+@pytest.mark.parametrize(("name", "text", "value"), [
+    ("review", "OFF", False), ("tokens", "5", 5), ("cost_usd", "0.5", 0.5), ("test_paths", "a, b c", ["a", "b", "c"]),
+    ("base", "a b", "a b"), ("packages", "none", []), ("other", "x", "x"), ("tokens", "many", "many"),
+])  # fmt: skip
+def test_each_value_is_read_as_its_kind(name: str, text: str, value: Any) -> None:
+    assert value_of(name, text) == value
