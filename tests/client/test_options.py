@@ -64,7 +64,7 @@ def test_every_action_can_be_asked_for_by_one_option_alone() -> None:
 def test_an_unknown_field_of_the_task_is_refused_as_by_the_api(home: Home) -> None:
     result = home.cli("--limit", "tries=3", "a", "--json")
     assert result.code == 2
-    assert '"limits.tries": "unknown field; known are attempts' in result.err
+    assert '"limits.tries": "unknown field; known are iterations' in result.err
 
 
 def test_every_field_of_a_task_can_be_given(home: Home) -> None:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+from contextlib import closing
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, cast
 
@@ -10,14 +12,19 @@ import pytest
 from jsonschema import Draft202012Validator
 from openapi_spec_validator import OpenAPIV31SpecValidator, validate
 
+from bootstrap.repository_settings import RepositoryService
+from config import load_settings
 from core.change_checks import Ask, AskKind
+from core.revisions import Author
 from core.submission import TaskIn
 from db.state_store import Commit, StateStore
+from git_manager import GitManager
 from server.context import AppContext
 from server.contract import ENDPOINTS
 from server.openapi import document
-from tests.support.app_context import Client, Got, Reloads, fill
+from tests.support.app_context import Client, Got, Reloads, fill, serving
 from tests.support.asking import package, wait_for
+from tests.support.git_repo import make_repo
 from tests.support.lessons import learn
 from tests.support.settings_rig import settings_served
 from tests.support.sse import Listener
@@ -168,6 +175,24 @@ def asked_of_settings(client: Client, described: dict[str, Any]) -> set[tuple[st
     return seen
 
 
+def asked_of_repositories(context: AppContext, described: dict[str, Any], folder: Path) -> set[tuple[str, int]]:
+    seen, known, one = set(), "/api/repositories", "/api/repositories/settings"
+    files = {"go.mod": "module x\n", "pytest.ini": "[pytest]\ntestpaths = tests\n"}
+    shop, settings = make_repo(folder / "shop", files), load_settings(home=folder)
+    git = GitManager(workspace=settings.workspace, author=Author(name="N"), auto_push=False, emit=context.events.emit)
+    service = RepositoryService(lambda: settings, context.database, git, context.events.emit)
+    with closing(git), serving(replace(context, repository_settings=service)) as client:
+        for said in ({"wall_s": 5.0}, {"wall_s": "x"}, {"allow": ["x"]}, {}):
+            body = json.dumps({"repo": str(shop), "changes": said})
+            got = client.request("PATCH", one, body, {"Content-Type": "application/json"})
+            seen.add((one, check(described, "PATCH", one, got)))
+        for query in (f"?repo={shop}", f"?repo={folder}/none", ""):
+            seen.add((one, check(described, "GET", one, client.get(one + query))))
+        seen.add((known, check(described, "GET", known, client.get(known))))
+    assert {status for _, status in seen} == {200, 400, 409}
+    return seen
+
+
 def test_every_answer_is_as_the_document_says(
     context: AppContext, client: Client, described: dict[str, Any], tmp_path: Path
 ) -> None:
@@ -219,6 +244,7 @@ def test_every_answer_is_as_the_document_says(
     seen |= asked_of_lessons(context, client, described)
     seen |= asked_of_reports(client, described)
     seen |= asked_of_steering(client, described)
+    seen |= asked_of_repositories(context, described, tmp_path / "repositories")
     with settings_served(tmp_path / "home") as rig:
         seen |= asked_of_settings(rig.client, described)
     for path in ("/api/pause", "/api/checkpoint", "/api/checkpoint", "/api/resume"):
