@@ -1,0 +1,43 @@
+"""Which tests of the base judge a change: those that it can break, and all where it only takes away."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from attempt.regression import WithRegression
+from core.dependencies import ImportCache
+from core.ports import Suite
+from core.verdicts import Evidence, Label, SuiteJob, Trial, Verdict
+from tests.support.trees import TextTree
+
+BASE = {
+    "calc.py": "X = 1\n",
+    "other.py": "Y = 1\n",
+    "tests/conftest.py": "",
+    "tests/test_a.py": "import other\n\n\ndef test_a():\n    assert other.Y\n",
+    "tests/test_calc.py": "import calc\n\n\ndef test_x():\n    assert calc.X\n",
+}
+
+
+@dataclass(frozen=True)
+class Keeping(Suite):
+    jobs: list[SuiteJob] = field(default_factory=list)
+
+    async def judge(self, job: SuiteJob) -> Verdict:
+        self.jobs.append(job)
+        evidence = Evidence(tree="t", sandbox="none", label=Label.TESTS_PASSED)
+        return Verdict(passed=True, reason="", evidence=evidence)
+
+    async def try_out(self, job: SuiteJob) -> Trial:
+        raise NotImplementedError
+
+
+async def test_all_tests_of_the_base_judge_what_only_takes_away_those_that_reach_it_first() -> None:
+    suite = Keeping()
+    for takes_away in (False, True):
+        job = SuiteJob(base=TextTree(BASE), change={"calc.py": None}, takes_away=takes_away)
+        await WithRegression(suite, ImportCache()).judge(job)
+    assert [job.regression for job in suite.jobs] == [
+        ("tests/test_calc.py",),
+        ("tests/test_calc.py", "tests/test_a.py"),
+    ]
