@@ -50,7 +50,7 @@ NAME = re.compile(r"[^\W\d]\w{2,}")
 _LIKE_CODE = re.compile(r"\w*[a-z0-9][A-Z]\w*|\w*[^\W_]_+[^\W_]\w*|_\w+")
 _CODE = re.compile(r"[^\W\d]\w*(?:\.[^\W\d]\w*)+|[^\W\d]\w{2,}(?=\()")
 _FOLDERS_ASIDE = re.compile(r"(^|/)(tests?|testing|docs?|examples?|bench(marks?)?|samples?|vendor|_vendor)/")
-_CODE_ENDINGS = (".py", *javascript.SOURCES)
+_CODE_ENDINGS = (".py", ".go", *javascript.SOURCES)
 _COMMON = words_of(
     "about above add added after all allow also always and any are arguments because been before being below between "
     "both but call called can cannot case change code correct could currently default does doing done down each else "

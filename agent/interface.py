@@ -11,9 +11,9 @@ import re
 from collections.abc import Callable, Container, Iterator, Sequence
 from dataclasses import dataclass
 
-from agent import javascript_outline
+from agent import golang_outline, javascript_outline
 from agent.python_outline import parse_python, places
-from core import javascript
+from core import golang, javascript
 from core.line_changes import written
 
 SHORT = 40
@@ -54,6 +54,8 @@ def offered(path: str, text: str, before: str | None) -> list[str]:
     lines = written(before or "", text)
     if javascript.is_source(path):
         return javascript_outline.offered(path, text, lines, SHORT)
+    if golang.is_source(path):
+        return golang_outline.offered(text, lines, SHORT)
     tree = parse_python(text) if path.endswith(".py") else None
     if tree is None:
         return []

@@ -11,9 +11,10 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache
 
+from agent import golang_outline
 from agent.name_index import NameIndex
 from agent.python_outline import parse_python
-from core import javascript
+from core import golang, javascript
 
 MOST_FILES = 20_000
 """How many files of a tree are looked at."""
@@ -69,7 +70,7 @@ def words_of_name(path: str) -> frozenset[str]:
 
 def is_mapped(path: str) -> bool:
     """Tell whether files of this name are read for the map."""
-    return path.endswith((".py", *_PLAIN)) or javascript.is_source(path)
+    return path.endswith((".py", *_PLAIN)) or javascript.is_source(path) or golang.is_source(path)
 
 
 def tags(path: str, text: str) -> Tags:
@@ -79,7 +80,10 @@ def tags(path: str, text: str) -> Tags:
     words = tuple(map(sys.intern, sorted(words_of(text))[:MOST_WORDS]))
     if path.endswith(_PLAIN):
         return Tags(words=words)
-    found = _javascript(path, text) if javascript.is_source(path) else _python(text)
+    if golang.is_source(path):
+        found = golang_outline.names(text)
+    else:
+        found = _javascript(path, text) if javascript.is_source(path) else _python(text)
     defined, referred = list[str](), Counter[str]()
     for name, is_definition in found:
         if len(name) < 3 or name.startswith("__"):

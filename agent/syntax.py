@@ -7,7 +7,7 @@ import tomllib
 import warnings
 from collections.abc import Callable, Mapping
 
-from core import javascript
+from core import golang, javascript
 from core.verdicts import Evidence, Failure, Label, Verdict
 
 _MAX_CHARS = 400_000
@@ -26,11 +26,18 @@ def _javascript(path: str, text: str) -> None:
         raise SyntaxError(found.message, (path, found.line, 1, None))
 
 
+def _go(path: str, text: str) -> None:
+    """Parse; raises SyntaxError as Python's own compiler does."""
+    if found := golang.fault(text):
+        raise SyntaxError(found.message, (path, found.line, 1, None))
+
+
 _CHECKS: dict[str, Callable[[str, str], object]] = {
     "py": _python,
     "pyi": _python,
     "json": lambda _path, text: json.loads(text),
     "toml": lambda _path, text: tomllib.loads(text),
+    "go": _go,
     **dict.fromkeys(("js", "mjs", "cjs", "ts", "mts", "cts"), _javascript),
 }
 # Places and names where a text may be broken, or be a dialect, on purpose.

@@ -11,6 +11,7 @@ from collections.abc import Collection, Iterator
 
 from agent.interface import touched_names
 from agent.view import base_text
+from core import golang
 from core.attempt_state import AttemptContext
 from core.commit_message import slug
 from core.javascript import is_source
@@ -21,19 +22,22 @@ from core.tree import Tree
 
 _MOST_CHARS = 32
 _TEST_FOLDERS = ("tests", "test")
+_FORMS = {Language.PYTHON: "test_{}.py", Language.JAVASCRIPT: "{}.test.mjs", Language.GO: "{}_test.go"}
 
 
 def suggested(context: AttemptContext, tree: Tree, change: Change) -> str:
     """A free path for the tests of a change."""
-    is_javascript = context.task.spec.language is Language.JAVASCRIPT
-    module = _main_module(tree, change, javascript=is_javascript)
+    language = context.task.spec.language
+    module = _main_module(tree, change, language)
     text = change.get(module) or ""
-    folder = _folder(module, tree)
+    # Go's tests lie beside the code, in its package.
+    folder = module[: module.rfind("/") + 1] if language is Language.GO else _folder(module, tree)
     words = _snake(slug(context.task.spec.description))[:_MOST_CHARS].strip("_")
     what = [_snake(name)[:_MOST_CHARS] for name in touched_names(module, text, base_text(tree, module))[:1]]
     stem = _stem(module) or words
     taken = {path.rpartition("/")[2] for path in tree.entries() if is_test_path(path)}
-    names = (f"{name}.test.mjs" if is_javascript else f"test_{name}.py" for name in _names(stem, [*what, words]))
+    form = _FORMS[language]
+    names = (form.format(name) for name in _names(stem, [*what, words]))
     return folder + next(name for name in names if name not in taken)
 
 
@@ -57,10 +61,11 @@ def _names(stem: str, more: Collection[str]) -> Iterator[str]:
     yield from (f"{[stem, *longer][-1]}_{number}" for number in range(2, 10_000))
 
 
-def _main_module(tree: Tree, change: Change, *, javascript: bool) -> str:
+def _main_module(tree: Tree, change: Change, language: Language) -> str:
     """The source with the most new lines; empty without any."""
     sources = [path for path, text in change.items() if text is not None and not is_test_path(path)]
-    mine = [path for path in sources if (is_source(path) if javascript else path.endswith(".py"))]
+    of = {Language.PYTHON: lambda path: path.endswith(".py"), Language.GO: golang.is_source}
+    mine = [path for path in sources if of.get(language, is_source)(path)]
     return max(mine, key=lambda path: _weight(path, tree, change), default="")
 
 

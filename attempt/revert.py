@@ -40,6 +40,7 @@ from db.state_store import Commit as Entry
 from db.state_store import StateStore
 from db.step_store import StepStore
 from git_manager import GitManager
+from languages import language_of
 from queue_manager import QueueManager
 
 FORCED = "Not judged: its owner wanted it all the same."
@@ -349,7 +350,7 @@ class RevertJudge:
 
 def _batches(paths: Collection[str]) -> Iterator[tuple[Language, list[str]]]:
     for language in Language:
-        mine = sorted(path for path in paths if path.endswith(".py") == (language is Language.PYTHON))
+        mine = sorted(path for path in paths if (language_of(path) or Language.JAVASCRIPT) is language)
         yield from ((language, mine[start : start + BATCH]) for start in range(0, len(mine), BATCH))
 
 

@@ -34,6 +34,7 @@ from environments.dependency_check import DependencyCheck
 from environments.layers import LayerStore
 from environments.making import Environments
 from git_manager import GitManager
+from languages.go.plan import refusal as go_refusal
 from languages.javascript.plan import refusal as javascript_refusal
 from memory.pattern_check import PatternCheck
 from memory.store import LongTermMemory
@@ -275,7 +276,7 @@ class Services:
             environments=environments,
         )
         return AttemptServices(
-            unable=lambda spec: javascript_refusal(spec, runtime.node),
+            unable=lambda spec: javascript_refusal(spec, runtime.node) or go_refusal(spec, runtime.go),
             db=store.db,
             queue=store.queue,
             git=self.git,

@@ -74,7 +74,7 @@ def nearest_first(tree: Tree, changed: Collection[str], tests: Collection[str], 
 
 def is_suite(path: str) -> bool:
     """Tell whether a path is that of a file of tests, which a runner can be given."""
-    return path.endswith((".py", *SOURCES)) and is_test_path(path) and not path.endswith("conftest.py")
+    return path.endswith((".py", ".go", *SOURCES)) and is_test_path(path) and not path.endswith("conftest.py")
 
 
 def _reach(starts: Iterable[str], following: Callable[[str], Iterable[str]]) -> frozenset[str]:

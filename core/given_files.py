@@ -7,6 +7,7 @@ import re
 import tomllib
 from collections.abc import Callable
 
+from core import golang
 from core.parsing import syntax_fault
 from core.paths import is_test_path
 from core.tasks import Files, Language
@@ -55,8 +56,14 @@ def _toml_fault(text: str) -> str | None:
     return None
 
 
+def _go_fault(text: str) -> str | None:
+    found = golang.fault(text)
+    return f"line {found.line}: {found.message}" if found else None
+
+
 _READERS: dict[Language, dict[str, Callable[[str], str | None]]] = {
     Language.PYTHON: {".py": syntax_fault, "pyproject.toml": _toml_fault},
     Language.JAVASCRIPT: {"package.json": _json_fault},
+    Language.GO: {".go": _go_fault},
 }
 """What is read before or by every run, by the path or the ending of its file."""

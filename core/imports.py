@@ -36,6 +36,7 @@ _TOKEN = re.compile(r"[\w\-.]+(?:/[\w\-.]+)+|[\w\-]+\.[\w\-.]*\w")
 
 
 _PYTHON = (".py", ".pyi")
+_GO_TESTS = "_test.go"
 _TEXTS = (
     ".html", ".htm", ".jinja", ".jinja2", ".j2", ".tmpl", ".txt", ".rst", ".json", ".yaml", ".yml", ".toml", ".ini",
     ".cfg", ".sql", ".js", ".mjs", ".ts", ".css",
@@ -62,7 +63,7 @@ class Facts:
 
 def may_refer(path: str) -> bool:
     """Tell whether a file's content is worth reading for what it refers to: sources and small texts, no data."""
-    return path.endswith(_PYTHON + _TEXTS + SOURCES)
+    return path.endswith((*_PYTHON, *_TEXTS, *SOURCES, _GO_TESTS))
 
 
 def facts_of(path: str, content: bytes) -> Facts:
@@ -71,6 +72,8 @@ def facts_of(path: str, content: bytes) -> Facts:
     if path.endswith(SOURCES) and len(text) <= _MAX_SCRIPT:
         mentions, dynamic = references(path, text)
         return Facts(mentions=mentions, dynamic=dynamic)
+    if path.endswith(_GO_TESTS):
+        return Facts(dynamic=True)  # its package is a folder, and what that imports are folders as well
     if not path.endswith(_PYTHON):
         return Facts(mentions=frozenset(token for token in _TOKEN.findall(text[:200_000]) if len(token) <= MAX_MENTION))
     try:

@@ -52,7 +52,11 @@ def parse(path: str, text: str) -> Node:
 
 def fault(path: str, text: str) -> Fault | None:
     """The first place at which a text is not of its language, or None."""
-    root = parse(path, text)
+    return fault_in(parse(path, text), text)
+
+
+def fault_in(root: Node, text: str) -> Fault | None:
+    """The first fault in a syntax tree of a text, or None."""
     if not root.has_error:
         return None
     node = next((node for node in walk(root) if node.is_error or node.is_missing), root)

@@ -220,7 +220,10 @@ def beginnings(name: str, about: str, language: Language, present: Collection[st
         present: the paths of the project's files.
     """
     script = language is Language.JAVASCRIPT
-    files = {"README.md": _readme(name, about, script=script)}
+    files = {"README.md": _readme(name, about, language)}
+    if language is Language.GO:
+        files |= {"go.mod": f"module example.org/{name}\n\ngo 1.18\n"}
+        return {path: text for path, text in files.items() if path not in present}
     if not any(file in present for file in DEPENDENCY_FILES):
         files |= {"package.json": _package(name)} if script else {"requirements.txt": "pytest\n"}
     if not script and not present:
@@ -233,9 +236,10 @@ def steering(project: str | None, change: Change) -> Files:
     return {path: text for path, text in PYTEST.items() if project and change.get(path) == text}
 
 
-def _readme(name: str, about: str, *, script: bool) -> str:
-    how = "```sh\nnode --test\n```" if script else "```sh\npip install -r requirements.txt\npytest\n```"
-    return f"# {name}\n\n" + (f"{about}\n\n" if about else "") + f"The tests:\n\n{how}\n"
+def _readme(name: str, about: str, language: Language) -> str:
+    how = {Language.PYTHON: "pip install -r requirements.txt\npytest", Language.JAVASCRIPT: "node --test"}
+    words = how.get(language, "go test ./...")
+    return f"# {name}\n\n" + (f"{about}\n\n" if about else "") + f"The tests:\n\n```sh\n{words}\n```\n"
 
 
 def _package(name: str) -> str:

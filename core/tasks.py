@@ -59,6 +59,7 @@ class Language(StrEnum):
 
     PYTHON = "python"
     JAVASCRIPT = "javascript"
+    GO = "go"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

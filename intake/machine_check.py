@@ -13,7 +13,7 @@ from core.errors import GitError, InvalidTask
 from core.tasks import TaskSpec
 from languages.python import commands
 
-_OURS = frozenset({"python", "python3", "node", "nodejs", "npm"})
+_OURS = frozenset({"python", "python3", "node", "nodejs", "npm", "go"})
 """Programs that stand for what the sandbox brings along, or whose lack is told elsewhere."""
 
 

@@ -5,11 +5,16 @@ from __future__ import annotations
 from importlib import import_module
 from typing import cast
 
+from core import golang
 from core.javascript import is_source
 from core.tasks import Language
 from languages.dialect import TestDialect
 
-_MODULES = {Language.PYTHON: "languages.python.plan", Language.JAVASCRIPT: "languages.javascript.plan"}
+_MODULES = {
+    Language.PYTHON: "languages.python.plan",
+    Language.JAVASCRIPT: "languages.javascript.plan",
+    Language.GO: "languages.go.plan",
+}
 
 
 def dialect_of(language: Language) -> TestDialect:
@@ -21,4 +26,6 @@ def language_of(path: str) -> Language | None:
     """The language of a source file by its name; None for any other file."""
     if is_source(path):
         return Language.JAVASCRIPT
+    if golang.is_source(path):
+        return Language.GO
     return Language.PYTHON if path.endswith(".py") else None

@@ -72,6 +72,7 @@ class SuiteFile:
         apart: whether the tests of a file of node:test may run with the code in another process.
         preload: libraries that are imported before anything of the workspace.
         excuses: which of its tests a given file lets off.
+        forced: the tests whose copy fails by an added call, because nothing that they check can be changed.
     """
 
     role: Role
@@ -89,6 +90,7 @@ class SuiteFile:
     apart: bool = False
     preload: frozenset[str] = frozenset()
     excuses: Excuses = Excuses()
+    forced: frozenset[str] = frozenset()
 
     def alone(self) -> SuiteFile:
         """The file without its copy or canary."""

@@ -10,6 +10,7 @@ package may bring a `Program` of its own, which is prepared with them and shown 
 from __future__ import annotations
 
 import argparse
+import fcntl
 import hashlib
 import json
 import os
@@ -23,7 +24,8 @@ from pathlib import Path
 
 from core.errors import SandboxError
 from core.isolation import Mount
-from sandbox import interpreter, job_folders, node_program
+from sandbox import go_program, interpreter, job_folders, node_program
+from sandbox.go_program import Go
 from sandbox.interpreter import Interpreter
 from sandbox.node_program import Node
 
@@ -72,8 +74,8 @@ class Program:
 class Runtime:
     """What a suite needs inside. `libraries` and `code` are import paths inside, `argv` starts the trusted parent.
 
-    `python` are the words that start the interpreter, `node` runs JavaScript, where there is one. `programs` are other
-    packages' programs, each by its entry with the folder that holds its package. `path` are folders of programs that
+    `python` are the words that start the interpreter, `node` runs JavaScript and `go` builds Go, where there is one.
+    `programs` are other packages' programs, each by its entry with the folder that holds its package. `path` are folders of programs that
     come before the system's, `variables` those of the environment that a run has besides; `roots` are folders of the
     workspace that its modules are imported from besides the usual ones, `plugins` those of pytest's that tests need.
     `executable` is the interpreter as tests are told of it, which finds all this when they start it.
@@ -85,6 +87,7 @@ class Runtime:
     libraries: tuple[str, ...]
     code: str = _CODE
     node: Node | None = None
+    go: Go | None = None
     programs: tuple[tuple[str, Mount], ...] = ()
     path: tuple[str, ...] = ()
     variables: tuple[tuple[str, str], ...] = ()
@@ -159,6 +162,7 @@ class _Stamp:
     libraries: str
     code: str
     node: dict[str, str] | None = None
+    go: dict[str, str] | None = None
     programs: dict[str, str] = field(default_factory=dict)
 
     @property
@@ -202,6 +206,8 @@ def open_runtime(runner: Path, environment: Sequence[Path] = (), programs: Seque
     node = node_program.load(stamp.node)
     if node and node.folder:
         mounts.append(Mount(host=Path(node.folder), inside=node.folder))
+    go = go_program.load(stamp.go)
+    mounts += [Mount(host=Path(path), inside=path) for path in ((go.cache, go.folder) if go else ()) if path]
     extra = [Mount(host=path, inside=f"{_ENVIRONMENT}/{n}") for n, path in enumerate(environment)]
     return Runtime(
         python=python.argv,
@@ -209,6 +215,7 @@ def open_runtime(runner: Path, environment: Sequence[Path] = (), programs: Seque
         mounts=(*mounts, *extra),
         libraries=(_LIB, *(mount.inside for mount in extra)),
         node=node,
+        go=go,
         programs=tuple(
             (one.entry, Mount(host=home / stamp.programs[one.name], inside=f"{_PROGRAMS}/{one.name}"))
             for one in programs
@@ -248,10 +255,11 @@ def prepare(runner: Path, programs: Sequence[Program] = (), chosen: Interpreter 
     """
     stamp = _read(runner)
     home = job_folders.public(runner)
-    node = node_program.find(home)
+    node, go = node_program.find(home), _go(home)
+    found = (node.stored() if node else None, go.stored() if go else None)
     if stamp and stamp.is_current(programs):
-        if stamp.node != (node.stored() if node else None):  # installed, removed or renewed since
-            _write(runner, replace(stamp, node=node.stored() if node else None))
+        if (stamp.node, stamp.go) != found:  # installed, removed or renewed since
+            _write(runner, replace(stamp, node=found[0], go=found[1]))
         return False
     python = chosen or interpreter.choose(home)
     libraries, code = _names(python.series)
@@ -268,19 +276,38 @@ def prepare(runner: Path, programs: Sequence[Program] = (), chosen: Interpreter 
         prefix=python.prefix,
         libraries=libraries,
         code=code,
-        node=node.stored() if node else None,
+        node=found[0],
+        go=found[1],
         programs={**before, **made},
     )
     _write(runner, new)
     # A daemon that is running goes on with what it started with.
     in_use = {name for one in (stamp, new) if one for name in (one.libraries, one.code, *one.programs.values())}
     for folder in home.iterdir():
-        used = any(Path(path).is_relative_to(folder) for path in (python.path, node.path if node else "/"))
+        others = (node.path if node else "/", *((go.path, go.cache) if go else ()))
+        used = any(Path(path).is_relative_to(folder) for path in (python.path, *others))
         building = folder.name.startswith(".") and time.time() - folder.stat().st_mtime < BUILDING_S
         kept = used or building or folder.name.startswith(_SERIES)
         if folder.is_dir() and folder.name not in in_use and not kept:
             shutil.rmtree(folder, ignore_errors=True)
     return True
+
+
+def _go(home: Path) -> Go | None:
+    """The Go toolchain with the builds of its standard library, which are made once."""
+    go = go_program.find(home)
+    if go and not go_program.built(go):
+        with (home / ".go.lock").open("w") as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX)  # several processes may want it at the same time
+            return _built(go)
+    return go
+
+
+def _built(go: Go) -> Go | None:
+    if not go_program.built(go):
+        print(f"sandbox: building the standard library of Go {go.version} (about a minute, once)", file=sys.stderr)
+        return go if go_program.build(go) else None
+    return go
 
 
 def _names(series: str) -> tuple[str, str]:
@@ -369,8 +396,10 @@ def main(programs: Sequence[Program] = ()) -> None:
     if made:
         runtime = open_runtime(runner)
         node = f"Node.js {runtime.node.version}" if runtime.node else "no Node.js (JavaScript tasks need it)"
+        go = f"Go {runtime.go.version}" if runtime.go else "no Go (Go tasks need it)"
         libraries = ", ".join(LIBRARIES)
-        print(f"sandbox: Python {runtime.version} ({runtime.python[-1]}) with {libraries}; {node}", file=sys.stderr)
+        shown = f"Python {runtime.version} ({runtime.python[-1]}) with {libraries}; {node}; {go}"
+        print(f"sandbox: {shown}", file=sys.stderr)
 
 
 if __name__ == "__main__":

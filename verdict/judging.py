@@ -478,6 +478,10 @@ def _questioned(bad: list[_Found], stopped: Failure | None, run: Run) -> tuple[s
 def _notes(run: Run, found: list[_Found], skipped: int) -> tuple[str, ...]:
     kept = [file.path for file in run.plan.files if file.role is not Role.REGRESSION and file.staged == file.path]
     notes = [f"{path} keeps its name and has a canary in place of copies" for path in kept]
+    forced = sorted(name for file in run.plan.files for name in file.forced)
+    if forced:
+        more = f" and {len(forced) - 10} more" if len(forced) > 10 else ""
+        notes.append(f"must-fail copies of these fail by a call that they have besides: {', '.join(forced[:10])}{more}")
     notes += integrity.notes(run.plan, run.answer.split if run.answer else None)
     if skipped:
         notes.append(f"{skipped} tests of the base were skipped")

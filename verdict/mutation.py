@@ -63,7 +63,7 @@ class Mutant:
 
 
 def mutants(change: Change, before: Callable[[str], str | None], most: int = MOST) -> tuple[Mutant, ...]:
-    """The mutants of a change's files of Python and JavaScript, the most telling first.
+    """The mutants of a change's files of Python, JavaScript and Go, the most telling first.
 
     Args:
         change: path to new text; what is removed has no mutants.

@@ -18,7 +18,9 @@ MAX_RAW = 64_000  # much of what a hostile run reports is looked at no further
 MAX_OUTPUT_LINES = 20
 AROUND = 3
 
-_IMPORT_KINDS = frozenset({"ImportError", "ModuleNotFoundError", "SyntaxError", "IndentationError", "TabError"})
+_IMPORT_KINDS = frozenset(
+    {"ImportError", "ModuleNotFoundError", "SyntaxError", "IndentationError", "TabError", "BuildError"}
+)
 _ADDRESS = re.compile(r"\b0x[0-9a-fA-F]{6,16}\b")
 _SECONDS = re.compile(r"\b(in|after|took) \d+\.\d+ ?s(econds)?\b")
 _TEMPORARY = re.compile(r"/tmp/(pytest-of-\w+/pytest-\d+/|plain-[0-9a-f]+/|tmp\w{8}/?)")  # noqa: S108 (a text, not a file)

@@ -20,6 +20,7 @@ from core.shell import ShellJob, ShellResult
 from core.text import encode
 from environments.layers import LayerStore
 from environments.making import Environments, runtime_of
+from languages.go import plan as golang
 from languages.javascript.plan import RESERVED_MB
 from sandbox import packing
 from sandbox.cleaning import Mask, line, printed
@@ -141,6 +142,7 @@ def _staged(job: ShellJob, runtime: Runtime, trees: TreeStore) -> _Staged:
         "command": job.command,
         "environ": runtime.of_process,
         "node": runtime.node.path if runtime.node else None,
+        "go": golang.told(runtime.go) if runtime.go else None,
         **_times(TimeLimit.of(job.limits)),
         "output_bytes": FLOOD_BYTES,
     }

@@ -144,6 +144,7 @@ def _instructions(
         "program": plan.program.job if plan.program else None,
         "memory_mb": limits.memory_mb,
         "node": None,
+        "go": None,
         "must_fail": plan.must_fail,
         **_told(time, plan),
         "split_time": _told(TimeLimit.of(replace(limits, cpu_s=min(limits.cpu_s, SPLIT_S))), plan),

@@ -78,8 +78,8 @@ def mentioned(text: str, view: View, *, by_name: bool = True) -> list[str]:
 
 
 def named_paths(text: str) -> list[str]:
-    """Words of a text that have the form of a Python or JavaScript file's path, in order."""
-    return [word for word in _named(text) if word.endswith((".py", ".js", ".mjs", ".cjs", ".ts"))]
+    """Words of a text that have the form of a path of Python, JavaScript or Go, in order."""
+    return [word for word in _named(text) if word.endswith((".py", ".js", ".mjs", ".cjs", ".ts", ".go"))]
 
 
 def expected_files(context: AttemptContext, state: AttemptState, view: View) -> list[str]:

@@ -10,15 +10,15 @@ from __future__ import annotations
 import ast
 import math
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from agent import javascript_outline
+from agent import golang_outline, javascript_outline
 from agent.file_ranking import NAME, Interest
 from agent.prompt.text import code_block
 from agent.python_outline import parse_python, signatures
 from agent.symbols import words_of
-from core import javascript
+from core import golang, javascript
 from core.gauge import Gauge
 
 MOST_LINES = 60
@@ -46,7 +46,9 @@ class Part:
 
 
 def face(path: str, text: str) -> list[str]:
-    """The signatures of a file of Python, JavaScript or TypeScript; none of any other."""
+    """The signatures of a file of Python, JavaScript, TypeScript or Go; none of any other."""
+    if golang.is_source(path):
+        return golang_outline.signatures(text)
     return javascript_outline.signatures(path, text) if javascript.is_source(path) else signatures(text)
 
 
@@ -134,13 +136,19 @@ def _joined(chosen: Sequence[Part]) -> list[tuple[int, int]]:
 
 def parts(path: str, text: str) -> list[Part]:
     """The pieces that a text consists of, in order; lines between them belong to none."""
-    found = list(
-        _javascript(path, text) if javascript.is_source(path) else _python(text) if path.endswith(".py") else ()
-    )
+    found = list(_of_source(path, text))
     if not found:
         return list(_blocks(text))
     head = found[0].first - 1
     return [*([Part(first=1, last=head)] if head else []), *(piece for part in found for piece in _pieces(part))]
+
+
+def _of_source(path: str, text: str) -> Iterable[Part]:
+    if golang.is_source(path):
+        return (Part(first=first, last=last, name=name) for first, last, name in golang_outline.parts(text))
+    if javascript.is_source(path):
+        return _javascript(path, text)
+    return _python(text) if path.endswith(".py") else ()
 
 
 def _pieces(part: Part) -> Iterator[Part]:

@@ -25,7 +25,6 @@ from core.masking import printable
 from core.projects import LAID_OUT
 from core.remarks import Gravity
 from core.states import Phase
-from core.tasks import Language
 
 _LESSON_CHARS = 600
 _MAX_MISSING = 10
@@ -95,7 +94,7 @@ def composed(about: PromptContext, head: Message, parts: Sequence[Section], *, o
 
 def language_file(context: AttemptContext, *, tests: bool = False) -> str:
     """The name of the prompt part about the task's language."""
-    name = "javascript" if context.task.spec.language is Language.JAVASCRIPT else "python"
+    name = context.task.spec.language.value
     return f"languages/{name}_tests" if tests else f"languages/{name}"
 
 

@@ -35,6 +35,7 @@ _LANGUAGES = {
     "js": "javascript",
     "mjs": "javascript",
     "cjs": "javascript",
+    "go": "go",
     "md": "markdown",
 }
 

@@ -45,6 +45,7 @@ def check_versions(context: CheckContext) -> Iterator[Finding]:
     yield _sqlite()
     yield _git(context)
     yield _node(context)
+    yield _go(context)
 
 
 def check_packages(_: CheckContext) -> Iterator[Finding]:
@@ -118,6 +119,15 @@ def _node(context: CheckContext) -> Finding:
     if version_of(version) < OLDEST_NODE:
         return warning("node", f"{version} is too old for tasks in JavaScript", "install Node.js 20 or newer")
     return ok("node", version)
+
+
+def _go(context: CheckContext) -> Finding:
+    version = _version_of(context, "go", "version")
+    return (
+        ok("go", version)
+        if version
+        else note("go", "is not on the PATH: tasks in Go need it", "install Go 1.18 or newer")
+    )
 
 
 def _version_of(context: CheckContext, program: str, *args: str) -> str:

@@ -37,7 +37,7 @@ def command(job: Job) -> dict[str, Any]:
     """
     named = _named(job["command"])
     before, output = _stamps(named), Ends(PRINTED)
-    found = Child(run, job["command"]).watch(job, output=output)
+    found = Child(run, (job["command"], _env(job))).watch(job, output=output)
     head, tail = (end.decode("utf-8", "replace") for end in output.ends)
     found["output"] = {"": (head + tail)[-LAST:]}
     found["printed"] = [head, tail, output.left_out]
@@ -45,9 +45,18 @@ def command(job: Job) -> dict[str, Any]:
     return found
 
 
-def run(_instructions: int, _events: int, argv: Sequence[str]) -> NoReturn:
+def _env(job: Job) -> dict[str, str]:
+    if job["go"] is None:
+        return dict(os.environ)
+    from . import go  # noqa: PLC0415 (only where it is needed)
+
+    return {**os.environ, **go.environment(job["go"], go.work_folder())}
+
+
+def run(_instructions: int, _events: int, argument: tuple[Sequence[str], dict[str, str]]) -> NoReturn:
     """In the child: any command at all."""
-    os.execvp(argv[0], list(argv))  # noqa: S606 (argv of the owner's, no shell)
+    argv, env = argument
+    os.execvpe(argv[0], list(argv), env)  # noqa: S606 (argv of the owner's, no shell)
 
 
 def _named(argv: Sequence[str]) -> list[str]:

@@ -7,6 +7,7 @@ It looks at them once every process of the command is gone; what the command pri
 
 import gc
 import os
+import re
 import signal
 import sys
 
@@ -67,6 +68,11 @@ def settled(job, libraries):
     os.makedirs(packages)
     for name in ("python", "python3"):
         os.symlink(sys.executable, os.path.join(programs, name))
+    more = {}
+    if job["go"] and re.search(r"\b(?:go|make)\b", job["command"]):
+        from . import go  # noqa: PLC0415 (only where it is needed)
+
+        more = go.environment(job["go"], go.work_folder())
     if job["node"]:
         os.symlink(job["node"], os.path.join(programs, "node"))
     source = os.path.join(tree, "src")
@@ -80,5 +86,5 @@ def settled(job, libraries):
         with open(path, "w", encoding="utf-8") as file:
             file.write(text)
         os.chmod(path, mode)
-    path = os.pathsep.join((programs, os.environ.get("PATH", "/usr/bin:/bin")))
-    return {**os.environ, "PATH": path, "VIRTUAL_ENV": venv, "PWD": tree}
+    path = os.pathsep.join((programs, more.pop("PATH", os.environ.get("PATH", "/usr/bin:/bin"))))
+    return {**os.environ, **more, "PATH": path, "VIRTUAL_ENV": venv, "PWD": tree}

@@ -9,6 +9,7 @@ from core.tasks import Language
 from core.verdicts import SuiteJob
 from languages import dialect_of, language_of
 from languages.dialect import TestDialect as Dialect
+from tests.support import golang
 from tests.support.sandboxes import runtime
 from tests.support.trees import TextTree
 
@@ -17,6 +18,10 @@ SOURCES = {
     Language.JAVASCRIPT: (
         "add.mjs",
         "export function add(a, b) {\n  return a + b;\n}\n\n\nexport function half(a) {\n  return a / 2;\n}\n",
+    ),
+    Language.GO: (
+        "add.go",
+        "package sums; func add(a, b int) int {\n\treturn a + b\n}\n\nfunc half(a int) int {\n\treturn a / 2\n}\n",
     ),
 }
 TESTS = {
@@ -27,6 +32,13 @@ TESTS = {
             "import test from 'node:test';\nimport assert from 'node:assert/strict';\n"
             "import { add } from './add.mjs';\n\n"
             "test('adds', () => {\n  assert.equal(add(1, 2), 3);\n});\n"
+        ),
+    ),
+    Language.GO: (
+        "add_test.go",
+        (
+            'package sums\n\nimport "testing"\n\nfunc TestAdd(t *testing.T) {\n'
+            "\tif got := add(1, 2); got != 3 { t.Error(got) }\n}\n"
         ),
     ),
 }
@@ -48,7 +60,7 @@ def test_a_plan_has_the_tests_under_another_name_with_a_copy_that_must_fail(
 ) -> None:
     (path, source), (test, text) = SOURCES[language], TESTS[language]
     job = SuiteJob(base=TextTree(), change={path: source}, given={test: text}, language=language)
-    plan = dialect.make(job, ImportCache(), runtime())
+    plan = dialect.make(job, ImportCache(), golang.runtime() if language is Language.GO else runtime())
     (file,) = plan.files
     assert (file.path, file.original, file.copied) == (test, text, True)
     assert set(plan.mounted) == {file.staged, file.must_fail_path}
@@ -61,7 +73,7 @@ def test_a_plan_has_the_tests_under_another_name_with_a_copy_that_must_fail(
 def test_a_file_of_tests_checks_something_or_does_not(language: Language, dialect: Dialect) -> None:
     text = TESTS[language][1]
     assert dialect.checks_something(text)
-    idle = {Language.PYTHON: "    add(1, 2)", Language.JAVASCRIPT: "  add(1, 2);"}[language]
+    idle = {Language.PYTHON: "    add(1, 2)", Language.JAVASCRIPT: "  add(1, 2);", Language.GO: "\tadd(1, 2)"}[language]
     lines = [idle if "3" in line else line for line in text.split("\n")]
     assert not dialect.checks_something("\n".join(lines))
 

@@ -113,10 +113,10 @@ def open_folder() -> Iterator[Path]:
 class Judge:
     """A suite runner over the strong sandbox with its events kept."""
 
-    def __init__(self, staging: Path) -> None:
+    def __init__(self, staging: Path, shown: Runtime | None = None) -> None:
         self.events: list[Event] = []
         self.staging = staging
-        self.runner = SuiteRunner(bubblewrap(), runtime(), emit=self.events.append, staging_dir=staging)
+        self.runner = SuiteRunner(bubblewrap(), shown or runtime(), emit=self.events.append, staging_dir=staging)
         self._two = asyncio.Semaphore(2)
 
     async def __call__(

@@ -1,0 +1,68 @@
+"""A Go toolchain for tests: the machine's own, or Debian's, unpacked beside the runner's libraries, not installed.
+
+That is some 80 MB, which the first test of Go downloads. Where neither is to be had such a test fails and says why.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import functools
+import subprocess
+import tempfile
+from pathlib import Path
+
+import pytest
+
+from bootstrap.repair import PROGRAMS
+from sandbox import go_program, job_folders
+from sandbox.runtime import Runtime, open_runtime, prepare
+from tests.support import sandboxes
+
+PACKAGE = "golang-go"
+
+
+@functools.cache
+def runtime() -> Runtime:
+    """What runs inside, Go among it."""
+    home = job_folders.public(sandboxes.RUNNER)
+    with (home / ".golang.lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)  # the processes of a test run want it at the same time
+        if go_program.find(home) is None:
+            _unpack(home / go_program.UNPACKED)
+        prepare(sandboxes.RUNNER, PROGRAMS)
+    made = open_runtime(sandboxes.RUNNER, programs=PROGRAMS)
+    if made.go is None:
+        pytest.fail(f"{go_program.INSTALL}; Debian's packages could not be unpacked here either", pytrace=False)
+    return made
+
+
+def _unpack(target: Path) -> None:
+    """Unpack Debian's packages into a folder."""
+    with tempfile.TemporaryDirectory() as folder:
+        done = _run("apt-get", "download", *_packages(PACKAGE), cwd=folder)
+        if done.returncode:
+            _run("apt-get", "update", cwd=folder)
+            _run("apt-get", "download", *_packages(PACKAGE), cwd=folder)
+        target.mkdir(exist_ok=True)
+        for package in sorted(Path(folder).glob("*.deb")):
+            _run("dpkg", "-x", str(package), str(target), cwd=folder)
+
+
+def _packages(name: str) -> list[str]:
+    """A package and those of Go's that it needs."""
+    found, waiting = list[str](), [name]
+    while waiting:
+        current = waiting.pop()
+        if current not in found:
+            found.append(current)
+            lines = _run("apt-cache", "depends", current, cwd="/").stdout.splitlines()
+            needed = (line.partition("Depends: ")[2] for line in lines if line.lstrip(" |").startswith("Depends: "))
+            waiting += [one for one in needed if one.startswith("golang-")]
+    return found
+
+
+def _run(*words: str, cwd: str) -> subprocess.CompletedProcess[str]:
+    try:
+        return subprocess.run(words, cwd=cwd, capture_output=True, text=True, check=False, stdin=subprocess.DEVNULL)
+    except FileNotFoundError as error:
+        pytest.fail(f"{go_program.INSTALL} ({error})", pytrace=False)
