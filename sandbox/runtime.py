@@ -75,10 +75,11 @@ class Runtime:
     """What a suite needs inside. `libraries` and `code` are import paths inside, `argv` starts the trusted parent.
 
     `python` are the words that start the interpreter, `node` runs JavaScript and `go` builds Go, where there is one.
-    `programs` are other packages' programs, each by its entry with the folder that holds its package. `path` are folders of programs that
-    come before the system's, `variables` those of the environment that a run has besides; `roots` are folders of the
-    workspace that its modules are imported from besides the usual ones, `plugins` those of pytest's that tests need.
-    `executable` is the interpreter as tests are told of it, which finds all this when they start it.
+    `programs` are other packages' programs, each by its entry with the folder that holds its package. `path` are
+    folders of programs that come before the system's, `variables` those of the environment that a run has besides;
+    `roots` are folders of the workspace that its modules are imported from besides the usual ones, `plugins` those of
+    pytest's that tests need. `executable` is the interpreter as tests are told of it, which finds all this when they
+    start it.
     """
 
     python: tuple[str, ...]
