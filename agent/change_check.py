@@ -18,12 +18,12 @@ from agent import kinds, syntax
 from agent.services import AgentServices
 from agent.view import View, misplaced, settled
 from core.attempt_state import AttemptContext, AttemptState, Lesson
-from core.change_checks import Ask, ChangeCheckJob, ChangeCheckReport, CheckedChange, Declared, Finding, Severity
+from core.change_checks import LINTER_NOTE, Ask, ChangeCheckJob, ChangeCheckReport, CheckedChange, Declared, Finding, Severity
 from core.events import FindingData, Kind, Level
 from core.tasks import Change, digest
 from core.verdicts import Evidence, Failure, Label, Verdict
 
-_COMMANDS = "command."
+_COMMANDS, _LINTERS = "command.", "linter."
 _SHOWN = 20
 _MOST_KEPT = 30
 _MOST_LESSONS = 6
@@ -80,6 +80,12 @@ async def check(context: AttemptContext, state: AttemptState, services: AgentSer
     state = state.with_declared(settled(services.tree, {**bare, **files}) if files else bare, declared)
     passed = CheckedChange(digest=digest(state.change, state.own_tests), findings=findings[:_MOST_KEPT])
     return Checked(state=replace(state, checked=passed), findings=findings)
+
+
+def notes_on_linters(state: AttemptState) -> tuple[str, ...]:
+    """What linters left open on the change that is judged, for its evidence: those that could not say anything, too."""
+    found = state.checked.findings if state.checked else ()
+    return tuple(f"{LINTER_NOTE}{each.message}" for each in found if each.severity is Severity.NOTE and each.rule.startswith(_LINTERS))
 
 
 async def asks_for(

@@ -104,6 +104,8 @@ def _told(step: Step, left_out: Mapping[str, str]) -> Step:
 async def _suite(context: AttemptContext, state: AttemptState, services: AgentServices, before: Verdict | None) -> Step:
     """Run what the checks let pass."""
     verdict = await services.suite.judge(job_for(context, state, services))
+    if notes := change_check.notes_on_linters(state):
+        verdict = replace(verdict, evidence=replace(verdict.evidence, notes=(*verdict.evidence.notes, *notes)))
     state = replace(state, verdict=verdict, spent=state.spent + Spent(suite_s=verdict.duration_s))
     _report(services, verdict)
     if verdict.tampering:

@@ -266,8 +266,9 @@ def compare(note: Note, rerun: Rerun, verdict: Verdict) -> Iterator[Check]:
     yield same("sandbox", then.sandbox, now.sandbox)
     yield same("python", then.python, now.python)
     yield _dropped(then, now)
-    if then.notes != now.notes:
-        yield changed("notes", f"{'; '.join(then.notes) or 'none'} then, {'; '.join(now.notes) or 'none'} now")
+    noted = tuple(note for note in then.notes if not note.startswith(LINTER_NOTE))
+    if noted != now.notes:
+        yield changed("notes", f"{'; '.join(noted) or 'none'} then, {'; '.join(now.notes) or 'none'} now")
 
 
 def _bytes(then: Evidence, now: Evidence) -> Check:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import defaultdict
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -22,6 +22,7 @@ from bootstrap.store import StoreServices
 from bootstrap.submission import machine_check
 from bootstrap.suites import find_sandbox, make_checker, make_suite
 from bootstrap.symbol_cache import NAME, load_cache, save_cache
+from checks.linters.check import LinterCheck
 from config import Settings
 from core.clock import Clock
 from core.dependencies import ImportCache
@@ -331,7 +332,29 @@ class Services:
             clock=self._clock,
             environments=sandbox_services.environments,
         )
-        return self._checker.change_check, packages, PatternCheck(self.memory)
+        checks: tuple[ChangeCheck, ...] = (self._checker.change_check, packages, PatternCheck(self.memory))
+        return checks if self._settings.linters == "off" else (*checks, self._linters(sandbox_services))
+
+    def _linters(self, sandbox_services: SandboxServices) -> LinterCheck:
+        async def fetch(requirement: str) -> Mapping[str, str]:
+            return (await sandbox_services.layers.satisfy([requirement])).packages
+
+        return LinterCheck(
+            self._shell(sandbox_services),
+            self._checker.policy,
+            limits=defaults(self._settings).limits.of_run(),
+            fetch=fetch if self._settings.linters == "install" else None,
+            clock=self._clock,
+        )
+
+    def _shell(self, sandbox_services: SandboxServices) -> ShellRunner:
+        return ShellRunner(
+            sandbox_services.sandbox,
+            sandbox_services.runtime,
+            self._settings.state_dir / STAGING,
+            mask=self._store.mask,
+            layers=sandbox_services.layers,
+        )
 
     def _engine_runs(self) -> SuiteRuns | str:
         """What runs the built-in engine's candidates, or why nothing can be run yet."""

@@ -15,6 +15,8 @@ from core.tree import Tree
 if TYPE_CHECKING:
     from core.attempt_state import Lesson
 
+LINTER_NOTE = "linter: "
+"""Begins a note of the evidence that no run of tests makes, and so none makes again."""
 _PINNED = re.compile(r"[\w.-]+(?:\[[\w,.-]+\])?(?:==\S+)?")
 
 

@@ -27,7 +27,8 @@ INSIDE = "/opt/packages"
 KEEP_MB = 2048
 """How large all layers together may be; those that were used longest ago go first."""
 COMPILE_S = 300.0
-_FORMAT = "1"
+_FORMAT = "2"
+_PROGRAM = b"\x7fELF"
 _RUNS_BY_ITSELF = ("sitecustomize", "usercustomize")
 
 
@@ -133,8 +134,24 @@ def tame(folder: Path) -> None:
     """Take out what would run by itself or hide the standard library, in a run or in a process that a run starts."""
     for path in folder.iterdir():
         name = path.name.partition(".")[0]
-        if path.suffix == ".pth" or name in _RUNS_BY_ITSELF or name in sys.stdlib_module_names or path.name == "bin":
+        if path.suffix == ".pth" or name in _RUNS_BY_ITSELF or name in sys.stdlib_module_names:
             remove(path)
+        elif path.name == "bin":
+            _keep_programs(path)
+
+
+def _keep_programs(folder: Path) -> None:
+    """Take out scripts, whose first lines name an interpreter of the host; a linter may be a program beside them."""
+    for path in folder.iterdir():
+        if path.is_symlink() or not path.is_file() or not _is_program(path):
+            remove(path)
+    if not any(folder.iterdir()):
+        remove(folder)
+
+
+def _is_program(path: Path) -> bool:
+    with path.open("rb") as file:
+        return file.read(len(_PROGRAM)) == _PROGRAM
 
 
 async def with_packages(runtime: Runtime, layers: LayerStore | None, packages: Mapping[str, str]) -> Runtime:

@@ -117,6 +117,9 @@ class SandboxSettings(SettingsGroup):
         dict[str, Annotated[Literal["block", "ask", "note", "off"], BeforeValidator(off)]], LETS_THROUGH
     ] = Field(default_factory=dict)
     """What follows from a finding, by the rule's name: block, ask, note or off. Rules not named keep their own."""
+    linters: Literal["install", "found", "off"] = "install"
+    """Linters that a repository has send changes back: ruff, mypy and flake8 fetched if need be (install), only what \
+its environment has (found), none (off)."""
     checker_allow: Annotated[dict[str, list[str]], LETS_THROUGH] = Field(default_factory=dict)
     """Rules that do not hold in a repository, by its folder."""
     blocked_commands: Annotated[list[str], LETS_THROUGH] = Field(default_factory=list)
