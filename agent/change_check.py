@@ -18,7 +18,16 @@ from agent import kinds, syntax
 from agent.services import AgentServices
 from agent.view import View, misplaced, settled
 from core.attempt_state import AttemptContext, AttemptState, Lesson
-from core.change_checks import LINTER_NOTE, Ask, ChangeCheckJob, ChangeCheckReport, CheckedChange, Declared, Finding, Severity
+from core.change_checks import (
+    LINTER_NOTE,
+    Ask,
+    ChangeCheckJob,
+    ChangeCheckReport,
+    CheckedChange,
+    Declared,
+    Finding,
+    Severity,
+)
 from core.events import FindingData, Kind, Level
 from core.tasks import Change, digest
 from core.verdicts import Evidence, Failure, Label, Verdict
@@ -85,7 +94,11 @@ async def check(context: AttemptContext, state: AttemptState, services: AgentSer
 def notes_on_linters(state: AttemptState) -> tuple[str, ...]:
     """What linters left open on the change that is judged, for its evidence: those that could not say anything, too."""
     found = state.checked.findings if state.checked else ()
-    return tuple(f"{LINTER_NOTE}{each.message}" for each in found if each.severity is Severity.NOTE and each.rule.startswith(_LINTERS))
+    return tuple(
+        f"{LINTER_NOTE}{each.message}"
+        for each in found
+        if each.severity is Severity.NOTE and each.rule.startswith(_LINTERS)
+    )
 
 
 async def asks_for(

@@ -15,6 +15,7 @@ from enum import StrEnum
 from attempt import evidence
 from attempt.evidence import FORMAT, Note, NotedLimits, Sealed, UnreadableNote, digests, read_note
 from attempt.regression import WithRegression
+from core.change_checks import LINTER_NOTE
 from core.commit_message import task_of, trailers
 from core.dependencies import ImportCache
 from core.environments import EnvironmentStore

@@ -194,7 +194,14 @@ class LinterCheck:
             return _Looked()
         command = tool.command(known)
         given = sorted(f"{path}\0{text}" for path, text in work.before.items())
-        key = (work.job.tree.commit, work.job.environment, name, command, *sorted(f"{p}=={v}" for p, v in packages.items()), *given)
+        key = (
+            work.job.tree.commit,
+            work.job.environment,
+            name,
+            command,
+            *sorted(f"{p}=={v}" for p, v in packages.items()),
+            *given,
+        )
         if key not in self._bases:
             looked = await self._look(work, tool, known, work.before, {}, packages)
             if looked.fault:
@@ -269,7 +276,7 @@ def _read(tool: Tool, result: ShellResult) -> _Looked:
         return _Looked(fault=f"its run ended with {result.ended.value}")
     if result.exit_code == NOT_THERE:
         return _Looked(fault="it is not in the environment that code runs in here")
-    issues = tool.issues(result.output)
+    issues = [issue for issue in tool.issues(result.output) if issue.path.endswith(tool.endings)]
     if result.exit_code not in tool.fine or (result.exit_code and not issues):
         said = " ".join(printable(result.output).split())[:_MESSAGE]
         return _Looked(fault=f"it ended with exit code {result.exit_code}: {said}")
