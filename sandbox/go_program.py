@@ -16,6 +16,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
+from core.isolation import Mount
 from sandbox import interpreter, launcher
 
 OLDEST = (1, 18)
@@ -27,14 +28,16 @@ UNPACKED = "golang"
 """The folder beside the runner's libraries in which a toolchain is looked for as well, unpacked from packages."""
 ENV = {"CGO_ENABLED": "0", "GOENV": "off", "GOFLAGS": "", "GOPROXY": "off", "GOTOOLCHAIN": "local"}
 """What builds of the standard library depend on, or what keeps a build from the network."""
+_INSIDE, _BUILDS = "/opt/go", "/opt/go-builds"
 _SHELL = ("/bin/sh", "-c", 'exec "$@"', "sh")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Go:
-    """A Go toolchain; its paths are the same inside and outside.
+    """A Go toolchain.
 
-    `cache` has the builds of the standard library, `folder` is what must be shown for the toolchain besides.
+    `cache` has the builds of the standard library, `folder` is what must be shown for the toolchain besides: nothing
+    where it comes with the system's programs.
     """
 
     path: str
@@ -42,6 +45,17 @@ class Go:
     root: str
     cache: str = ""
     folder: str = ""
+
+    @property
+    def shown(self) -> Go:
+        """The same with its paths inside."""
+        root = os.path.normpath(f"{_INSIDE}/{os.path.relpath(self.root, self.folder)}" if self.folder else self.root)
+        return Go(path=f"{root}/bin/go", version=self.version, root=root, cache=_BUILDS, folder=self.folder)
+
+    def mounts(self) -> tuple[Mount, ...]:
+        """What must be shown for it."""
+        builds = Mount(host=Path(self.cache), inside=_BUILDS)
+        return (builds, *([Mount(host=Path(self.folder), inside=_INSIDE)] if self.folder else []))
 
     def stored(self) -> dict[str, str]:
         """As JSON values."""

@@ -208,7 +208,7 @@ def open_runtime(runner: Path, environment: Sequence[Path] = (), programs: Seque
     if node and node.folder:
         mounts.append(Mount(host=Path(node.folder), inside=node.folder))
     go = go_program.load(stamp.go)
-    mounts += [Mount(host=Path(path), inside=path) for path in ((go.cache, go.folder) if go else ()) if path]
+    mounts += go.mounts() if go else ()
     extra = [Mount(host=path, inside=f"{_ENVIRONMENT}/{n}") for n, path in enumerate(environment)]
     return Runtime(
         python=python.argv,

@@ -53,8 +53,9 @@ class GoLaunch:
 
 
 def told(go: Go) -> dict[str, object]:
-    """What the trusted parent is told of a toolchain."""
-    return {"path": go.path, "root": go.root, "cache": go.cache, "env": ENV}
+    """What the trusted parent is told of a toolchain: where it is shown, and where it lies for a bare process."""
+    places = [{"path": one.path, "root": one.root, "cache": one.cache} for one in (go.shown, go)]
+    return {"places": places, "env": ENV}
 
 
 def refusal(spec: TaskSpec, go: Go | None) -> str:

@@ -6,7 +6,7 @@ when the programs run, which the parent keeps in memory until then; so what tell
 machine code alone. From all programs comes one report in the language of `session.py`.
 """
 # Importing pathlib would cost every start of the sandbox some milliseconds.
-# ruff: noqa: PTH102, PTH103, PTH108, PTH109, PTH110, PTH118, PTH119, PTH120, PTH123, PTH208, PTH211
+# ruff: noqa: PTH102, PTH103, PTH108, PTH109, PTH110, PTH112, PTH118, PTH119, PTH120, PTH123, PTH208, PTH211
 
 import json
 import os
@@ -82,7 +82,7 @@ _LINE = re.compile(r"\s*([\w.-]+\.go):(\d{1,7})(?::\d+)?: ?(.*)")
 
 def suite(job: Job) -> Found:
     """Build all packages and run them in turn; returns what `Child.watch` does for a session of pytest."""
-    told = job["go"]
+    told = placed(job["go"])
     total = Total()
     packages = _packages(job)
     home, work = os.environ["HOME"], work_folder()
@@ -113,11 +113,17 @@ def suite(job: Job) -> Found:
     for package, descriptor in programs:
         program = os.path.join(home, f"go{secrets.token_hex(4)}", f"{package.name}.test")
         with os.fdopen(descriptor, "rb") as source:
-            found = _run(package, program, source.read(), left, _env(told), recorder, total)
+            found = _run(package, program, source.read(), left, told, recorder, total)
         left = less(left, found)
         if total.stopped:
             return total.answer(found)
     return total.answer(None)
+
+
+def placed(told: dict[str, Any]) -> dict[str, Any]:
+    """What we are told, with the places of the toolchain that are there."""
+    place = next(place for place in told["places"] if os.path.isdir(place["cache"]))
+    return {**told, **place}
 
 
 def work_folder() -> str:
@@ -222,6 +228,7 @@ def _env(told: dict[str, Any], **more: str) -> dict[str, str]:
 
 def environment(told: dict[str, Any], work: str) -> dict[str, str]:
     """The environment variables of a build that keeps what it makes in a new folder."""
+    told = placed(told)
     return _env(told, GOCACHE=_linked(told["cache"], os.path.join(work, "cache")), GOTMPDIR=work)
 
 
@@ -243,10 +250,10 @@ def _start(_told: int, reporting: int, argument: tuple[list[str], dict[str, str]
 
 
 def _run(
-    package: Package, program: str, content: bytes, job: Job, env: dict[str, str], recorder: Recorder, total: "Total"
+    package: Package, program: str, content: bytes, job: Job, told: dict[str, Any], recorder: Recorder, total: "Total"
 ) -> Found:
     """Run a package's program, and again without the test that ended it, as long as there is one."""
-    waiting = dict(package.of_test)
+    waiting, env = dict(package.of_test), _env(told)
     used = {"duration_s": 0.0, "cpu_s": 0.0}
     for _ in range(AGAIN):
         os.makedirs(os.path.dirname(program))
@@ -260,7 +267,7 @@ def _run(
         shutil.rmtree(os.path.dirname(program), ignore_errors=True)
         used = {name: used[name] + found[name] for name in used}
         report = Report(found["events"], recorder.secret)
-        ended = total.take(package, report, found, _text(output, job["go"]))
+        ended = total.take(package, report, found, _text(output, told))
         if total.stopped or not ended:
             break
         waiting = {name: path for name, path in waiting.items() if name not in report.ends and name != ended}
