@@ -10,6 +10,7 @@ from bootstrap.repair import PROGRAMS
 from config import Settings
 from core.clock import Clock, utc_now
 from core.errors import SandboxError
+from environments.go_modules import GoModules
 from environments.making import KEEP_MB, Environments, Maker
 from environments.python import PythonMaker, Series
 from environments.store import FolderStore
@@ -43,4 +44,5 @@ def makers(settings: Settings, runtime: Runtime, store: FolderStore) -> tuple[Ma
         others=tuple(others),
         open=lambda name: open_series(settings.runner_dir, others[name], PROGRAMS),
     )
-    return (PythonMaker(store, Uv(packages.uv_program(python), ensure, environ), series),)
+    modules = GoModules(runtime.go, settings.process_environment)
+    return PythonMaker(store, Uv(packages.uv_program(python), ensure, environ), series), modules

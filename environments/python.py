@@ -181,7 +181,7 @@ class PythonMaker:
         """
         base = await asyncio.to_thread(self._series.runtime, made.more["series"])
         if base.series != runtime.series:
-            runtime = replace(base, node=runtime.node)
+            runtime = replace(base, node=runtime.node, go=runtime.go)
         own, roots, modules = await asyncio.to_thread(_seen, files, recipe.parts[3])
         libraries = (*runtime.libraries, f"{INSIDE}/{SITE}")
         scripts = {

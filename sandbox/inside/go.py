@@ -221,7 +221,7 @@ def _linked(built: str, cache: str) -> str:
 
 
 def _env(told: dict[str, Any], **more: str) -> dict[str, str]:
-    env = {name: os.environ[name] for name in KEPT if name in os.environ}
+    env = {name: os.environ[name] for name in (*KEPT, "GOMODCACHE") if name in os.environ}
     path = os.pathsep.join((os.path.dirname(told["path"]), os.environ.get("PATH", "/usr/bin:/bin")))
     return {**env, **told["env"], "PATH": path, "GOROOT": told["root"], **more}
 
