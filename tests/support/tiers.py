@@ -51,6 +51,7 @@ ITEMS = {
     "tests/checks/test_javascript_forgers.py": 40,
     "tests/checks/test_python_forgers.py": 40,
     "tests/checks/test_right_programs.py": 12,
+    "tests/languages/go/test_go_suites.py": 2,
     "tests/languages/javascript/": 4,
     "tests/models/test_contract.py": 4,
     "tests/repair/": 4,
