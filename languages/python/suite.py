@@ -14,8 +14,10 @@ import ast
 import random
 import re
 import secrets
+from collections import Counter
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import PurePosixPath
 
 from core.parsing import parse
@@ -33,6 +35,7 @@ _FOLDER_OF_FILE = re.compile(
     r"(Path\(__file__\)(\.(resolve|absolute)\(\))?\.parent|dirname\((\w+\.)*(abspath|realpath)?\(?__file__)"
 )
 _ASKS_FILE_NAME = re.compile(r"__file__|\brequest\.(path|fspath)\b|\bdatadir\b")
+_WORD = re.compile(r"\w+")
 _PRELOADED = frozenset({"hypothesis", "unittest"})
 
 
@@ -104,7 +107,7 @@ def _new_names(source: Source, found: Outline, around: Surroundings) -> dict[str
     for name in sorted({case.node.name for case in found.cases}):
         cases = [case for case in found.cases if case.node.name == name]
         places = {source.name_of(case.node) for case in cases}
-        mentions = len(re.findall(rf"\b{re.escape(name)}\b", around.texts))
+        mentions = _mentions(name, around.texts)
         if None not in places and mentions == len(places) and not any(_derives_examples(case) for case in cases):
             new[name] = _random_name(around.settings.pattern_of(name))
     return new
@@ -129,12 +132,23 @@ def _keeps_name(path: str, text: str, found: Outline, around: Surroundings) -> b
     """Tell whether something may rely on a file's name; its one test is often called like it, which is no mention."""
     stem = PurePosixPath(path).stem
     definitions = len({id(case.node) for case in found.cases if case.node.name == stem})
-    if len(re.findall(rf"\b{re.escape(stem)}\b", around.texts)) > definitions or _ASKS_FILE_NAME.search(
-        _FOLDER_OF_FILE.sub("", text)
-    ):
+    if _mentions(stem, around.texts) > definitions or _ASKS_FILE_NAME.search(_FOLDER_OF_FILE.sub("", text)):
         return True
     others = (other for other in around.paths if stem in other and other != path)
     return any(part == stem or part.startswith(f"{stem}.") for other in others for part in other.split("/"))
+
+
+def _mentions(name: str, texts: str) -> int:
+    """How often the texts say a name."""
+    if _WORD.fullmatch(name):
+        return _words(texts).get(name, 0)
+    return len(re.findall(rf"\b{re.escape(name)}\b", texts))
+
+
+@lru_cache(maxsize=2)
+def _words(texts: str) -> Mapping[str, int]:
+    """The words of all tests, counted once: a search for each of their names takes longer than many suites run."""
+    return Counter(_WORD.findall(texts))
 
 
 def _copy(text: str, settings: PytestSettings) -> str | None:

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import ast
 import re
+import sys
 
 import pytest
 
@@ -147,3 +148,16 @@ def test_libraries_that_the_seal_must_see_are_loaded_first() -> None:
         "unittest",
         "hypothesis",
     }
+
+
+def test_the_tests_are_searched_once_for_all_their_names() -> None:
+    text = "".join(f"def test_{n}():\n    assert {n} == {n}\n\n\n" for n in range(100))
+    searches = list[str]()
+    sys.setprofile(lambda _frame, event, called: searches.append(getattr(called, "__name__", "") * (event == "c_call")))
+    try:
+        found = only(text)
+    finally:
+        sys.setprofile(None)
+    assert len(found.names) == 100
+    assert not found.names.keys() & set(found.names.values())
+    assert searches.count("findall") < 10
