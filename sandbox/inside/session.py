@@ -15,6 +15,7 @@ import json
 import os
 import pathlib
 import sys
+import tempfile
 import time
 
 import _pytest.config
@@ -79,6 +80,7 @@ def prepare(config, libraries):
     sys.executable = config["executable"] or sys.executable
     os.environ["PYTEST_DISABLE_PLUGIN_AUTOLOAD"] = "1"
     os.environ["PYTHONPATH"] = os.pathsep.join(libraries)
+    tempfile.gettempdir()  # as pytest's capturing does: a test may import `tempfile.tempdir`, which is None before
     for name in config["preload"]:
         __import__(name)
     if "hypothesis" in config["preload"]:
