@@ -297,6 +297,12 @@ async def test_tests_of_every_style_pass_for_a_right_answer(judge: Judge) -> Non
     )
 
 
+async def test_tests_find_the_folder_for_temporary_files_known_when_they_are_imported(judge: Judge) -> None:
+    text = f"{HEAD}from tempfile import tempdir\n\ndef test_add():\n    assert tempdir\n    assert add(1, 1) == 2\n"
+    verdict = await judge(ADD, {"tests/test_add.py": text})
+    assert verdict.passed, f"{verdict.reason} {verdict.failures}"
+
+
 async def test_a_hypothesis_test_passes_and_shows_its_counterexample(judge: Judge) -> None:
     text = (
         "from hypothesis import given, strategies as st\nfrom solution import add\n\n"
