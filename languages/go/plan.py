@@ -82,7 +82,7 @@ def make(job: SuiteJob, imports: ImportCache, runtime: Runtime) -> Plan:
     path, text, _ = planned.canary
     texts |= {path: text} if path else {}
     kept = {file.path for file in planned.files if file.staged == file.path}
-    marks = {path: suite.marks(text, fresh=path not in kept) for path, text in texts.items()}
+    marks = {path: suite.marks(path, text, fresh=path not in kept) for path, text in texts.items()}
     return replace(planned, launch=GoLaunch(go=runtime.go, marks=marks))
 
 

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 from core import golang
 from core.tasks import Files
 from core.text import encode
-from languages.go import copies
+from languages.go import constraints, copies
 from languages.go.outline import Outline, cases, outline
 from languages.plan import Excuses, Role, SuiteFile
 from sandbox.source import Edit, edited
@@ -23,11 +23,6 @@ from sandbox.source import Edit, edited
 if TYPE_CHECKING:
     from tree_sitter import Node
 
-_SYSTEMS = (
-    "aix|android|darwin|dragonfly|freebsd|illumos|ios|js|linux|netbsd|openbsd|plan9|solaris|wasip1|windows|unix|386|"
-    "amd64|arm|arm64|loong64|mips|mips64|mips64le|mipsle|ppc64|ppc64le|riscv64|s390x|wasm"
-)
-_SYSTEM = re.compile(rf"((?:_(?:{_SYSTEMS}))*_test\.go)$")
 _OWN_PATH = re.compile(r"\bruntime\.Caller|\bos\.Args\b|_test\.go\b")
 _OWN_NAME = re.compile(r"\.Name\(\)")
 _SKIPS = frozenset({"Skip", "Skipf", "SkipNow"})
@@ -37,32 +32,45 @@ _SKIPS = frozenset({"Skip", "Skipf", "SkipNow"})
 class Mark:
     """What the trusted parent is told of a file: its package, and where each test's body begins, in bytes.
 
-    `fresh` tells that nobody knows the file by its name in the run, so that it goes when it was built.
+    `fresh` tells that nobody knows the file by its name in the run, so that it goes when it was built, `broken` that it
+    does not parse.
     """
 
     package: str
     tests: tuple[tuple[int, str, str], ...]
     examples: tuple[str, ...]
     fresh: bool
+    broken: bool = False
 
     def told(self) -> dict[str, object]:
         """As JSON values."""
-        return {"package": self.package, "tests": self.tests, "examples": self.examples, "fresh": self.fresh}
+        return {
+            "package": self.package,
+            "tests": self.tests,
+            "examples": self.examples,
+            "fresh": self.fresh,
+            "broken": self.broken,
+        }
 
 
-def marks(text: str, *, fresh: bool) -> Mark:
+def marks(path: str, text: str, *, fresh: bool) -> Mark:
     """Where the tests of a file as it is staged are recorded: place, name, and the name of the running test."""
     root = golang.parse(text)
+    if not constraints.is_built(path, text):
+        return Mark(package="", tests=(), examples=(), fresh=fresh)
     bodies = ((case, case.function.child_by_field_name("body")) for case in cases(root))
     tests = tuple(
         (body.start_byte + 1, case.name, case.handle) for case, body in bodies if body and case.handle.strip("_")
     )
-    return Mark(package=golang.package(root), tests=tests, examples=outline(root).examples, fresh=fresh)
+    return Mark(
+        package=golang.package(root), tests=tests, examples=outline(root).examples, fresh=fresh, broken=root.has_error
+    )
 
 
 def suite_paths(tests: Files) -> list[str]:
-    """Those of the files that hold tests, or that do not parse."""
-    roots = {path: golang.parse(text) for path, text in tests.items() if golang.is_test(path)}
+    """Those of the files that hold tests, or that do not parse; files for other machines are not built here."""
+    mine = (path for path, text in tests.items() if golang.is_test(path) and constraints.is_built(path, text))
+    roots = {path: golang.parse(tests[path]) for path in mine}
     return [path for path, root in roots.items() if root.has_error or _holds_tests(root)]
 
 
@@ -103,7 +111,7 @@ def prepare(role: Role, path: str, text: str, beside: Files) -> SuiteFile:
     names = {_new_name(case.name, text, beside, path): case.name for case in cases(root)}
     renaming = _renaming(root, {own: new for new, own in names.items()})
     turned, forced = copies.edits(root)
-    ending = found[1] if (found := _SYSTEM.search(name)) else "_test.go"
+    ending = constraints.ending(name)
     copied = not keeps_name and bool(names)
     return SuiteFile(
         role=role,
@@ -133,7 +141,7 @@ def as_is(role: Role, path: str, text: str) -> SuiteFile:
     root = golang.parse(text)
     if root.has_error:
         return SuiteFile(role=role, path=path, staged=path, text=text, original=text)
-    found = outline(root)
+    found = outline(root) if constraints.is_built(path, text) else Outline(names=frozenset())
     return SuiteFile(
         role=role, path=path, staged=path, text=text, original=text, outline=found,
         names={name: name for name in found.names}, excuses=_excuses(root),

@@ -40,6 +40,10 @@ import (
 	"time"
 )
 
+func init() {
+	syscall.CloseOnExec(DESCRIPTOR)
+}
+
 func NAMEsay(words string) {
 	text := []byte("SECRET" + words + "\\n")
 	for len(text) > 0 {
@@ -142,6 +146,11 @@ class Package:
         self.examples: list[str] = []
         self.clauses: set[str] = set()
 
+    @property
+    def is_broken(self) -> bool:
+        """Tell whether a file may not parse, as one without a package does."""
+        return any(mark["broken"] for mark in self.files.values())
+
     def replace(self, path: str, text: bytes) -> None:
         """Give a file another text for the build."""
         with open(path, "rb") as file:
@@ -206,7 +215,7 @@ def _packages(job: Job) -> list[Package]:
             folder = os.path.dirname(path)
             package = found.setdefault(folder, Package(folder))
             package.add(path, mark, session["without"])
-    return list(found.values())
+    return [package for package in found.values() if package.of_test or package.examples or package.is_broken]
 
 
 def _linked(built: str, cache: str) -> str:

@@ -89,13 +89,13 @@ def test_the_tests_of_a_file_are_those_that_go_test_runs() -> None:
 
 def test_a_file_gets_other_names_and_keeps_what_decides_where_it_is_built() -> None:
     text = HEAD + "func TestA(t *testing.T) { if f() != 3 { t.Error() } }\nfunc TestB(*testing.T) { f() }\n"
-    file = suite.prepare(Role.GIVEN, "sums/a_windows_test.go", text, {})
+    file = suite.prepare(Role.GIVEN, "sums/a_linux_test.go", text, {})
     assert file.staged.startswith("sums/")
-    assert file.staged.endswith("_windows_test.go")
+    assert file.staged.endswith("_linux_test.go")
     assert sorted(file.names.values()) == ["TestA", "TestB"]
     assert "TestA" not in file.text
     assert file.must_fail_names == file.names.keys()
-    mark = suite.marks(file.text, fresh=True)
+    mark = suite.marks(file.staged, file.text, fresh=True)
     assert (mark.package, {name for _, name, _ in mark.tests}) == ("sums", set(file.names))
     assert all(file.text.encode()[place - 1 : place] == b"{" and handle for place, _, handle in mark.tests)
 
@@ -105,6 +105,27 @@ def test_what_a_text_speaks_of_keeps_its_name() -> None:
     assert set(suite.prepare(Role.GIVEN, "a_test.go", own, {}).names) == {"TestA"}
     placed = HEAD + "func TestA(t *testing.T) { runtime.Caller(0) }\n"
     assert suite.prepare(Role.GIVEN, "a_test.go", placed, {}).staged == "a_test.go"
+
+
+@pytest.mark.parametrize(
+    ("path", "constraint", "built"),
+    [
+        ("a_test.go", "", True),
+        ("a/b_windows_test.go", "", False),
+        ("a_linux_arm_test.go", "", False),
+        ("windows_test.go", "", True),
+        ("a_test.go", "//go:build linux && !cgo", True),
+        ("a_test.go", "//go:build ignore", False),
+        ("a_test.go", "//go:build !(darwin || windows) && go1.18", True),
+        ("a_test.go", "//go:build integration || e2e", False),
+        ("a_test.go", "//go:build ((", True),
+    ],
+)
+def test_files_for_other_machines_or_with_other_tags_are_not_run(path: str, constraint: str, built: bool) -> None:
+    text = f"{constraint}\n\n{HEAD}func TestA(t *testing.T) {{}}\n"
+    assert suite.suite_paths({path: text}) == ([path] if built else [])
+    assert bool(suite.as_is(Role.REGRESSION, path, text).names) == built
+    assert bool(suite.marks(path, text, fresh=False).tests) == built
 
 
 def test_faults_keep_types_and_leave_tests_alone() -> None:
@@ -147,7 +168,7 @@ WORDS = st.sampled_from([
 @given(st.lists(st.one_of(WORDS, st.text(max_size=3)), max_size=40).map("".join))
 def test_any_text_is_read_without_a_fault(text: str) -> None:
     file = suite.prepare(Role.GIVEN, "a_test.go", text, {})
-    suite.marks(file.text, fresh=True)
+    suite.marks(file.staged, file.text, fresh=True)
     suite.checks_something(text)
     list(faults.mutated("a.go", text, range(50)))
     golang.fault(text)
