@@ -201,17 +201,15 @@ async def compared(
     environment: Environment = await environments.of(tree)
     new = await environments.make(tree, environment)
     made_s = time.perf_counter() - began
-    names = {one.name for one in new}
     shown = await environments.runtime_for(runtime, tree, environment.digest)
     made = new or tuple(
         one for one in environments.kept() if any(mount.host.name == one.name for mount in shown.mounts)
     )
-    del names
     job = SuiteJob(base=tree, change={}, command=("pytest",), environment=environment.digest, limits=LIMITS)
     began = time.perf_counter()
     trial = await suite.try_out(job)
     inside_s = time.perf_counter() - began
-    found: dict[str, list[str]] = {}
+    found: dict[str, list[str]] = {name: ["failed"] for name in trial.before}
     for one in trial.results:
         how = {"passed": "passed", "skipped": "skipped"}.get(str(one.result), "failed")
         found.setdefault(one.id, []).append(how)

@@ -23,12 +23,13 @@ import resource
 import signal
 import socket
 import struct
+from collections import OrderedDict
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import IO, cast
 
 from core.errors import SandboxError
-from core.isolation import WORK, SandboxJob
+from core.isolation import WORK, Mount, SandboxJob
 from core.masking import printable
 from sandbox import cgroups, child, launcher
 from sandbox.bubblewrap import COUNTERS, FILES, NAME, SHM_MB, STILL, TMP_MB, BubblewrapSandbox, memory_files, namespaces
@@ -39,23 +40,29 @@ from sandbox.isolation import Begun, Isolation
 from sandbox.runtime import SUITES, Runtime
 
 START_S = 20.0
+MOST_SERVERS = 6
+"""So many fork servers of other runtimes are kept, as long as the others have nothing to do."""
+_Key = tuple[tuple[str, ...], tuple[str, ...], tuple[Mount, ...], str]
 _CREDENTIALS = struct.Struct("iII")
 _MESSAGE = 1 << 12
 
 
 class NestedSandbox(Isolation):
-    """Runs jobs in nested sandboxes; those that need other things shown than its runtime get one of their own.
+    """Runs jobs in nested sandboxes: those of its runtime, and those of runtimes that environments made of it.
+
+    Each runtime has a fork server for each trusted parent, which shows no job what is another runtime's. Other jobs
+    that need other things shown get a sandbox of their own.
 
     Args:
         outer: makes the outer sandbox and everything that does not fit in.
-        runtime: what the fork servers import and show.
+        runtime: what the usual fork servers import and show.
     """
 
     name = NAME
 
     def __init__(self, outer: BubblewrapSandbox, runtime: Runtime) -> None:
         self._outer, self._runtime = outer, runtime
-        self._servers: dict[str, asyncio.Task[ForkServer]] = {}
+        self._servers = OrderedDict[_Key, asyncio.Task[ForkServer]]()
 
     async def begin(self, job: SandboxJob) -> Begun:
         """Start a job without its standard input.
@@ -63,27 +70,33 @@ class NestedSandbox(Isolation):
         Raises:
             SandboxError: the isolation could not be set up.
         """
-        entry = self._runtime.entry_of(job.argv) or SUITES
-        if job.copy_in or not set(job.mounts) <= set(self._runtime.mounts_for(entry)):
+        parent = self._runtime.begun_with(job.argv, job.mounts)
+        runtime, entry = parent or (self._runtime, SUITES)
+        if job.copy_in or not set(job.mounts) <= set(runtime.mounts_for(entry)):
             return await self._outer.begin(job)
-        server = await self._alive(entry)
-        return server.order(self._order(job), self._outer.group(job.limits), job)
+        if set(runtime.mounts) <= set(self._runtime.mounts) and runtime.libraries == self._runtime.libraries:
+            runtime = self._runtime
+        server = await self._alive(runtime, entry)
+        return server.order(self._order(job, is_parent=parent is not None), self._outer.group(job.limits), job)
 
     async def aclose(self) -> None:
         """End the fork servers, and with them whatever still runs below them."""
-        for task in [self._servers.pop(entry) for entry in list(self._servers)]:
+        for task in [self._servers.pop(key) for key in list(self._servers)]:
             task.cancel()
             with contextlib.suppress(asyncio.CancelledError, SandboxError):
                 await (await task).close()
 
-    async def _alive(self, entry: str) -> ForkServer:
+    async def _alive(self, runtime: Runtime, entry: str) -> ForkServer:
         """The fork server of a trusted parent; a new one in the place of one that died."""
-        task = self._servers.get(entry)
+        key = (runtime.python, runtime.libraries, runtime.mounts, entry)
+        task = self._servers.get(key)
         if task is None or (task.done() and (task.cancelled() or task.exception() or not task.result().is_alive)):
-            old, task = task, asyncio.create_task(ForkServer.start(self._runtime, entry, nice=self._outer.nice))
-            self._servers[entry] = task
+            old, task = task, asyncio.create_task(ForkServer.start(runtime, entry, nice=self._outer.nice))
+            self._servers[key] = task
             if old and not old.cancelled() and not old.exception():
                 await old.result().close()
+        self._servers.move_to_end(key)
+        await self._let_go()
         try:
             return await asyncio.shield(task)
         except asyncio.CancelledError:
@@ -91,11 +104,25 @@ class NestedSandbox(Isolation):
                 raise SandboxError("the sandbox was closed") from None
             raise
 
-    def _order(self, job: SandboxJob) -> dict[str, object]:
+    async def _let_go(self) -> None:
+        """End the fork servers of other runtimes that were used longest ago, while there are too many and they rest."""
+        theirs = [key for key in self._servers if key[:3] != self._usual]
+        for key in theirs[: max(0, len(theirs) - MOST_SERVERS)]:
+            task = self._servers[key]
+            if task.done() and (task.cancelled() or task.exception() or not task.result().jobs):
+                del self._servers[key]
+                if not task.cancelled() and not task.exception():
+                    await task.result().close()
+
+    @property
+    def _usual(self) -> tuple[object, ...]:
+        return (self._runtime.python, self._runtime.libraries, self._runtime.mounts)
+
+    def _order(self, job: SandboxJob, *, is_parent: bool) -> dict[str, object]:
         limits, bounded = job.limits, self._outer.hierarchy is not None
         values = list(launcher.settable(limits, address_space=not bounded).values())
         return {
-            "argv": () if self._runtime.entry_of(job.argv) else job.argv,
+            "argv": () if is_parent else job.argv,
             "rlimits": values if bounded else [*values, (resource.RLIMIT_NPROC, limits.pids)],
             "tmpfs": {WORK: limits.work_mb, "/tmp": TMP_MB, "/dev/shm": SHM_MB},  # noqa: S108 (the job's own)
             "counters": {path: STILL.get(path, "") for path in COUNTERS},
@@ -105,11 +132,12 @@ class NestedSandbox(Isolation):
 
 @dataclass(slots=True)
 class ForkServer:
-    """The outer sandbox with its process that is forked for each job."""
+    """The outer sandbox with its process that is forked for each job; `jobs` are those that have not ended."""
 
     running: Running
     orders: socket.socket
     answers: bool = True
+    jobs: int = 0
 
     @property
     def is_alive(self) -> bool:
@@ -172,8 +200,13 @@ class ForkServer:
                 os.close(descriptor)
             theirs.close()
         nested = _Nested(control, group)
+        self.jobs += 1
+        nested.exited.add_done_callback(self._ended)
         running = Running(nested, pipes, job.limits.output_bytes)
         return GroupedJob(running=running, group=group, limits=job.limits, answers=job.answers, proved=nested.proved)
+
+    def _ended(self, _exited: asyncio.Future[int]) -> None:
+        self.jobs -= 1
 
     async def close(self) -> None:
         """End it."""

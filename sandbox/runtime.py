@@ -45,6 +45,8 @@ _PACKAGE = "nightshift_inside"
 SUITES, CALLS, COMMANDS = f"{_PACKAGE}.supervisor", f"{_PACKAGE}.caller", f"{_PACKAGE}.shell"
 """The modules of the trusted parents: of a run of tests, of a run of calls, and of a command."""
 _OURS = (SUITES, CALLS, COMMANDS)
+_ALONE = ("-I", "-S", "-B")
+"""The interpreter takes nothing from its environment."""
 _ENTRY = "import sys; sys.path.insert(0, sys.argv[1]); from PACKAGE import MODULE; MODULE.main()"
 _PROGRAM_ENTRY = "import sys; sys.path[:0] = sys.argv[1:3]; from PACKAGE import MODULE; MODULE.main()"
 
@@ -115,16 +117,37 @@ class Runtime:
         """The environment variables of a run that differ from the usual ones; programs are found in `path` first."""
         return {**dict(self.variables), **({"PATH": ":".join((*self.path, "/usr/bin:/bin"))} if self.path else {})}
 
+    def begun_with(self, argv: tuple[str, ...], mounts: tuple[Mount, ...]) -> tuple[Runtime, str] | None:
+        """The runtime that a command is of, and which trusted parent it starts; None for another command.
+
+        That is this one, or one that an environment made of it: with other libraries and mounts, or another Python.
+        """
+        at = argv.index("-c") if "-c" in argv else 0
+        for entry in (*_OURS, *(name for name, _ in self.programs)) if argv[at - 3 : at] == _ALONE else ():
+            start, code = self._start(entry), (self.code, *self._own(entry))
+            if argv[at + 1 : at + 2 + len(code)] == (start, *code):
+                shown = tuple(mount for name, mount in self.programs if name == entry)
+                found = replace(
+                    self,
+                    python=argv[: at - 3],
+                    libraries=argv[at + 2 + len(code) :],
+                    mounts=tuple(mount for mount in mounts if mount not in shown),
+                )
+                return found, entry
+        return None
+
     def argv(self, entry: str = SUITES) -> tuple[str, ...]:
         """The command of a trusted parent, by the dotted name of its module; it reads its job from standard input.
 
         Raises:
             SandboxError: it is of a program that this runtime was not opened with.
         """
+        return (*self.python, *_ALONE, "-c", self._start(entry), self.code, *self._own(entry), *self.libraries)
+
+    def _start(self, entry: str) -> str:
         package, _, module = entry.rpartition(".")
-        code = self._own(entry)
-        start = (_PROGRAM_ENTRY if code else _ENTRY).replace("PACKAGE", package).replace("MODULE", module)
-        return (*self.python, "-I", "-S", "-B", "-c", start, self.code, *code, *self.libraries)
+        start = _PROGRAM_ENTRY if self._own(entry) else _ENTRY
+        return start.replace("PACKAGE", package).replace("MODULE", module)
 
     def mounts_for(self, entry: str) -> tuple[Mount, ...]:
         """What a run that is started so is shown."""
@@ -132,14 +155,14 @@ class Runtime:
 
     def entry_of(self, argv: tuple[str, ...]) -> str:
         """Which trusted parent a command starts; empty for another command."""
-        entries = (*_OURS, *(name for name, _ in self.programs))
-        return next((entry for entry in entries if argv == self.argv(entry)), "")
+        found = self.begun_with(argv, self.mounts)
+        return found[1] if found and argv == self.argv(found[1]) else ""
 
     def fork_server(self, descriptor: int, entry: str) -> tuple[str, ...]:
         """The command of the process that trusted parents are forked from; it takes its orders from `descriptor`."""
         start = _ENTRY.replace("PACKAGE", _PACKAGE).replace("MODULE", "fork_server")
         own = (self._own(entry) or (self.code,))[0]
-        return (*self.python, "-I", "-S", "-B", "-c", start, self.code, str(descriptor), entry, own, *self.libraries)
+        return (*self.python, *_ALONE, "-c", start, self.code, str(descriptor), entry, own, *self.libraries)
 
     def _own(self, entry: str) -> tuple[str, ...]:
         """The import path of another package's program; none for our own parents."""

@@ -2,10 +2,13 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import json
 import os
+import secrets
 import signal
 from collections.abc import AsyncIterator, Callable
 from dataclasses import replace
+from pathlib import Path
 
 import psutil
 import pytest
@@ -13,6 +16,7 @@ import pytest
 from core.isolation import WORK, Ended, Mount, SandboxJob, SandboxLimits, SandboxResult
 from sandbox import selftest
 from sandbox.nested import NestedSandbox
+from sandbox.runtime import COMMANDS
 from tests.support.processes import words
 from tests.support.sandboxes import bubblewrap, own_groups, runtime
 
@@ -166,3 +170,48 @@ def test_a_loop_that_ends_with_the_last_answer_leaves_no_group() -> None:
     for number in range(6):
         asyncio.run(once(0.002 * number))
         assert own_groups() <= before
+
+
+async def test_an_environment_has_a_fork_server_of_its_own_that_shows_its_folders(
+    nested: NestedSandbox, folder: Path
+) -> None:
+    (folder / "shown").mkdir(mode=0o755)
+    (folder / "shown" / "moonphase.py").write_text("FULL = 1\n")
+    other = runtime().with_layer(Mount(host=folder / "shown", inside="/opt/shown"))
+    key = secrets.token_bytes(32)
+    for one in (other, runtime(), other):
+        job = SandboxJob(argv=one.argv(COMMANDS), mounts=one.mounts_for(COMMANDS), stdin=told(key), limits=LIMITS)
+        result = await nested.run(replace(job, answers=True))
+        answer = json.loads(result.stdout.partition(b"\n")[2])
+        said = "".join(answer["output"][:2])
+        assert said == ("1\n" if one is other else "none\n"), (said, result.stderr)
+    assert len(outer()) == 2, "the second job of the environment took the first one's"
+
+
+async def test_fork_servers_of_other_runtimes_that_rest_are_let_go(
+    nested: NestedSandbox, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("sandbox.nested.MOST_SERVERS", 1)
+    for name in ("one", "two", "three"):
+        (folder / name).mkdir(mode=0o755)
+        other = runtime().with_layer(Mount(host=folder / name, inside="/opt/shown"))
+        key = secrets.token_bytes(32)
+        job = SandboxJob(argv=other.argv(COMMANDS), mounts=other.mounts_for(COMMANDS), stdin=told(key), limits=LIMITS)
+        await nested.run(replace(job, answers=True))
+    await until(lambda: len(outer()) == 1)
+
+
+def outer() -> list[psutil.Process]:
+    """The outer sandboxes with fork servers in them."""
+    return [process for process in fork_servers() if process.name() == "bwrap"]
+
+
+def told(key: bytes) -> bytes:
+    """A command that says what of a module is there."""
+    command = "python -c 'import moonphase; print(moonphase.FULL)' 2>/dev/null || echo none"
+    instructions = {
+        "key": key.hex(), "files": [], "digests": [], "command": command, "environ": {}, "node": None, "wall_s": 8,
+        "cpu_s": 8, "idle_s": 8, "output_bytes": 1 << 16, "token": "",
+    }  # fmt: skip
+    header = json.dumps(instructions).encode()
+    return b"%d\n" % len(header) + header
