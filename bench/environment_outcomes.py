@@ -63,7 +63,7 @@ def note(name, how):
 
 def pytest_runtest_logreport(report):
     if report.when == "call" or report.outcome != "passed":
-        how = "passed" if hasattr(report, "wasxfail") else report.outcome
+        how = "skipped" if hasattr(report, "wasxfail") else report.outcome
         note(report.nodeid, how)
 
 
@@ -96,7 +96,9 @@ class Compared:
     def different(self) -> dict[str, str]:
         """Tests that ended otherwise, with both outcomes."""
         names = sorted(self.inside.keys() | self.outside.keys())
-        pairs = {name: (self.outside.get(name, "not run"), self.inside.get(name, "not run")) for name in names}
+        gone = {name: how if how == "skipped" else "not run" for name, how in self.outside.items()}
+        inside = {**gone, **self.inside}  # a trial does not tell of what it skips, nor of failures that are expected
+        pairs = {name: (self.outside.get(name, "not run"), inside.get(name, "not run")) for name in names}
         return {name: f"{out} outside, {here} inside" for name, (out, here) in pairs.items() if out != here}
 
 

@@ -134,7 +134,7 @@ def tame(folder: Path) -> None:
     """Take out what would run by itself or hide the standard library, in a run or in a process that a run starts."""
     for path in folder.iterdir():
         name = path.name.partition(".")[0]
-        if path.suffix == ".pth" or name in _RUNS_BY_ITSELF or name in sys.stdlib_module_names:
+        if path.suffix == ".pth" or not name or name in _RUNS_BY_ITSELF or name in sys.stdlib_module_names:
             remove(path)
         elif path.name == "bin":
             _keep_programs(path)

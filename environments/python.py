@@ -200,7 +200,7 @@ class PythonMaker:
             runtime,
             mounts=(*runtime.mounts, Mount(host=folder, inside=INSIDE), Mount(host=mine, inside=own_metadata.INSIDE)),
             libraries=(*libraries, site),
-            path=(f"{own_metadata.INSIDE}/bin", *runtime.path),
+            path=(f"{own_metadata.INSIDE}/bin", f"{INSIDE}/{SITE}/bin", *runtime.path),
             variables=(*runtime.variables, *words.items(), ("VIRTUAL_ENV", own_metadata.INSIDE)),
             roots=(*runtime.roots, *roots),
             executable=own_metadata.PYTHON,

@@ -194,4 +194,11 @@ def remove(path: Path) -> None:
 
 def size_of(folder: Path) -> int:
     """What the files below a folder take on the disk, in bytes; nothing where there is none."""
-    return sum(os.lstat(Path(root, name)).st_blocks * 512 for root, _, files in os.walk(folder) for name in files)
+    return sum(_blocks(Path(root, name)) * 512 for root, _, files in os.walk(folder) for name in files)
+
+
+def _blocks(path: Path) -> int:
+    try:
+        return os.lstat(path).st_blocks
+    except FileNotFoundError:  # it is being filled
+        return 0

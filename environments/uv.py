@@ -23,7 +23,8 @@ from sandbox.runtime import Runtime
 
 MOST_MB = 6144
 """What one environment may take on the disk."""
-MOST_LEFT_OUT = 60
+MOST_LEFT_OUT, MOST_SINGLE = 60, 60
+"""So many packages are left out at most, and so many requirements are looked at one by one."""
 _LOOK_S = 2.0
 _AWAY = re.compile(
     r"Failed to fetch|error sending request|dns error|Connection refused|timed out|tcp connect error|"
@@ -35,8 +36,7 @@ _NO_WHEEL = (
         r"Because (?:all versions of |only )?([A-Za-z0-9._-]+?)(?:[=<>!~]=?\S+)?"
         r"(?: is available and \S+)? ha(?:s|ve) no "
     ),
-    re.compile(r"Because ([A-Za-z0-9._-]+) was not found in the package registry"),
-    re.compile(r"Because there (?:is|are) no versions? of ([A-Za-z0-9._-]+)"),
+    re.compile(r"Because ([A-Za-z0-9._-]+) was not found in the (?:package registry|provided package locations|cache)"),
     re.compile(r"no wheels (?:with|for|are available for) [^`]*`?([A-Za-z0-9._-]+)"),
     re.compile(r"\b([A-Za-z0-9._-]+)==\S+ has no (?:usable wheels|wheels)"),
 )
@@ -55,6 +55,7 @@ class Uv:
     def __init__(self, program: Path, ensure: Callable[[], None], environ: Mapping[str, str]) -> None:
         self._program, self._ensure = program, ensure
         kept = installers_environment(environ)
+        self._no_index = ["--no-index"] if kept.get("PIP_NO_INDEX", "0") not in {"", "0"} else []
         self._environ = {**kept, "UV_NO_CONFIG": "1", "UV_LINK_MODE": "copy", "UV_NO_PROGRESS": "1", "NO_COLOR": "1"}
 
     async def resolved(
@@ -67,28 +68,34 @@ class Uv:
             SandboxError: nothing can be resolved.
         """
         excluded, remarks = {normalised(own): ""} if own else {}, list[str]()
-        kept = list(declaration.groups)
-        while kept:
+        kept, found = list[str](), tuple[Pinned, ...]()
+
+        async def go_together(lines: Sequence[str]) -> tuple[Pinned, ...]:
+            while True:
+                try:
+                    return await self._compiled(lines, declaration, runtime, ours, excluded)
+                except Unobtainable as error:
+                    name = _blamed(str(error))
+                    if not name or name in excluded or len(excluded) >= MOST_LEFT_OUT:
+                        raise
+                    excluded[name] = f"{name} has no fitting wheel for Python {runtime.series}; it is left out"
+
+        every = [line for group in declaration.groups for line in group]
+        # All at once, as a rule; where they do not go together, one after the other, those that weigh most first.
+        for lines in (every, *([line] for line in every[:MOST_SINGLE])):
             try:
-                found = await self._compiled(
-                    [line for group in kept for line in group], declaration, runtime, ours, excluded
-                )
+                found = await go_together([*kept, *lines])
             except Unobtainable as error:
-                name = _blamed(str(error))
-                if name and name not in excluded and len(excluded) < MOST_LEFT_OUT:
-                    excluded[name] = f"{name} has no wheel for Python {runtime.series}; it is left out"
-                    continue
-                if len(kept) == 1:
-                    remarks.append(f"no versions go together: {_short(error)}")
-                    if len(kept[0]) == 1:
-                        return (), (*filter(None, excluded.values()), *remarks)
-                    kept = [kept[0][: len(kept[0]) // 2]]
-                    continue
-                remarks.append(f"left out, for no versions go together: {', '.join(kept[-1])[:200]}")
-                kept = kept[:-1]
+                remarks += (
+                    [f"{lines[0]} does not go with the others: {_short(error)}; it is left out"]
+                    if len(lines) == 1
+                    else []
+                )
                 continue
-            return found, (*filter(None, excluded.values()), *remarks)
-        return (), (*filter(None, excluded.values()), *remarks)
+            kept += lines
+            if lines is every:
+                break
+        return found, (*filter(None, excluded.values()), *remarks)
 
     async def _compiled(
         self, lines: Sequence[str], declaration: Declaration, runtime: Runtime, ours: Mapping[str, str],
@@ -159,7 +166,9 @@ class Uv:
         await asyncio.to_thread(self._ensure)
         try:
             variables = dict(word.split("=", 1) for word in runtime.python if "=" in word)
-            done = await call([str(self._program), *words], {**self._environ, **variables}, wall_s, Path(folder))
+            done = await call(
+                [str(self._program), *words, *self._no_index], {**self._environ, **variables}, wall_s, Path(folder)
+            )
         except TimeoutError:
             raise Unreachable(f"the package index took longer than {wall_s:g} s") from None
         if done.code == 0:

@@ -71,7 +71,9 @@ def run(config, events, libraries):
     prepare(config, libraries)
     code = precompiled.Precompiled(precompiled.texts(config["files"]))
     code.install()
-    return pytest_main(words(config), Recorder(events, config["token"], code, config["without"], config["budget"]))
+    recorder = Recorder(events, config["token"], code, config["without"], config["budget"])
+    recorder.has_environment = bool(config["executable"])
+    return pytest_main(words(config), recorder)
 
 
 def prepare(config, libraries):
@@ -141,6 +143,8 @@ class Coroutines:
 class Recorder(Coroutines):
     """The plugin that reports; in the same way of tests and of copies that must fail, so that neither can tell."""
 
+    has_environment = False
+
     def __init__(self, events, token, code, without, budget):
         self._code, self._without = code, frozenset(without)
         self._budget, self._session = Budget(**budget), None
@@ -181,6 +185,8 @@ class Recorder(Coroutines):
     def pytest_load_initial_conftests(self, early_config):
         """Compile the tests before a conftest can import tested code."""
         self._code.compile(early_config)
+        if self.has_environment:  # what tests start is pytest as it is where they are at home
+            os.environ.pop("PYTEST_DISABLE_PLUGIN_AUTOLOAD", None)
 
     def pytest_sessionstart(self):
         """Remember the framework before any code of the workspace runs."""
