@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Mapping
 from pathlib import Path
 
 from bootstrap import packages
@@ -33,11 +34,11 @@ def makers(settings: Settings, runtime: Runtime, store: FolderStore) -> tuple[Ma
     """One for each kind; the first one may give another interpreter."""
     python = Path(sys.executable)
 
-    def ensure() -> None:
+    def prepare() -> Mapping[str, str]:
         if not packages.get_uv(python, settings.process_environment):
             raise SandboxError("uv, which installs packages, is not here and cannot be had")
+        return packages.uv_environ(python, settings.process_environment)
 
-    environ = packages.uv_environ(python, settings.process_environment)
     others = interpreter.others(Path.home())
     series = Series(
         usual=runtime,
@@ -45,4 +46,4 @@ def makers(settings: Settings, runtime: Runtime, store: FolderStore) -> tuple[Ma
         open=lambda name: open_series(settings.runner_dir, others[name], PROGRAMS),
     )
     modules = GoModules(runtime.go, settings.process_environment)
-    return PythonMaker(store, Uv(packages.uv_program(python), ensure, environ), series), modules
+    return PythonMaker(store, Uv(packages.uv_program(python), prepare), series), modules

@@ -21,6 +21,7 @@ from environments.wheels import INSTALL_S, RESOLVE_S, Unobtainable, Unreachable,
 from sandbox import orphans
 from sandbox.runtime import Runtime
 
+_SETTINGS = {"UV_NO_CONFIG": "1", "UV_LINK_MODE": "copy", "UV_NO_PROGRESS": "1", "NO_COLOR": "1"}
 MOST_MB = 6144
 """What one environment may take on the disk."""
 MOST_LEFT_OUT, MOST_SINGLE = 60, 60
@@ -47,16 +48,22 @@ class Uv:
     """Resolves and installs for one interpreter.
 
     Args:
-        program: where uv lies; it is installed there on first use.
-        ensure: sees to it that it is there; raises `SandboxError`.
-        environ: where the package index is found; all else in it is left out.
+        program: where uv lies.
+        prepare: sees to it on first use that it is there, and tells where the package index is found; all else in
+            these variables is left out. It raises `SandboxError`.
     """
 
-    def __init__(self, program: Path, ensure: Callable[[], None], environ: Mapping[str, str]) -> None:
-        self._program, self._ensure = program, ensure
-        kept = installers_environment(environ)
-        self._no_index = ["--no-index"] if kept.get("PIP_NO_INDEX", "0") not in {"", "0"} else []
-        self._environ = {**kept, "UV_NO_CONFIG": "1", "UV_LINK_MODE": "copy", "UV_NO_PROGRESS": "1", "NO_COLOR": "1"}
+    def __init__(self, program: Path, prepare: Callable[[], Mapping[str, str]]) -> None:
+        self._program, self._prepare = program, prepare
+        self._prepared: tuple[list[str], dict[str, str]] | None = None
+
+    def _ready(self) -> tuple[list[str], dict[str, str]]:
+        """Further words for uv, and its environment."""
+        if self._prepared is None:
+            kept = installers_environment(self._prepare())
+            words = ["--no-index"] if kept.get("PIP_NO_INDEX", "0") not in {"", "0"} else []
+            self._prepared = words, {**kept, **_SETTINGS}
+        return self._prepared
 
     async def resolved(
         self, declaration: Declaration, runtime: Runtime, ours: Mapping[str, str], own: str = ""
@@ -163,12 +170,10 @@ class Uv:
             await asyncio.gather(running, return_exceptions=True)
 
     async def _run(self, words: Sequence[str], wall_s: float, folder: str, runtime: Runtime) -> None:
-        await asyncio.to_thread(self._ensure)
+        more, environ = await asyncio.to_thread(self._ready)
         try:
             variables = dict(word.split("=", 1) for word in runtime.python if "=" in word)
-            done = await call(
-                [str(self._program), *words, *self._no_index], {**self._environ, **variables}, wall_s, Path(folder)
-            )
+            done = await call([str(self._program), *words, *more], {**environ, **variables}, wall_s, Path(folder))
         except TimeoutError:
             raise Unreachable(f"the package index took longer than {wall_s:g} s") from None
         if done.code == 0:

@@ -52,7 +52,7 @@ class Home:
     def __init__(self, folder: Path, index: Path) -> None:
         environ = {"PATH": "/usr/bin:/bin", "PIP_NO_INDEX": "1", "UV_FIND_LINKS": str(index)}
         self.store = FolderStore(folder / "environments", keep_mb=100)
-        maker = PythonMaker(self.store, Uv(UV, lambda: None, environ), Series(usual=runtime()))
+        maker = PythonMaker(self.store, Uv(UV, lambda: environ), Series(usual=runtime()))
         self.environments = Environments(self.store, [maker])
         self.runner = SuiteRunner(
             bubblewrap(), runtime(), emit=lambda _: None, staging_dir=folder / "staging", environments=self.environments
@@ -233,7 +233,7 @@ async def test_a_lock_is_installed_as_it_says(home: Home, index: Path) -> None:
 async def test_an_index_that_is_away_is_told_and_nothing_is_kept(folder: Path, tmp_path: Path) -> None:
     home = Home(folder, tmp_path)
     environ = {"PATH": "/usr/bin:/bin", "UV_DEFAULT_INDEX": "http://127.0.0.1:9/simple", "UV_HTTP_RETRIES": "0"}
-    maker = PythonMaker(home.store, Uv(UV, lambda: None, environ), Series(usual=runtime()))
+    maker = PythonMaker(home.store, Uv(UV, lambda: environ), Series(usual=runtime()))
     environments, tree = Environments(home.store, [maker]), TextTree({"requirements.txt": "moonphase\n"})
     with pytest.raises(SandboxError, match="does not answer"):
         await environments.make(tree, await environments.of(tree))
