@@ -81,5 +81,12 @@ PAGES: tuple[Page, ...] = (
         preload=(STATUS, "/api/learning", "/api/lessons?limit=50"),
         key="m",
     ),
+    Page(
+        name="repositories",
+        path="/repositories",
+        title="Repositories",
+        preload=(STATUS, "/api/repositories"),
+        key="o",
+    ),
     Page(name="settings", path="/settings", title="Settings", preload=(STATUS, "/api/settings"), key="s"),
 )

@@ -52,6 +52,9 @@ export const post = sending('POST');
 /** Replace: `put(path, body)`. */
 export const put = sending('PUT');
 
+/** Change parts: `patch(path, body)`. */
+export const patch = sending('PATCH');
+
 /** One sentence for what went wrong with a request. */
 export function fault(answer) {
   const {error = 'the request failed', fields = {}, more = 0} = answer.data ?? {};

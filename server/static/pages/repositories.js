@@ -1,0 +1,102 @@
+// Repositories: what holds for the tasks of each, where it comes from, and changing it.
+
+import {fault, patch, useData} from '../app/api.js';
+import {Button, Card, Empty, Fault, Loaded, Pill} from '../app/parts.js';
+import {mount, toast} from '../app/shell.js';
+import {html, signal, useState} from '../app/ui.js';
+import {NONE, read, spelled} from './repositories/values.js';
+
+const chosen = signal(new URLSearchParams(location.search).get('repo') ?? '');
+
+function choose(repo) {
+  chosen.value = repo;
+  history.replaceState(null, '', repo ? `?repo=${encodeURIComponent(repo)}` : location.pathname);
+}
+
+const SOURCES = {kept: ['checkpoint', 'set here'], found: ['running', ''], settings: ['quiet', 'settings'], none: ['quiet', '']};
+
+function From({option}) {
+  const [status, name] = SOURCES[option.source];
+  const text = name || (option.source === 'found' ? option.place : '');
+  return text ? html`<${Pill} status=${status} title=${option.place}>${text}<//>` : null;
+}
+
+/** What else was found or would hold without what was set here. */
+function Otherwise({option}) {
+  const used = option.source === 'found';
+  if (option.found === null || used) return null;
+  return html`<p class="hint">found: <code>${spelled(option.name, option.found)}</code> in ${option.place}</p>`;
+}
+
+function Option({option, draft, error, edit, takeBack}) {
+  const {name} = option;
+  const tied = {id: `o-${name}`, 'aria-describedby': [`h-${name}`, error && `e-${name}`].filter(Boolean).join(' '), 'aria-invalid': error ? 'true' : undefined};
+  const shown = draft ?? (option.kept === null ? '' : spelled(name, option.kept));
+  return html`<tr data-option=${name}>
+    <th scope="row"><label for=${`o-${name}`}>${name}</label><p class="hint" id=${`h-${name}`}>${option.help}</p></th>
+    <td>${option.by_hand
+    ? html`<code id=${`o-${name}`}>${option.value === null ? NONE : spelled(name, option.value)}</code>
+      <p class="hint">Set with cli.py --repo-settings, because it decides which code is let through.</p>`
+    : html`<input type="text" spellcheck="false" autocomplete="off" ...${tied} value=${shown}
+      placeholder=${option.value === null ? '' : spelled(name, option.value)} onInput=${(event) => edit(name, event.target.value)} />`}
+      ${error ? html`<p class="error" id=${`e-${name}`} role="alert">${error}</p>` : null}<${Otherwise} option=${option} /></td>
+    <td><${From} option=${option} />${option.kept !== null && !option.by_hand
+    ? html` <${Button} kind="bare" aria-label=${`Take back ${name}`} onClick=${() => takeBack(name)}>take back<//>` : null}</td></tr>`;
+}
+
+function Options({data, keep}) {
+  const [drafts, setDrafts] = useState({});
+  const [faults, setFaults] = useState({});
+  const send = async (changes) => {
+    const answer = await patch('/api/repositories/settings', {repo: data.repo, changes});
+    if (!answer.ok) {
+      const named = Object.entries(answer.data.fields ?? {}).map(([name, why]) => [name.split('.')[0], why]);
+      setFaults(Object.fromEntries(named));
+      if (!named.length) toast(fault(answer), 'bad');
+      return;
+    }
+    setFaults({});
+    setDrafts(Object.fromEntries(Object.entries(drafts).filter(([name]) => !(name in changes))));
+    keep(answer.data);
+  };
+  const edit = (name, text) => setDrafts({...drafts, [name]: text});
+  const save = () => send(Object.fromEntries(Object.entries(drafts).map(([name, text]) => [name, read(name, text)])));
+  return html`<form onSubmit=${(event) => { event.preventDefault(); save(); }}>
+    <table aria-label="What holds here"><thead><tr><th scope="col">What</th><th scope="col">Value</th><th scope="col">From</th></tr></thead>
+      <tbody>${data.options.map((option) => html`<${Option} key=${option.name} option=${option} draft=${drafts[option.name]}
+        error=${faults[option.name]} edit=${edit} takeBack=${(name) => send({[name]: null})} />`)}</tbody></table>
+    <div class="end"><p class="hint">An empty field takes a value back. What is saved counts for tasks that wait, too.</p>
+      <${Button} kind="main" type="button" disabled=${!Object.keys(drafts).length} onClick=${save}>Save<//></div></form>`;
+}
+
+const Commands = ({data}) => (data.commands.length ? html`<table aria-label="Commands">
+  <thead><tr><th scope="col">For</th><th scope="col">Command</th><th scope="col">In</th></tr></thead>
+  <tbody>${data.commands.map((each, at) => html`<tr key=${at}><td>${each.purpose}</td>
+    <td><code>${spelled('test_command', each.words)}</code></td><td>${each.path}:${each.line}</td></tr>`)}</tbody></table>`
+  : html`<${Empty}>Its files name no commands.<//>`);
+
+function Repository({repo}) {
+  const found = useData('/api/repositories/settings', {repo});
+  return html`<${Loaded} of=${found}>${(data) => html`
+    ${data.error ? html`<${Fault} error=${data.error} retry=${found.reload} />` : null}
+    ${Object.entries(data.faults).map(([name, why]) => html`<${Fault} key=${name} error=${`${name} is left out: ${why}`} />`)}
+    <${Card} title="What holds for its tasks" hint=${data.repo}><${Options} key=${data.repo} data=${data} keep=${found.keep} /><//>
+    <${Card} title="Commands that its files name" hint="read, never run as such"><${Commands} data=${data} /><//>`}<//>`;
+}
+
+function Repositories() {
+  const known = useData('/api/repositories');
+  const [typed, setTyped] = useState('');
+  return html`<div class="bar"><h1>Repositories</h1>
+    <${Loaded} of=${known}>${(data) => html`<select aria-label="Repository" onChange=${(event) => choose(event.target.value)}>
+      <option value="">Choose one …</option>
+      ${[...new Set([...data.repositories, chosen.value])].filter(Boolean).map((each) => html`<option key=${each} value=${each}
+        selected=${each === chosen.value}>${each}</option>`)}</select>`}<//>
+    <form class="bar" onSubmit=${(event) => { event.preventDefault(); choose(typed.trim()); }}>
+      <input type="text" aria-label="Another repository" placeholder="or the folder of another" value=${typed}
+        onInput=${(event) => setTyped(event.target.value)} /><${Button} type="submit" disabled=${!typed.trim()}>Show<//></form></div>
+    ${chosen.value ? html`<${Repository} key=${chosen.value} repo=${chosen.value} />`
+    : html`<${Empty}>Choose a repository to see how it is tested, and what holds for its tasks.<//>`}`;
+}
+
+mount(Repositories, {title: 'Repositories'});
