@@ -81,7 +81,7 @@ function Repository({repo}) {
     ${data.error ? html`<${Fault} error=${data.error} retry=${found.reload} />` : null}
     ${Object.entries(data.faults).map(([name, why]) => html`<${Fault} key=${name} error=${`${name} is left out: ${why}`} />`)}
     <${Card} title="What holds for its tasks" hint=${data.repo}><${Options} key=${data.repo} data=${data} keep=${found.keep} /><//>
-    <${Card} title="Commands that its files name" hint="read, never run as such"><${Commands} data=${data} /><//>`}<//>`;
+    <${Card} title="Commands that its files name" hint="read, never run as such"><div class="scroll"><${Commands} data=${data} /></div><//>`}<//>`;
 }
 
 function Repositories() {
@@ -92,7 +92,7 @@ function Repositories() {
       <option value="">Choose one …</option>
       ${[...new Set([...data.repositories, chosen.value])].filter(Boolean).map((each) => html`<option key=${each} value=${each}
         selected=${each === chosen.value}>${each}</option>`)}</select>`}<//>
-    <form class="bar" onSubmit=${(event) => { event.preventDefault(); choose(typed.trim()); }}>
+    <form class="amount" onSubmit=${(event) => { event.preventDefault(); choose(typed.trim()); }}>
       <input type="text" aria-label="Another repository" placeholder="or the folder of another" value=${typed}
         onInput=${(event) => setTyped(event.target.value)} /><${Button} type="submit" disabled=${!typed.trim()}>Show<//></form></div>
     ${chosen.value ? html`<${Repository} key=${chosen.value} repo=${chosen.value} />`
