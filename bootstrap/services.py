@@ -283,14 +283,7 @@ class Services:
             git=self.git,
             models=self.models,
             suite=self._suite(sandbox_services),
-            shell=ShellRunner(
-                sandbox,
-                runtime,
-                settings.state_dir / STAGING,
-                mask=store.mask,
-                layers=layers,
-                environments=environments,
-            ),
+            shell=self._shell(sandbox_services),
             environments=environments,
             memory=self.memory,
             steps=store.steps,
@@ -354,6 +347,7 @@ class Services:
             self._settings.state_dir / STAGING,
             mask=self._store.mask,
             layers=sandbox_services.layers,
+            environments=sandbox_services.environments,
         )
 
     def _engine_runs(self) -> SuiteRuns | str:

@@ -52,3 +52,13 @@ def test_linters_can_be_switched_off_for_all_and_for_one_repository(tmp_path: Pa
         (task,) = daemon.wait(daemon.submit(**job(1), repo=str(repo)), within_s=300)
     assert (task["ending"], task["iteration_count"]) == ("committed", 1), task["reason"]
     assert git(repo, "show", f"{task['commit']}:job_1.py").startswith("import os")
+
+
+def test_a_linter_of_the_repositorys_own_environment_is_taken_as_it_is_there(tmp_path: Path) -> None:
+    repo, answers = make_repo(tmp_path / "shop", {**FILES, "requirements-dev.txt": "ruff\n"}), Untidy()
+    with WireServer(answers) as server, Daemon(tmp_path / "home", settings_for(server, LINTERS="found")) as daemon:
+        (task,) = daemon.wait(daemon.submit(**job(1), repo=str(repo)), within_s=300)
+        events = daemon.get(f"/api/logs?task={task['task_id']}&limit=500")["events"]
+    assert (task["ending"], task["iteration_count"]) == ("committed", 2), task["reason"]
+    found = [event["message"] for event in events if event["event"] == "gate_finding"]
+    assert [text[:40] for text in found] == ["ruff.F401 (block) in job_1.py:1: `os` im"]
