@@ -13,6 +13,7 @@ from core.clock import Clock, utc_now
 from core.errors import SandboxError
 from environments.go_modules import GoModules
 from environments.making import KEEP_MB, Environments, Maker
+from environments.npm import NpmMaker
 from environments.python import PythonMaker, Series
 from environments.store import FolderStore
 from environments.uv import Uv
@@ -45,5 +46,6 @@ def makers(settings: Settings, runtime: Runtime, store: FolderStore) -> tuple[Ma
         others=tuple(others),
         open=lambda name: open_series(settings.runner_dir, others[name], PROGRAMS),
     )
+    wheels = PythonMaker(store, Uv(packages.uv_program(python), prepare), series)
     modules = GoModules(runtime.go, settings.process_environment)
-    return PythonMaker(store, Uv(packages.uv_program(python), prepare), series), modules
+    return (wheels, modules, *([NpmMaker(settings.process_environment)] if runtime.node else []))

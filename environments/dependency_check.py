@@ -72,14 +72,15 @@ class DependencyCheck:
             Parked: the package index does not answer.
             SandboxError: packages that the owner named cannot be installed.
         """
-        theirs = frozenset[str]()
+        theirs, installed = frozenset[str](), frozenset[str]()
         if job.environment and self._environments is not None:
             theirs = await self._environments.modules(job.tree, job.environment)
+            installed = await self._environments.modules(job.tree, job.environment, of="node_modules")
         survey, wanted = await asyncio.to_thread(self._survey, job, theirs)
         if job.wanted:
             planned = [await self._judged(job, package) for package in survey.planned()]
             return ChangeCheckReport(asks=tuple(each for each in planned if isinstance(each, Ask)))
-        findings = [_no_npm(need) for need in survey.scripts()]
+        findings = [_no_npm(need) for need in survey.scripts(installed)]
         layer = await self._installed(job, survey, wanted)
         if isinstance(layer, Finding):
             return ChangeCheckReport(findings=(*findings, layer))
@@ -214,9 +215,7 @@ def _top(need: MissingModule) -> str:
 
 
 def _no_npm(need: MissingModule) -> Finding:
-    text = (
-        f"{need.module} is no module of Node.js and no file of the tree; npm packages are not installed: do without it"
-    )
+    text = f"{need.module} is no module of Node.js, no file of the tree and no package of its lock file: do without it"
     return _finding(NO_NPM, need, text)
 
 

@@ -195,10 +195,16 @@ class Environments:
         except (KeyError, TypeError):
             return None
 
-    async def modules(self, tree: Tree, digest: str) -> frozenset[str]:
-        """The modules at the top level that an environment has which was made; raises as `make`."""
+    async def modules(self, tree: Tree, digest: str, of: str = "modules") -> frozenset[str]:
+        """The modules at the top level that an environment has which was made; raises as `make`.
+
+        Args:
+            tree: the base.
+            digest: of the environment.
+            of: what to look for: `modules` of Python, or `node_modules`.
+        """
         made = [await self._made(recipe) for recipe in await self._of_digest(tree, digest)] if digest else []
-        return frozenset(name for one, _ in made for name in one.more.get("modules", ()))
+        return frozenset(name for one, _ in made for name in one.more.get(of, ()))
 
     def kept(self) -> list[MadeEnvironment]:
         """What is on the disk, used last first."""

@@ -98,8 +98,12 @@ class PackageSurvey:
             if key.replace("-", "_") not in self._available
         ]
 
-    def scripts(self) -> Iterator[MissingModule]:
-        """Modules that JavaScript of the agent's imports by bare names and that neither Node.js nor the tree has."""
+    def scripts(self, installed: Collection[str] = ()) -> Iterator[MissingModule]:
+        """Modules that JavaScript of the agent's imports by bare names and that neither Node.js nor the tree has.
+
+        Args:
+            installed: packages that the environment has.
+        """
         if self._job.spec.language is not Language.JAVASCRIPT:
             return
         own = {self._name_in(path) for path in self._paths if path.rpartition("/")[2] == "package.json"}
@@ -108,7 +112,7 @@ class PackageSurvey:
                 continue
             for name in javascript.specifiers(path, text):
                 package = _package(name)
-                if package and package not in own and not self._is_vendored(package):
+                if package and package not in own and package not in installed and not self._is_vendored(package):
                     yield MissingModule(module=name, names=(), path=path, line=_line_of(text, name))
 
     def declaring(self, wanted: Iterable[WantedPackage], packages: Mapping[str, str]) -> dict[str, str]:

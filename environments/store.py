@@ -13,11 +13,11 @@ import fcntl
 import json
 import os
 import shutil
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 from weakref import WeakValueDictionary
 
 from core.clock import Clock, utc_now
@@ -25,8 +25,9 @@ from core.errors import SandboxError
 from sandbox import interpreter, job_folders
 
 KEEP, BUILT_WITHIN, IN_USE = timedelta(days=30), timedelta(days=1), timedelta(hours=2)
-_LOOK_S = 0.1
+_LOOK_S, _LOOK_AT_SIZE_S = 0.1, 2.0
 _LOCK = ".lock"
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -182,6 +183,24 @@ def _is_still(path: Path, descriptor: int) -> bool:
         return os.path.samestat(path.stat(), os.fstat(descriptor))
     except FileNotFoundError:
         return False
+
+
+async def bounded(work: Coroutine[Any, Any, T], folder: Path, most_mb: float) -> T:
+    """Do some work as long as what it makes in a folder is not too large.
+
+    Raises:
+        SandboxError: it is.
+    """
+    running = asyncio.create_task(work)
+    try:
+        while not running.done():
+            await asyncio.wait([running], timeout=_LOOK_AT_SIZE_S)
+            if await asyncio.to_thread(size_of, folder) > most_mb * 2**20:
+                raise SandboxError(f"the packages take more than {most_mb:g} MB")
+        return await running
+    finally:
+        running.cancel()
+        await asyncio.gather(running, return_exceptions=True)
 
 
 def remove(path: Path) -> None:

@@ -16,7 +16,7 @@ from pathlib import Path
 from core.errors import SandboxError
 from environments.distributions import normalised
 from environments.locks import Declaration, Pinned
-from environments.store import size_of
+from environments.store import bounded
 from environments.wheels import INSTALL_S, RESOLVE_S, Unobtainable, Unreachable, call, installers_environment
 from sandbox import orphans
 from sandbox.runtime import Runtime
@@ -26,7 +26,6 @@ MOST_MB = 6144
 """What one environment may take on the disk."""
 MOST_LEFT_OUT, MOST_SINGLE = 60, 60
 """So many packages are left out at most, and so many requirements are looked at one by one."""
-_LOOK_S = 2.0
 _AWAY = re.compile(
     r"Failed to fetch|error sending request|dns error|Connection refused|timed out|tcp connect error|"
     r"Could not connect|HTTP status server error|request or response body error"
@@ -140,7 +139,7 @@ class Uv:
                 words = ["pip", "install", "--python", runtime.python[-1], "--target", str(target), "--no-deps"]
                 words += ["--only-binary", ":all:", "--require-hashes", "-q", "-r", "lock.txt"]
                 try:
-                    await self._bounded(words, scratch, target, runtime)
+                    await bounded(self._run(words, INSTALL_S, scratch, runtime), target, MOST_MB)
                 except Unobtainable as error:
                     name = _blamed(str(error))
                     if name not in left or len(remarks) >= MOST_LEFT_OUT:
@@ -155,19 +154,6 @@ class Uv:
                     continue
             break
         return tuple(left.values()), tuple(remarks)
-
-    async def _bounded(self, words: Sequence[str], scratch: str, target: Path, runtime: Runtime) -> None:
-        """Run uv as long as what it makes is not too large."""
-        running = asyncio.create_task(self._run(words, INSTALL_S, scratch, runtime))
-        try:
-            while not running.done():
-                await asyncio.wait([running], timeout=_LOOK_S)
-                if await asyncio.to_thread(size_of, target) > MOST_MB << 20:
-                    raise SandboxError(f"the packages take more than {MOST_MB} MB")
-            await running
-        finally:
-            running.cancel()
-            await asyncio.gather(running, return_exceptions=True)
 
     async def _run(self, words: Sequence[str], wall_s: float, folder: str, runtime: Runtime) -> None:
         more, environ = await asyncio.to_thread(self._ready)

@@ -28,7 +28,9 @@ RESOLVE_S, INSTALL_S, LOOK_UP_S = 180.0, 900.0, 60.0
 _KEPT = re.compile(
     r"^(PATH|HOME|LANG|LC_ALL|TMPDIR|NETRC|XDG_(CONFIG|CACHE)_(HOME|DIRS)|(HTTPS?|ALL|NO)_PROXY|SSL_CERT_(FILE|DIR)"
     r"|REQUESTS_CA_BUNDLE|PIP_(INDEX_URL|EXTRA_INDEX_URL|FIND_LINKS|NO_INDEX|TRUSTED_HOST|CERT|CLIENT_CERT|PROXY"
-    r"|DEFAULT_TIMEOUT|CACHE_DIR|NO_CACHE_DIR|CONFIG_FILE|KEYRING_PROVIDER)|UV_[A-Z0-9_]+)$",
+    r"|DEFAULT_TIMEOUT|CACHE_DIR|NO_CACHE_DIR|CONFIG_FILE|KEYRING_PROVIDER)|UV_[A-Z0-9_]+|NODE_EXTRA_CA_CERTS"
+    r"|NPM_CONFIG_(REGISTRY|CA|CAFILE|CERT|KEY|PROXY|HTTPS?_PROXY|NOPROXY|STRICT_SSL|CACHE|USERCONFIG|GLOBALCONFIG"
+    r"|FETCH_[A-Z_]+|MAXSOCKETS|REPLACE_REGISTRY_HOST|(@[a-z0-9._-]+:|//).*))$",
     re.IGNORECASE,
 )
 _AWAY = re.compile(
@@ -39,7 +41,7 @@ _NOT_FOUND = re.compile(r"No matching distribution found for ([A-Za-z0-9._-]+)")
 
 
 def installers_environment(environ: Mapping[str, str]) -> dict[str, str]:
-    """What pip and uv need of an environment: where the index is, proxies, their own settings; no keys of models."""
+    """What installers need of an environment: where the index is, proxies, their own settings; no keys of models."""
     return {name: value for name, value in environ.items() if _KEPT.match(name)}
 
 

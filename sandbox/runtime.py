@@ -112,6 +112,10 @@ class Runtime:
         """The same with packages, which come after all other libraries: none of their names can hide one of those."""
         return replace(self, mounts=(*self.mounts, mount), libraries=(*self.libraries, mount.inside))
 
+    def with_modules(self, mount: Mount) -> Runtime:
+        """The same with packages of JavaScript; their programs come before the system's."""
+        return replace(self, mounts=(*self.mounts, mount), path=(*self.path, f"{mount.inside}/.bin"))
+
     @property
     def of_process(self) -> dict[str, str]:
         """The environment variables of a run that differ from the usual ones; programs are found in `path` first."""

@@ -1,0 +1,284 @@
+"""Reads what the lock files of npm, pnpm and yarn pin, and where in a `node_modules` each package lies.
+
+Only packages of a registry are taken, each by its name, its exact version and a strong hash. An address of a lock is
+never followed: what comes from git, from a file or from some other place is left out and told.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections import deque
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+from urllib.parse import urlsplit
+
+LOCKS = ("npm-shrinkwrap.json", "package-lock.json", "pnpm-lock.yaml", "yarn.lock")
+"""In the order in which they count where a folder has more than one."""
+MOST_PACKAGES = 6000
+FOLDER = "node_modules"
+_NAME = r"(?!node_modules(?:/|$))(?:@[a-z0-9~][a-z0-9~._-]*/)?[A-Za-z0-9~][A-Za-z0-9~._-]*"
+_IS_NAME = re.compile(_NAME)
+_IS_VERSION = re.compile(r"\d+\.\d+\.\d+(?:[-+][0-9A-Za-z.+-]+)?")
+_IS_PLACE = re.compile(rf"{FOLDER}/{_NAME}(?:/{FOLDER}/{_NAME})*")
+_STRONG = re.compile(r"sha(?:256|384|512)-[A-Za-z0-9+/]+=*")
+_PUBLIC = frozenset({"registry.npmjs.org", "registry.yarnpkg.com"})
+_DEEPEST = 12
+_GROUPS = ("dependencies", "devDependencies", "optionalDependencies")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Locked:
+    """One package of a lock. `limits` are the systems that it is for, as npm writes them: `os`, `cpu`, `libc`."""
+
+    name: str
+    version: str
+    integrity: str = ""
+    resolved: str = ""
+    optional: bool = False
+    limits: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def fault(self) -> str:
+        """Why it cannot be had; empty where it can."""
+        if not _IS_NAME.fullmatch(self.name) or not _IS_VERSION.fullmatch(self.version):
+            return "is no name and version of a registry"
+        if self.resolved and not self._from_registry:
+            return "does not come from a registry"
+        if not _STRONG.search(self.integrity):
+            return "has no strong hash in the lock"
+        return ""
+
+    @property
+    def _from_registry(self) -> bool:
+        try:
+            address = urlsplit(self.resolved)
+        except ValueError:
+            return False
+        return address.scheme in {"https", "http"} and address.path.endswith(f"/{self.archive}")
+
+    @property
+    def archive(self) -> str:
+        """Where every registry has its archive."""
+        return f"{self.name}/-/{self.name.rpartition('/')[2]}-{self.version}.tgz"
+
+    @property
+    def is_public(self) -> bool:
+        """Tell whether the lock has it from the public registry, or a copy of that."""
+        return self._from_registry and urlsplit(self.resolved).hostname in _PUBLIC
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Layout:
+    """Where packages lie: `node_modules/…` to package. `links` are the repository's own packages, name to folder."""
+
+    packages: Mapping[str, Locked] = field(default_factory=dict)
+    links: Mapping[str, str] = field(default_factory=dict)
+    remarks: tuple[str, ...] = ()
+
+    def without(self, place: str, why: str) -> Layout:
+        """The same without a package and what lies below it."""
+        gone = self.packages[place]
+        kept = {path: one for path, one in self.packages.items() if path != place and not path.startswith(f"{place}/")}
+        remark = f"{gone.name[:100]} {gone.version[:40]} {why}; it is left out"
+        return Layout(packages=kept, links=self.links, remarks=(*self.remarks, remark))
+
+
+class UnreadableLock(ValueError):
+    """A lock file that is not of its format."""
+
+
+def read(name: str, text: str, manifest: str) -> Layout:
+    """The layout of a lock file.
+
+    Args:
+        name: the file's name, one of `LOCKS`.
+        text: what it says.
+        manifest: the text of the `package.json` beside it.
+
+    Raises:
+        UnreadableLock: it cannot be read.
+    """
+    try:
+        if name.endswith(".json"):
+            layout = _of_npm(json.loads(text))
+        elif name.startswith("pnpm"):
+            layout = _of_pnpm(text)
+        else:
+            layout = _of_yarn(text, json.loads(manifest or "{}"))
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
+        raise UnreadableLock(f"{name} cannot be read: {error}"[:200]) from error
+    if len(layout.packages) > MOST_PACKAGES:
+        raise UnreadableLock(f"{name} has more than {MOST_PACKAGES} packages")
+    for place, package in layout.packages.items():
+        if place in layout.packages and package.fault:
+            layout = layout.without(place, package.fault)
+    return layout
+
+
+def _of_npm(lock: Any) -> Layout:
+    if "packages" not in lock:
+        return Layout(packages=dict(_nested(lock.get("dependencies") or {}, "")))
+    packages, links, remarks = dict[str, Locked](), dict[str, str](), list[str]()
+    for place, entry in lock["packages"].items():
+        found = re.search(rf"(?:^|/){FOLDER}/({_NAME})$", place)
+        name = str(entry.get("name") or (found[1] if found else ""))
+        if found and entry.get("link"):
+            target = str(entry.get("resolved", ""))
+            if place == f"{FOLDER}/{name}" and is_below(target):
+                links[name] = target
+            else:
+                remarks.append(f"{name[:100]} is a link to {target[:100]!r}; it is left out")
+        elif _IS_PLACE.fullmatch(place):
+            if not entry.get("inBundle"):
+                packages[place] = _locked(name, entry)
+        elif found or FOLDER in place.split("/"):
+            remarks.append(f"{place[:100]} belongs to a folder of its own; it is left out")
+    return Layout(packages=packages, links=links, remarks=tuple(remarks))
+
+
+def _nested(entries: Mapping[str, Any], above: str) -> Iterator[tuple[str, Locked]]:
+    """The packages of the first format of npm's locks, which has them below one another."""
+    for name, entry in entries.items():
+        if entry.get("bundled"):
+            continue
+        version, place = str(entry.get("version", "")), f"{above}{FOLDER}/{name}"
+        alias = re.fullmatch(rf"npm:({_NAME})@(.+)", version)
+        if not _IS_PLACE.fullmatch(place):
+            raise UnreadableLock(f"{place[:100]!r} is no place of a package")
+        yield place, _locked(alias[1] if alias else name, {**entry, "version": alias[2] if alias else version})
+        yield from _nested(entry.get("dependencies") or {}, f"{place}/")
+
+
+def _locked(name: str, entry: Mapping[str, Any]) -> Locked:
+    limits = {word: entry[word] for word in ("os", "cpu", "libc") if entry.get(word)}
+    return Locked(
+        name=name,
+        version=str(entry.get("version", "")),
+        integrity=str(entry.get("integrity", "")),
+        resolved=str(entry.get("resolved", "")),
+        optional=bool(entry.get("optional") or limits),
+        limits=limits,
+    )
+
+
+def is_below(path: str) -> bool:
+    """Tell whether a relative path stays below where it begins."""
+    return bool(path) and not path.startswith("/") and ".." not in path.split("/") and path.isprintable()
+
+
+def _of_pnpm(text: str) -> Layout:
+    import yaml  # noqa: PLC0415 (slow to import; few repositories have such a lock)
+
+    try:
+        lock = yaml.safe_load(text)
+    except yaml.YAMLError as error:
+        raise UnreadableLock(f"pnpm-lock.yaml is no YAML: {error}"[:200]) from error
+    if float(str(lock["lockfileVersion"]).strip("'")) < 6:
+        raise UnreadableLock("pnpm-lock.yaml has a format before 6.0, which is not read")
+    root = (lock.get("importers") or {}).get(".") or lock
+    packages, needs, remarks = dict[str, Locked](), dict[str, dict[str, str]](), list[str]()
+    snapshots = lock.get("snapshots") or lock.get("packages") or {}
+    for key, snapshot in snapshots.items():
+        plain = _plain(key)
+        name, _, version = plain.rpartition("@")
+        entry = (lock.get("packages") or {}).get(plain) or (lock.get("packages") or {}).get(f"/{plain}") or snapshot
+        resolution = entry.get("resolution") or {}
+        found = {"version": version, "integrity": resolution.get("integrity", ""), **_limits(entry)}
+        packages[key.lstrip("/")] = _locked(
+            name, {**found, "resolved": resolution.get("tarball", ""), "optional": snapshot.get("optional")}
+        )
+        needs[key.lstrip("/")] = {
+            alias: _pnpm_key(alias, str(target))
+            for group in ("dependencies", "optionalDependencies")
+            for alias, target in (snapshot.get(group) or {}).items()
+        }
+    roots, links = dict[str, str](), dict[str, str]()
+    for group in _GROUPS:
+        for alias, target in (root.get(group) or {}).items():
+            said = str(target["version"] if isinstance(target, dict) else target)
+            if said.startswith(("link:", "file:")):
+                folder = said.partition(":")[2]
+                if said.startswith("link:") and is_below(folder) and _IS_NAME.fullmatch(alias):
+                    links[alias] = folder
+                else:
+                    remarks.append(f"{alias[:100]} is a link to {folder[:100]!r}; it is left out")
+            else:
+                roots[alias] = _pnpm_key(alias, said)
+    placed, more = _laid_out(roots, packages, needs)
+    return Layout(packages=placed, links=links, remarks=(*remarks, *more))
+
+
+def _limits(entry: Mapping[str, Any]) -> dict[str, Any]:
+    return {word: entry[word] for word in ("os", "cpu", "libc") if word in entry}
+
+
+def _plain(key: str) -> str:
+    return key.partition("(")[0].lstrip("/")
+
+
+def _pnpm_key(alias: str, target: str) -> str:
+    """The key of what a dependency names: a version, or another package with its version."""
+    target = target.lstrip("/")
+    return target if "@" in _plain(target)[1:] else f"{alias}@{target}"
+
+
+def _of_yarn(text: str, manifest: Any) -> Layout:
+    if "__metadata:" in text:
+        raise UnreadableLock("yarn.lock is of yarn 2 or newer, whose hashes are not those of the registry")
+    keys, packages, needs = dict[str, str](), dict[str, Locked](), dict[str, dict[str, str]]()
+    for block in re.split(r"\n(?=\S)", text):
+        head, _, body = block.partition("\n")
+        if head.startswith("#") or not head.rstrip().endswith(":"):
+            continue
+        asked = [one.strip().strip('"') for one in head.rstrip().rstrip(":").split(",")]
+        said = dict(re.findall(r'^  (\w+) "?([^"\n]+)"?$', body, re.MULTILINE))
+        first = asked[0]
+        alias = re.fullmatch(rf"{_NAME}@npm:({_NAME})(?:@.*)?", first)
+        name = alias[1] if alias else first[: first.index("@", 1)]
+        resolved = said.get("resolved", "").partition("#")[0]
+        packages[first] = _locked(name, {**said, "resolved": resolved})
+        keys |= dict.fromkeys(asked, first)
+        below = re.findall(r"^  (?:d|optionalD)ependencies:\n((?:    .*\n?)+)", body, re.MULTILINE)
+        needs[first] = {
+            name: f"{name}@{wanted}"
+            for name, wanted in re.findall(r'^    "?([^"\s]+)"? "?([^"\n]+)"?$', "".join(below), re.MULTILINE)
+        }
+    roots = {name: f"{name}@{wanted}" for group in _GROUPS for name, wanted in (manifest.get(group) or {}).items()}
+    found = {first: {name: keys.get(key, key) for name, key in wanted.items()} for first, wanted in needs.items()}
+    placed, remarks = _laid_out({name: keys.get(key, key) for name, key in roots.items()}, packages, found)
+    return Layout(packages=placed, remarks=remarks)
+
+
+def _laid_out(
+    roots: Mapping[str, str], packages: Mapping[str, Locked], needs: Mapping[str, Mapping[str, str]]
+) -> tuple[dict[str, Locked], tuple[str, ...]]:
+    """Places for packages so that each finds what it needs: at the top, or below what needs another version of it."""
+    keys, missing = dict[str, str](), dict[str, None]()
+    waiting = deque([("", roots)])
+    while waiting:
+        above, wanted = waiting.popleft()
+        for alias, key in wanted.items():
+            if key not in packages:
+                missing[f"{alias[:100]} is wanted, and not in the lock as a package of a registry"] = None
+                continue
+            if not _IS_NAME.fullmatch(alias):
+                raise UnreadableLock(f"{alias[:100]!r} is no name of a package")
+            nearest = next((place for place in _seen_from(above, alias) if place in keys), None)
+            if nearest and keys[nearest] == key:
+                continue
+            place = f"{above}{FOLDER}/{alias}" if nearest else f"{FOLDER}/{alias}"
+            if place.count(f"{FOLDER}/") > _DEEPEST or len(keys) >= MOST_PACKAGES:
+                raise UnreadableLock("its packages need one another in too many versions")
+            keys[place] = key
+            waiting.append((f"{place}/", needs[key]))
+    return {place: packages[key] for place, key in keys.items()}, tuple(missing)
+
+
+def _seen_from(above: str, alias: str) -> Iterator[str]:
+    """Where a package looks for another one, nearest first; `above` is its place, with a slash at the end."""
+    while above:
+        yield f"{above}{FOLDER}/{alias}"
+        above = above[: above.rindex(f"{FOLDER}/")]
+    yield f"{FOLDER}/{alias}"
