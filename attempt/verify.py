@@ -114,23 +114,22 @@ class Verification:
         if again.missing:
             gone = failed("tests", f"the commit does not hold {', '.join(again.missing)}")
             return replace(report, checks=(*report.checks, gone))
-        verdict = await self._judged(note, again)
+        opened = await self._open_suite()
+        if note.environment and opened.environments:
+            found = await opened.environments.of(again.job.base)
+            again = replace(again, job=replace(again.job, environment=found.digest))
+        verdict = await self._judged(note, again, opened)
         if isinstance(verdict, Check):
             return replace(report, checks=(*report.checks, verdict))
         checks = (*report.checks, *compare(note, again, verdict))
         return replace(report, checks=checks, ran=True, duration_s=verdict.duration_s)
 
-    async def _judged(self, note: Note, again: Rerun) -> Verdict | Check:
-        opened = await self._open_suite()
+    async def _judged(self, note: Note, again: Rerun, opened: OpenedSuite) -> Verdict | Check:
         if opened.suite is None:
             return unchecked("tests", f"nothing was executed: {opened.why_not}")
-        job = again.job
-        if note.environment and opened.environments:
-            found = await opened.environments.of(job.base)
-            job = replace(job, environment=found.digest)
         suite = opened.suite if note.format == FORMAT else WithRegression(opened.suite, ImportCache())
         try:
-            return await suite.judge(job)
+            return await suite.judge(again.job)
         except (SandboxError, CommandBlocked) as error:
             return unchecked("tests", f"nothing could be run: {error}")
 
@@ -266,6 +265,8 @@ def compare(note: Note, rerun: Rerun, verdict: Verdict) -> Iterator[Check]:
     yield _label(then, now)
     yield same("sandbox", then.sandbox, now.sandbox)
     yield same("python", then.python, now.python)
+    if note.environment:
+        yield same("environment", note.environment, rerun.job.environment or "none")
     yield _dropped(then, now)
     noted = tuple(note for note in then.notes if not note.startswith(LINTER_NOTE))
     if noted != now.notes:

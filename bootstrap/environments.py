@@ -10,14 +10,15 @@ from bootstrap import packages
 from bootstrap.repair import PROGRAMS
 from config import Settings
 from core.clock import Clock, utc_now
+from core.environments import MadeEnvironment
 from core.errors import SandboxError
 from environments.go_modules import GoModules
-from environments.making import KEEP_MB, Environments, Maker
+from environments.making import KEEP_MB, Environments, Maker, kept_in
 from environments.npm import NpmMaker
 from environments.python import PythonMaker, Series
 from environments.store import FolderStore
 from environments.uv import Uv
-from sandbox import interpreter
+from sandbox import interpreter, job_folders
 from sandbox.runtime import Runtime, open_series
 
 
@@ -29,6 +30,12 @@ def make_environments(settings: Settings, runtime: Runtime, clock: Clock = utc_n
     """
     store = FolderStore(settings.environments_dir, keep_mb=KEEP_MB, clock=clock)
     return Environments(store, makers(settings, runtime, store))
+
+
+def made_environments(settings: Settings) -> list[MadeEnvironment]:
+    """What is kept, used last first; nothing is made, nor swept."""
+    folder = settings.environments_dir
+    return kept_in(job_folders.where(folder)) if folder.parent.exists() else []
 
 
 def makers(settings: Settings, runtime: Runtime, store: FolderStore) -> tuple[Maker, ...]:

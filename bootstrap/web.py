@@ -10,6 +10,7 @@ from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 
+from bootstrap.environments import made_environments
 from bootstrap.maintenance import Reporter
 from bootstrap.services import Services
 from bootstrap.store import StoreServices
@@ -157,6 +158,7 @@ def open_web(
         report=Reporter(settings, store, utc_now).of_week,
         repositories=repositories,
         repository_settings=services.repository_settings,
+        environments=lambda: made_environments(settings()),
         install_extra=services.extras.install,
     )
     return _started(_host(settings(), context), settings().port_file, stack)

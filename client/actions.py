@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from client import approvals, commits, daemon, following, repository_settings, service, tasks, transfer
+from client import approvals, commits, daemon, environments, following, repository_settings, service, tasks, transfer
 from client.command import Action
 from client.daemon_client import LogQuery
 from client.new_task import task_body, text_or_stdin
@@ -32,6 +32,7 @@ ACTIONS: Mapping[Action, Callable[[Session, Values], int]] = {
     Action.RESUME: lambda s, _: daemon.resume(s),
     Action.CHECKPOINT: lambda s, _: daemon.checkpoint(s),
     Action.APPROVALS: lambda s, _: approvals.approvals(s),
+    Action.ENVIRONMENTS: lambda s, _: environments.environments(s),
     Action.APPROVE: lambda s, v: approvals.approve(s, v["approve"], v["remark"] or ""),
     Action.DENY: lambda s, v: approvals.deny(s, v["deny"], v["remark"] or ""),
     Action.ANSWER: lambda s, v: approvals.answer(s, v["answer"], text_or_stdin(next(iter(v["text"]), ""))),

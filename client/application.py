@@ -7,6 +7,7 @@ from collections.abc import Callable
 from flask import Flask
 
 from config import Settings
+from core.environments import MadeEnvironment
 from core.masking import Masker
 from core.status import DaemonStatus
 from core.tasks import TaskSpec
@@ -16,13 +17,14 @@ from db.step_store import StepStore
 from queue_manager import QueueManager
 from server.app import create_api
 from server.context import AppContext
-from server.routes import approvals, commits, logs, running, steering, tasks, timeline
+from server.routes import approvals, commits, environments, logs, running, steering, tasks, timeline
 
 ENDPOINTS = (
     *tasks.routes.endpoints,
     *timeline.routes.endpoints,
     *approvals.routes.endpoints,
     *commits.routes.endpoints,
+    *environments.routes.endpoints,
     *running.routes.endpoints,
     *steering.routes.endpoints,
     *logs.routes.endpoints,
@@ -48,8 +50,15 @@ def application(database: Database, settings: Settings, status: Callable[[], Dae
         steps=StepStore(database, events, mask=mask),
         status=status,
         clarify_wait_s=lambda: settings.clarify_wait_s,
+        environments=lambda: _environments(settings),
     )
     return create_api(context, ENDPOINTS)
+
+
+def _environments(settings: Settings) -> list[MadeEnvironment]:
+    from bootstrap.environments import made_environments  # noqa: PLC0415  # only who asks for them waits for that
+
+    return made_environments(settings)
 
 
 def _check(spec: TaskSpec, settings: Settings, database: Database) -> None:

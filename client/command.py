@@ -72,6 +72,7 @@ class Action(StrEnum):
     RESUME = "--resume"
     CHECKPOINT = "--checkpoint-now"
     APPROVALS = "--approvals"
+    ENVIRONMENTS = "--environments"
     APPROVE = "--approve"
     DENY = "--deny"
     ANSWER = "--answer"
@@ -218,6 +219,8 @@ def _switch(name: str, text: str, *more: str) -> Callable[[F], F]:
 @_option("--show", metavar="ID", type=_ID, group=WATCH, action=Action.SHOW, help="One task with its iterations.")
 @_option("--wait", metavar="ID", type=_ID, group=WATCH, action=Action.WAIT, help="Wait until it ends.")
 @_option("--approvals", is_flag=True, group=WATCH, action=Action.APPROVALS, help="What waits for your decision.")
+@_option("--environments", is_flag=True, group=WATCH, action=Action.ENVIRONMENTS,
+         help="What repositories declare that their code needs, as it is kept.")  # fmt: skip
 @_option("--verify", metavar="COMMIT", group=WATCH, action=Action.VERIFY,
          help="Run a commit's evidence again; `verify COMMIT` will do.")  # fmt: skip
 @_option("--doctor", is_flag=True, group=WATCH, action=Action.DOCTOR,

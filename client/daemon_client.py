@@ -20,6 +20,7 @@ from server.approvals import ApprovalRow, Approvals
 from server.commits import Commits, Reviewed
 from server.lists.bulk import BulkDone, BulkIn, Prioritised
 from server.pausing import CheckpointAsked
+from server.routes.environments import KeptEnvironments
 from server.schemas import Installing, Logs, Moved, Paused, Submitted, TaskDetail, Tasks, adapter
 from server.timeline.forking import Forked, ForkIn
 from settings.reloaded import Reloaded
@@ -107,6 +108,10 @@ class DaemonClient:
     def approvals(self) -> Approvals:
         """What waits for the owner, oldest first."""
         return self._get("/api/approvals", Approvals, {"open": 1})
+
+    def environments(self) -> KeptEnvironments:
+        """The environments of repositories."""
+        return self._get("/api/environments", KeptEnvironments)
 
     def decide(self, approval_id: int, granted: bool, remark: str) -> ApprovalRow:
         """Grant or deny what a task asked for."""

@@ -20,7 +20,7 @@ from core.tasks import Change
 from core.tree import Tree
 from environments.declared_files import DeclaredFiles
 from environments.layers import LayerStore, with_packages
-from environments.store import FolderStore, remove
+from environments.store import FolderStore, notes_in, remove
 from sandbox.runtime import Runtime
 
 REMEMBERED = 64
@@ -208,24 +208,29 @@ class Environments:
 
     def kept(self) -> list[MadeEnvironment]:
         """What is on the disk, used last first."""
-        return [
-            MadeEnvironment(
-                name=one.name,
-                kind=one.note.get("kind", ""),
-                sources=tuple(one.note.get("sources", ())),
-                interpreter=one.note.get("more", {}).get("interpreter", ""),
-                packages=one.note.get("packages", {}),
-                remarks=tuple(one.note.get("remarks", ())),
-                used_at=one.used_at,
-                size_bytes=one.size_bytes,
-            )
-            for one in self._store.kept()
-            if isinstance(one.note, dict) and "kind" in one.note
-        ]
+        return kept_in(self._store.path(""))
 
     def sweep(self, keep_mb: float | None = None) -> None:
         """Remove what was not used for long, and what is too much."""
         self._store.sweep(keep_mb)
+
+
+def kept_in(folder: Path) -> list[MadeEnvironment]:
+    """The parts of environments in the folder of a store, used last first."""
+    return [
+        MadeEnvironment(
+            name=one.name,
+            kind=one.note.get("kind", ""),
+            sources=tuple(one.note.get("sources", ())),
+            interpreter=one.note.get("more", {}).get("interpreter", ""),
+            packages=one.note.get("packages", {}),
+            remarks=tuple(one.note.get("remarks", ())),
+            used_at=one.used_at,
+            size_bytes=one.size_bytes,
+        )
+        for one in notes_in(folder)
+        if isinstance(one.note, dict) and "kind" in one.note
+    ]
 
 
 class RunsOn(Protocol):

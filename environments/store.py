@@ -115,16 +115,6 @@ class FolderStore:
         self._used(temporary)
         temporary.replace(note)
 
-    def kept(self) -> list[Kept]:
-        """All that is there, used last first; it counts as used by nobody."""
-        found = []
-        for note in self._folder.glob("*.json"):
-            with contextlib.suppress(OSError, ValueError):
-                content, used = json.loads(note.read_text()), datetime.fromtimestamp(note.stat().st_mtime, UTC)
-                size = size_of(note.with_suffix(""))
-                found.append(Kept(name=note.stem, note=content, used_at=used, size_bytes=size))
-        return sorted(found, key=lambda one: one.used_at, reverse=True)
-
     def sweep(self, keep_mb: float | None = None) -> None:
         """Remove what was not used for long, what is too much, and what an interrupted build left.
 
@@ -158,6 +148,17 @@ class FolderStore:
     def _used(self, note: Path) -> None:
         now = self._clock().timestamp()
         os.utime(note, (now, now))
+
+
+def notes_in(folder: Path) -> list[Kept]:
+    """All that is in the folder of a store, used last first; it counts as used by nobody."""
+    found = []
+    for note in folder.glob("*.json"):
+        with contextlib.suppress(OSError, ValueError):
+            content, used = json.loads(note.read_text()), datetime.fromtimestamp(note.stat().st_mtime, UTC)
+            size = size_of(note.with_suffix(""))
+            found.append(Kept(name=note.stem, note=content, used_at=used, size_bytes=size))
+    return sorted(found, key=lambda one: one.used_at, reverse=True)
 
 
 async def _held(path: Path) -> tuple[int, Path]:

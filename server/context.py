@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from core.clock import Clock, utc_now
+from core.environments import MadeEnvironment
 from core.errors import ConfigError, ExtraMissing, GitError, NotReverted, StoreError
 from core.masking import Masker
 from core.repositories import RepositoryStates
@@ -129,7 +130,8 @@ class AppContext:
     the report of a week (empty: since the last checkpoint) into `reports_dir` and gives its path; it fails with
     `ValueError` where there is no such week. `settings` shows and changes them. `restart` has a worker begin anew,
     and fails with `UnknownWorker`. `repositories` tells within a second or so how they stand, `repository_settings`
-    what holds for their tasks. `install_extra` begins to install optional packages.
+    what holds for their tasks, `environments` what was made of their declarations. `install_extra` begins to install
+    optional packages.
     """
 
     database: Database
@@ -151,6 +153,7 @@ class AppContext:
     settings: SettingsPort = CLOSED
     restart: Callable[[str], Future[Restart]] = cannot_restart
     repositories: Callable[[], RepositoryStates] = lambda: RepositoryStates(auto_push=False)
+    environments: Callable[[], Sequence[MadeEnvironment]] = tuple
     repository_settings: RepositorySettingsPort = NO_REPOSITORY_SETTINGS
     metrics: Callable[[], bytes] = no_metrics
     install_extra: Callable[[str], None] = cannot_install

@@ -6,6 +6,7 @@ from server.endpoint import Endpoint
 from server.routes import (
     approvals,
     commits,
+    environments,
     logs,
     memory,
     notices,
@@ -24,6 +25,7 @@ ENDPOINTS: tuple[Endpoint, ...] = (
     *timeline.routes.endpoints,
     *approvals.routes.endpoints,
     *commits.routes.endpoints,
+    *environments.routes.endpoints,
     *running.routes.endpoints,
     *steering.routes.endpoints,
     *watching.routes.endpoints,

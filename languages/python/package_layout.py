@@ -360,7 +360,7 @@ def _roots_of(table: Mapping[str, Any]) -> Iterator[str]:
         if not isinstance(folder, str):
             continue
         inside = package.replace(".", "/")
-        path = folder.strip("./") if folder.startswith(".") else folder.rstrip("/")
+        path = folder.removeprefix("./").rstrip("/")
         if not package:
             yield path
         elif path.endswith(f"/{inside}"):

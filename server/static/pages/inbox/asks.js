@@ -7,7 +7,7 @@ import {toggle} from '../../app/table.js';
 import {classes, html, useSignal} from '../../app/ui.js';
 import {decide, decideAll, draftOf, isQuestion} from './deciding.js';
 
-const KINDS = {question: ['question', 'running'], package: ['package', 'checkpoint'], finding: ['finding', 'waiting'], budget: ['budget', 'waiting']};
+const KINDS = {question: ['question', 'running'], package: ['package', 'checkpoint'], finding: ['finding', 'waiting'], budget: ['budget', 'waiting'], environment: ['environment', 'checkpoint']};
 
 /** How long it is until the default holds, counting down. */
 function Countdown({at}) {
