@@ -234,6 +234,8 @@ def test_every_answer_is_as_the_document_says(
     ):
         seen.add((decide, check(described, "POST", decide, client.post(f"{approvals}/{number}", body))))
     seen |= asked_of_decisions(client, described)
+    kept = "/api/environments"
+    seen.add((kept, check(described, "GET", kept, client.get(kept))))
     answer, port = f"{decide}/answer", Ask(kind=AskKind.QUESTION, subject="question:1", question="Which?", default="80")
     submit(context, "Ask", priority=100)
     wait_for(context.queue, port)
