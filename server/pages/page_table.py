@@ -82,15 +82,18 @@ PAGES: tuple[Page, ...] = (
         key="m",
     ),
     Page(
-<<<<<<< HEAD
         name="repositories",
         path="/repositories",
         title="Repositories",
         preload=(STATUS, "/api/repositories"),
         key="o",
-=======
-        name="environments", path="/environments", title="Environments", preload=(STATUS, "/api/environments"), key="e"
->>>>>>> bf9bea42 (Environments are listed at the command line, over the API and on a page; verify says which environment its run had)
+    ),
+    Page(
+        name="environments",
+        path="/environments",
+        title="Environments",
+        preload=(STATUS, "/api/environments"),
+        key="e",
     ),
     Page(name="settings", path="/settings", title="Settings", preload=(STATUS, "/api/settings"), key="s"),
 )
