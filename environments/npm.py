@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Any
 
 from core.errors import SandboxError
-from core.isolation import WORK, Mount
+from core.isolation import WORK
 from core.javascript import is_source
 from environments.declared_files import DeclaredFiles
 from environments.making import Made, Recipe
@@ -30,7 +30,6 @@ from environments.wheels import INSTALL_S, Unreachable, call, installers_environ
 from sandbox import orphans
 from sandbox.runtime import Runtime
 
-INSIDE = f"/{FOLDER}"
 MOST_MB = 3072
 MOST_LEFT_OUT = 20
 _FORMAT = "1"
@@ -99,7 +98,7 @@ class NpmMaker:
         self, _recipe: Recipe, made: Made, folder: Path, _files: DeclaredFiles, runtime: Runtime
     ) -> Runtime:
         """The runtime with the packages, if there are any."""
-        return runtime.with_modules(Mount(host=folder / FOLDER, inside=INSIDE)) if made.more else runtime
+        return runtime.with_modules(folder / FOLDER) if made.more else runtime
 
     async def _installed(self, layout: Layout, target: Path) -> Layout:
         """Lay the packages down; what the registry has not, or has with other bytes, is left out and told."""

@@ -40,6 +40,8 @@ BUILDING_S = 3600.0
 _LIB, _CODE, _ENVIRONMENT = "/opt/runner/lib", "/opt/runner/code", "/opt/environment"
 _PROGRAMS = "/opt/runner/programs"
 _SERIES = "series-"
+# Node.js looks into this folder at the root whatever file asks for a package.
+_NODE_MODULES = "/node_modules"
 # Our code has a package name that no tested program will use, and its folder leaves the import path at once.
 _PACKAGE = "nightshift_inside"
 SUITES, CALLS, COMMANDS = f"{_PACKAGE}.supervisor", f"{_PACKAGE}.caller", f"{_PACKAGE}.shell"
@@ -112,9 +114,15 @@ class Runtime:
         """The same with packages, which come after all other libraries: none of their names can hide one of those."""
         return replace(self, mounts=(*self.mounts, mount), libraries=(*self.libraries, mount.inside))
 
-    def with_modules(self, mount: Mount) -> Runtime:
-        """The same with packages of JavaScript; their programs come before the system's."""
-        return replace(self, mounts=(*self.mounts, mount), path=(*self.path, f"{mount.inside}/.bin"))
+    @property
+    def inside(self) -> str:
+        """The folder of our own code for the inside."""
+        return f"{self.code}/{_PACKAGE}"
+
+    def with_modules(self, folder: Path) -> Runtime:
+        """The same with packages of JavaScript, which are found from everywhere; their programs come before others."""
+        mount = Mount(host=folder, inside=_NODE_MODULES)
+        return replace(self, mounts=(*self.mounts, mount), path=(*self.path, f"{_NODE_MODULES}/.bin"))
 
     @property
     def of_process(self) -> dict[str, str]:

@@ -12,7 +12,12 @@ from languages.javascript.suite import is_suite
 
 _SELECTING = ("--test-name-pattern", "--test-only", "--test-skip-pattern", "--test-shard")
 _WITH_VALUE = frozenset({"--test-reporter", "--test-reporter-destination", "--test-concurrency", "--test-timeout"})
-_NPM_TEST = (("npm", "test"), ("npm", "t"), ("npm", "run", "test"))
+_NPM_TEST = (
+    ("npm", "test"), ("npm", "t"), ("npm", "run", "test"), ("yarn", "test"), ("yarn", "run", "test"), ("pnpm", "test"),
+    ("pnpm", "run", "test"),
+)  # fmt: skip
+_OTHERWISE = ("--reporter", "--outputFile", "--json", "--watch", "--list", "--showConfig", "--help", "--version")
+_NOT_A_RUN = frozenset({"watch", "dev", "bench", "list", "typecheck", "-w", "-h", "-v"})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -51,6 +56,29 @@ def parse(argv: Sequence[str], text_of: Callable[[str], str | None]) -> NodeComm
         elif not word.startswith("-"):
             targets.append(word)
     return NodeCommand(targets=tuple(targets))
+
+
+def reporting(argv: Sequence[str], text_of: Callable[[str], str | None], code: str) -> tuple[str, ...]:
+    """A command that runs vitest or jest, so that it reports each test; any other command as it is.
+
+    Args:
+        argv: the command; `npm test` stands for what package.json says.
+        text_of: the text of a file of the base, or None.
+        code: the folder of our own code inside, which has the reporter for jest.
+    """
+    words = list(argv)
+    if tuple(argv) in _NPM_TEST:
+        package = text_of("package.json")
+        words = _script(package) if package and '"pretest"' not in package and '"posttest"' not in package else []
+    words = words[1:] if words[:1] == ["npx"] else words
+    if not words or words[0] not in {"vitest", "jest"}:
+        return tuple(argv)
+    if any(word.startswith(_OTHERWISE) or word in _NOT_A_RUN for word in words):
+        return tuple(argv)
+    if words[0] == "vitest":
+        run = [*words[:1], "run", *(word for word in words[1:] if word != "run")]
+        return (*run, "--reporter=default", "--reporter=junit", "--outputFile.junit=junit-vitest.xml")
+    return (*words, "--ci", "--reporters=default", f"--reporters={code}/jest_report.cjs")
 
 
 def _script(package: str | None) -> list[str]:

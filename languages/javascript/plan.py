@@ -106,7 +106,7 @@ def make(job: SuiteJob, imports: ImportCache, runtime: Runtime) -> Plan:
         pairs=tuple(_with_copy(file) for file in planned.files if file.apart),
         modules=planner.modules(planned),
     )
-    return replace(planned, launch=launch)
+    return replace(planned, launch=launch, command=planner.reporting(planned.command, runtime.inside))
 
 
 def _required(file: SuiteFile) -> tuple[str, ...]:
@@ -174,6 +174,11 @@ class _NodePlanner(Planner):
 
     def _canary(self, folder: str) -> tuple[str, str, frozenset[str]]:
         return suite.canary(folder)
+
+    def reporting(self, command: tuple[str, ...], code: str) -> tuple[str, ...]:
+        """A command that is run as it is, so that it reports each test where the environment has what runs it."""
+        vendored = any(path.startswith("node_modules/") for path in self._entries)
+        return commands.reporting(command, self._before, code) if self._job.environment and not vendored else command
 
     def _is_mine(self, path: str) -> bool:
         return suite.is_suite(path)
