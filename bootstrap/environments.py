@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import sys
 from collections.abc import Mapping
 from pathlib import Path
@@ -55,4 +56,6 @@ def makers(settings: Settings, runtime: Runtime, store: FolderStore) -> tuple[Ma
     )
     wheels = PythonMaker(store, Uv(packages.uv_program(python), prepare), series)
     modules = GoModules(runtime.go, settings.process_environment)
-    return (wheels, modules, *([NpmMaker(settings.process_environment)] if runtime.node else []))
+    environ = settings.process_environment
+    has_npm = runtime.node and shutil.which("npm", path=environ.get("PATH"))  # Debian has the one without the other
+    return (wheels, modules, *([NpmMaker(environ)] if has_npm else []))

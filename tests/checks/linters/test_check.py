@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import os
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -18,6 +19,9 @@ from core.isolation import RUN_LIMITS
 from core.shell import ShellJob, ShellResult
 from core.tasks import TaskSpec
 from environments.layers import LayerStore
+from environments.making import Environments
+from environments.npm import NpmMaker
+from environments.store import FolderStore
 from tests.support.sandboxes import bubblewrap, open_folder, runtime
 from tests.support.trees import TextTree
 from verdict.shell import ShellRunner
@@ -195,3 +199,23 @@ async def test_many_changes_are_looked_at_together(bench: Bench) -> None:
     assert [told(found)[0][:2] for found in await asyncio.gather(*jobs)] == [
         ("ruff.F401", f"a{n}.py") for n in range(3)
     ]
+
+
+async def test_the_type_checker_of_a_lock_file_finds_what_a_change_brings(folder: Path) -> None:
+    hashed = "sha512-jl1vZzPDinLr9eUt3J/t7V6FgNEw9QjvBPdysz9KfQDD41fQrC2Y4vKQdiaUpFT4bXlb1RHhLpp8wtm6M5TgSw=="
+    lock = {"lockfileVersion": 3, "packages": {"node_modules/typescript": {"version": "5.9.3", "integrity": hashed}}}
+    base = TextTree({
+        "package-lock.json": json.dumps(lock), "package.json": '{"devDependencies": {"typescript": "^5"}}',
+        "tsconfig.json": '{"compilerOptions": {"strict": true}, "include": ["src"]}',
+        "src/old.ts": "export const old: number = 'one';\n",
+    })  # fmt: skip
+    environments = Environments(FolderStore(folder / "environments", keep_mb=100), [NpmMaker(os.environ)])
+    shell = ShellRunner(bubblewrap(), runtime(), folder / "staging", environments=environments)
+    check = LinterCheck(shell, Policy.read({}, {}, []), limits=RUN_LIMITS, fetch=None)
+    job = ChangeCheckJob(
+        spec=TaskSpec(description="x"),
+        tree=base,
+        change={"src/new.ts": "import { old } from './old';\nexport const mine: string = old;\n"},
+        environment=(await environments.of(base)).digest,
+    )
+    assert told((await check.examine(job)).findings) == [("tsc.TS2322", "src/new.ts", 2, "block")]
