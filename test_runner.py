@@ -243,7 +243,7 @@ class SuiteRunner(Suite):
                 ids=tuple(result.id for result in found.results),
                 twins=found.copies_failed,
                 complete=planned.closure is None,
-                python=self._runs.runtime.version,
+                python=run.answer.python if run and run.answer else self._runs.runtime.version,
                 dropped=planned.dropped,
                 notes=found.notes,
                 suites={file.path: file.role.value for file in planned.files},

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shutil
 import sys
+import threading
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -49,11 +50,13 @@ def makers(settings: Settings, runtime: Runtime, store: FolderStore) -> tuple[Ma
         return packages.uv_environ(python, settings.process_environment)
 
     others = interpreter.others(Path.home())
-    series = Series(
-        usual=runtime,
-        others=tuple(others),
-        open=lambda name: open_series(settings.runner_dir, others[name], PROGRAMS),
-    )
+    opening = threading.Lock()
+
+    def opened(name: str) -> Runtime:
+        with opening:  # two runs may be the first to want it
+            return open_series(settings.runner_dir, others[name], PROGRAMS)
+
+    series = Series(usual=runtime, others=tuple(others), open=opened)
     wheels = PythonMaker(store, Uv(packages.uv_program(python), prepare), series)
     modules = GoModules(runtime.go, settings.process_environment)
     environ = settings.process_environment

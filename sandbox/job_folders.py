@@ -17,6 +17,7 @@ from core.errors import SandboxError
 from sandbox import launcher
 
 FALLBACK = Path("/var/tmp")  # noqa: S108 (see `_owned`)
+_COVERED = ("/tmp", "/dev", "/work")  # noqa: S108 (what jobs have there is their own)
 _ORIGIN = ".stands-in-for"
 _PUBLIC, _PRIVATE, _PRIVATE_FOR_JOBS = 0o755, 0o700, 0o710
 
@@ -46,6 +47,12 @@ def private(wanted: Path, fallback: Path = FALLBACK) -> Path:
 def where(wanted: Path, fallback: Path = FALLBACK) -> Path:
     """Where the folder is that `public` or `private` made; nothing is made."""
     return wanted if enterable(wanted.parent) else _stand_in(wanted, fallback)
+
+
+def shown_alike(wanted: Path, fallback: Path = FALLBACK) -> Path:
+    """A folder whose path is the same inside: `wanted`, or a stand-in where jobs have folders of their own."""
+    covered = any(wanted.resolve().is_relative_to(each) for each in _COVERED)
+    return _stand_in(wanted, fallback) if covered else wanted
 
 
 def enterable(folder: Path) -> bool:

@@ -270,7 +270,7 @@ def open_series(runner: Path, path: Path, programs: Sequence[Program] = ()) -> R
     Raises:
         SandboxError: jobs cannot run it, or its libraries cannot be installed.
     """
-    folder = runner / f"{_SERIES}{path.name.removeprefix('python')}"
+    folder = job_folders.shown_alike(runner / f"{_SERIES}{path.name.removeprefix('python')}")
     try:
         return open_runtime(folder, programs=programs)
     except SandboxError:
