@@ -5,6 +5,9 @@ as it stands, and whatever passes in it has to stay word for word. A file that t
 changed; for every other one its owner is asked, with both texts, unless the task's `allow` or the settings answer for
 him. His yes is for that very text. What may stand becomes a test of the agent's own: it must fail without the change,
 and is judged, committed and verified like these.
+
+A test file may be removed where the task asks to take away what it tests: all its tests must be about that, by how
+they end or by the names that they use. The same people agree, and what is left of the suite judges the change.
 """
 
 from __future__ import annotations
@@ -12,12 +15,15 @@ from __future__ import annotations
 import ast
 import difflib
 import hashlib
+import re
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from fnmatch import fnmatchcase
 
 from agent import syntax
 from agent.assertions import idle_tests, let_off
+from agent.gone_tests import about_gone
+from agent.kinds import asks_to_take_away
 from agent.python_outline import parse_python
 from agent.services import AgentServices
 from agent.suite_job import job_for
@@ -26,14 +32,15 @@ from core.attempt_state import AttemptContext, AttemptState
 from core.change_checks import Ask, AskKind
 from core.events import DroppedData, Kind, Level
 from core.masking import printable
-from core.projects import Scope
+from core.projects import LAID_OUT, Scope
 from core.tasks import Change
 from core.tree import Tree
-from core.verdicts import Trial
+from core.verdicts import Result, Trial
 
 MOST_DIFF_CHARS = 6000
 """What is longer nobody reads before he says yes."""
 _SUBJECT = "test"
+_MOVES = re.compile(r"\b(?:renam|mov)(?:e[sd]?|ing)\b", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -56,29 +63,38 @@ async def settled(context: AttemptContext, state: AttemptState, services: AgentS
         SandboxError: the tests could not be run as they stand.
     """
     own = state.written_tests
-    state = replace(state, own_tests=own)
+    state = replace(state, own_tests=own, removed_tests=())
     wanted = {path: text for path, text in state.test_changes.items() if text != base_text(services.tree, path)}
     if not wanted:
         return Settled(state=state)
     trial = await services.suite.try_out(replace(job_for(context, state, services), only=tuple(sorted(wanted))))
     broken = trial.failing | set(trial.before)
-    taken, asks, left_out, failed = dict[str, str](), list[Ask](), dict[str, str](), False
+    taken, asks, left_out, failed = dict[str, str | None](), list[Ask](), dict[str, str](), False
     for path, text in sorted(wanted.items()):
         before = base_text(services.tree, path) or ""
         failing = {name.partition("::")[2].partition("[")[0] for name in broken if name.partition("::")[0] == path}
-        why = _fault(path, before, text, failing) or _denied(context, path, services)
-        if why or text is None:
+        away = about_gone(before, state.change, lambda each: base_text(services.tree, each)) if "" in failing else None
+        passed = any(one.result is Result.PASSED and one.id.partition("::")[0] == path for one in trial.results)
+        if text is None:
+            why = _kept(context, state, services) or _stays(path, before, failing | (away or set()), passed=passed)
+        else:
+            why = _fault(path, before, text, failing, away)
+        if why := why or _denied(context, path, services):
             left_out[path] = why
             failed |= bool(failing)
-        elif _is_granted(context, state, services, path, text):
+        elif _is_granted(context, state, services, path, _subject(path, text, before)):
             taken[path] = text
-        elif len(diff := _diff(path, before, text)) > MOST_DIFF_CHARS:
+        elif len(diff := _diff(path, before, text or "")) > MOST_DIFF_CHARS:
             left_out[path] = "changes more than its owner could be asked about; change the failing tests alone"
             failed = True
         else:
-            asks.append(Ask(kind=AskKind.FINDING, subject=_subject(path, text), question=_question(path, diff)))
+            asks.append(
+                Ask(kind=AskKind.FINDING, subject=_subject(path, text, before), question=_question(path, text, diff))
+            )
     _report(services, left_out)
-    state = replace(state, own_tests={**own, **taken})
+    changed = {path: text for path, text in taken.items() if text is not None}
+    removed = tuple(path for path, text in taken.items() if text is None)
+    state = replace(state, own_tests={**own, **changed}, removed_tests=removed)
     return Settled(state=state, asks=() if failed else tuple(asks), left_out=left_out, failed=trial if failed else None)
 
 
@@ -87,16 +103,40 @@ def proposed(before: Change, now: Change, tree: Tree) -> Change:
     return {path: now[path] if path in now else base_text(tree, path) for path in sorted({*before, *now})}
 
 
-def _fault(path: str, before: str, text: str | None, failing: Collection[str]) -> str:
-    """Why a changed test file may not stand, whoever agrees; empty where it may."""
-    if text is None:
-        return "is a test of the repository, which may be changed but not removed"
+def _kept(context: AttemptContext, state: AttemptState, services: AgentServices) -> str:
+    """Why a task may remove no tests, whoever agrees; empty where it may."""
+    words = context.task.spec.description
+    if not asks_to_take_away(context.task.spec) or _MOVES.search(words):
+        return "is a test of the repository, and the task does not ask to remove what it tests; change it instead"
+    old = services.tree.entries()
+    new = {path for path, text in state.change.items() if text is not None and path not in {*old, *state.declared}}
+    return f"stays while the change adds files ({', '.join(sorted(new)[:5])})" if new - set(LAID_OUT) else ""
+
+
+def _stays(path: str, before: str, failing: Collection[str], *, passed: bool) -> str:
+    """Why a test file has to stay, whoever agrees; empty where it is about nothing but what is taken away."""
+    if not failing:
+        return "passes with the change as it stands, so it stays"
+    tree = parse_python(before) if path.endswith(".py") else None
+    names = [name for name, _ in _tests(tree.body) if name not in failing] if tree else []
+    if names:
+        return f"also tests what stays ({', '.join(names[:5])}); take out the other tests alone"
+    return "has tests that pass as they stand; take out the others alone" if passed else ""
+
+
+def _fault(path: str, before: str, text: str, failing: Collection[str], away: Collection[str] | None) -> str:
+    """Why a changed test file may not stand, whoever agrees; empty where it may.
+
+    Where the file fails as a whole, `away` are its tests of what is taken away; None where nothing of that is known.
+    """
     if not failing:
         return "passes with the change as it stands, so it stays"
     if found := syntax.fault(path, text):
         return f"is not valid: {found.kind}: {found.message}"
     if "" not in failing and (names := _touched(before, text, failing)):
         return f"changes {', '.join(names[:5])}, which pass as they stand"
+    if away is not None and (names := _touched(before, text, away)):
+        return f"changes {', '.join(names[:5])}, which test what stays"
     if more := let_off(path, text) - let_off(path, before):
         names = sorted({name for name, _ in more} - {""})[:5]
         where = f" in {', '.join(names)}" if names else ""
@@ -122,8 +162,8 @@ def _tests(body: list[ast.stmt], holder: str = "") -> Iterator[tuple[str, str]]:
 # --- who agrees
 
 
-def _is_granted(context: AttemptContext, state: AttemptState, services: AgentServices, path: str, text: str) -> bool:
-    if services.settings.change_tests == "allow" or _subject(path, text) in context.granted:
+def _is_granted(context: AttemptContext, state: AttemptState, services: AgentServices, path: str, subject: str) -> bool:
+    if services.settings.change_tests == "allow" or subject in context.granted:
         return True
     full = Scope(project=state.project).full(path)
     # Which of a file's tests pass is told of Python alone; of others nobody but their owner knows what a change loses.
@@ -140,11 +180,14 @@ def _denied(context: AttemptContext, path: str, services: AgentServices) -> str:
     return ""
 
 
-def _subject(path: str, text: str) -> str:
-    return f"{_SUBJECT}:{path}:{hashlib.sha256(text.encode('utf-8', 'surrogatepass')).hexdigest()[:16]}"
+def _subject(path: str, text: str | None, before: str) -> str:
+    found = hashlib.sha256((before if text is None else text).encode("utf-8", "surrogatepass")).hexdigest()[:16]
+    return f"{_SUBJECT}:{path}:{'gone-' if text is None else ''}{found}"
 
 
-def _question(path: str, diff: str) -> str:
+def _question(path: str, text: str | None, diff: str) -> str:
+    if text is None:
+        return f"The change takes away what {path} tests. May this file be removed?\n\n{diff}"
     return f"The change breaks {path}. May this test be changed so?\n\n{diff}"
 
 

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from agent import protected_files
+from agent.kinds import asks_to_take_away
 from agent.replies import Edit, Parsed, Refused, apply_edit, is_applied
 from agent.view import View, base_text, misplaced, settled
 from core.errors import BadReply
@@ -112,7 +113,9 @@ class Draft:
     def _refusal(self, path: str, text: str | None) -> str | None:
         spec = self._spec
         before, given, asked = base_text(self._tree, path), spec.tests, spec.description
-        why = protected_files.refusal(path, text, before=before, given=given, asked=asked, own=spec.files)
+        why = protected_files.refusal(
+            path, text, before=before, given=given, asked=asked, own=spec.files, takes_away=asks_to_take_away(spec)
+        )
         if why := why or misplaced(path, View(self._tree, self._change), new=text is not None):
             return why
         return None if text is None else self._too_much(path, text, len(before or ""))

@@ -178,7 +178,8 @@ def _hold_to_rules(before: AttemptState, step: Step) -> None:
         raise NightshiftError(f"{before.phase} changed files; only CODING may")
     if before.phase is not Phase.CODING and after.test_changes != before.test_changes:
         raise NightshiftError(f"{before.phase} proposed changes of tests; only CODING may")
-    if before.phase is not Phase.TESTING and after.own_tests != before.own_tests:
+    tests = [(each.own_tests, each.removed_tests) for each in (before, after)]
+    if before.phase is not Phase.TESTING and tests[0] != tests[1]:
         raise NightshiftError(f"{before.phase} changed tests; only TESTING may")
     fresh = after.verdict is not None and after.verdict.passed and after.verdict is not before.verdict
     if before.phase is Phase.TESTING and step.outcome is Outcome.OK and not fresh:

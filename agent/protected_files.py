@@ -32,8 +32,9 @@ _FRAMEWORK = frozenset({"pytest", "_pytest", "pluggy", "iniconfig", "hypothesis"
 
 
 def refusal(
-    path: str, text: str | None, *, before: str | None, given: Collection[str], asked: str, own: Collection[str] = ()
-) -> str | None:
+    path: str, text: str | None, *, before: str | None, given: Collection[str], asked: str, own: Collection[str] = (),
+    takes_away: bool = False,
+) -> str | None:  # fmt: skip
     """Say why CODING may not write this file, or None when it may.
 
     Args:
@@ -43,6 +44,7 @@ def refusal(
         given: the paths of the task's tests.
         asked: the task's description; tooling that it names may be written.
         own: the paths of the files that the task brought; tooling among them may be written too.
+        takes_away: whether the task asks to remove something; tests may go with what they test.
     """
     name = PurePosixPath(path).name
     if path in given:
@@ -51,7 +53,7 @@ def refusal(
         return "steers how tests or Python start, which is fixed"
     if "node_modules" in path.split("/"):
         return "belongs to an installation, not to the sources"
-    if is_test_path(path) and (before is None or text is None):
+    if is_test_path(path) and (before is None or (text is None and not takes_away)):
         return "is a test; tests are not written in this phase"
     if name in _WITH_SECTIONS and _sections(text) != _sections(before):
         return "changes how tests are run (a pytest section), which is fixed"

@@ -32,6 +32,7 @@ def job_for(context: AttemptContext, state: AttemptState, services: AgentService
         whole_tree=context.whole_tree,
         documents=writes_documents(context, state, services),
         takes_away=not spec.tests and only_takes_away(context, state, services),
+        gone=state.removed_tests,
         asked=spec.description,
     )
 

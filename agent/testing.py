@@ -46,7 +46,8 @@ _MOST_LINES = 200
 async def run(context: AttemptContext, state: AttemptState, services: AgentServices) -> Step:
     """Judge the change; OK only with a passing verdict. Raises what model and suite raise."""
     written, changed = state.written_tests, state.changed_tests
-    before, state = state.verdict, replace(state, own_tests={**test_paths.moved(written, services.tree), **changed})
+    own = {**test_paths.moved(written, services.tree), **changed}
+    before, state = state.verdict, replace(state, own_tests=own, removed_tests=())
     left_out: Mapping[str, str] = {}
     if state.test_changes:
         checked = await change_check.check(context, replace(state, own_tests={}), services)

@@ -106,6 +106,7 @@ def _signs(state: AttemptState, verdict: Verdict | None, scope: Scope, mask: Cal
     return Signs(
         own_tests=tuple(map(mask, sorted(map(scope.full, state.own_tests)))),
         changed_tests=tuple(map(mask, sorted(map(scope.full, state.changed_tests)))),
+        removed_tests=tuple(map(mask, sorted(map(scope.full, state.removed_tests)))),
         tests_passed=verdict.count(Result.PASSED) if verdict else 0,
         held_out=evidence.held_out if evidence else 0,
         escalations=state.escalation,

@@ -74,6 +74,8 @@ class Note:
     """Paths of the agent's tests in the tree."""
     changed_tests: tuple[str, ...] = ()
     """Those of them that were there before."""
+    removed_tests: tuple[str, ...] = ()
+    """Paths of test files of the base that went with what they tested."""
     command: tuple[str, ...] = ()
     allow: tuple[str, ...] = ()
     """Rules that `command` may break."""
@@ -144,6 +146,7 @@ def to_note(  # noqa: PLR0913 (what was committed, and three keywords with a def
         tests=tuple(sorted(spec.tests)),
         own_tests=tuple(sorted(state.own_tests)),
         changed_tests=tuple(sorted(state.changed_tests)),
+        removed_tests=state.removed_tests,
         command=spec.test_command,
         allow=spec.allow,
         language=spec.language,

@@ -137,7 +137,8 @@ class Integration:
         left_out = state.verdict.evidence.dropped if state.verdict else {}
         change = {path: text for path, text in state.change.items() if path not in left_out}
         wanted = change or _ASKS_FOR_TESTS.search(self.task.spec.description)
-        return {**change, **(state.own_tests if wanted else {}), **self.task.spec.tests, **state.merged_tests}
+        tests = {**dict.fromkeys(state.removed_tests), **state.own_tests} if wanted else {}
+        return {**change, **tests, **self.task.spec.tests, **state.merged_tests}
 
     async def _made_before(self, workspace: Workspace, state: AttemptState) -> Commit | None:
         """The commit that an earlier daemon made of this very work, or None."""
@@ -207,6 +208,7 @@ class Integration:
             limits=self._run_limits(),
             documents=bool(state.verdict and state.verdict.evidence.label is Label.DOCUMENTED),
             takes_away=not (spec.tests or spec.test_command or spec.cases or state.written_tests),
+            gone=state.removed_tests,
             asked=spec.description,
         )
         regression = WithRegression(self.services.suite, self.services.imports, test_paths=self._test_paths)
@@ -302,7 +304,8 @@ class Integration:
         git = self.services.git
         newer, made = [await asyncio.to_thread(git.tree, workspace, each) for each in (tip, merged)]
         found = await asyncio.to_thread(_merged_texts, workspace.scope, newer, made, change)
-        return {path: text for path, text in found.items() if path not in self._tests(state)}
+        tests = self._tests(state).keys() | set(state.removed_tests)
+        return {path: text for path, text in found.items() if path not in tests}
 
     # --- what is kept
 
@@ -350,7 +353,7 @@ class Integration:
         if verdict:
             limits = self._run_limits()
             key, mask = self.services.seal_key, self.services.mask
-            changed = names - self._tests(state).keys()
+            changed = names - self._tests(state).keys() - set(state.removed_tests)
             text = to_note(self.task, state, commit, verdict, limits, self._held, changed=changed, key=key, mask=mask)
             await asyncio.to_thread(self.services.git.note, workspace, commit.id, text)
 

@@ -197,7 +197,7 @@ def _trailers(note: Note, facts: CommitFacts) -> Check:
 
 
 def _paths(note: Note, found: frozenset[str]) -> Check:
-    judged = {note.scope.full(path) for path in (*note.tests, *note.own_tests, *note.changed)}
+    judged = {note.scope.full(path) for path in (*note.tests, *note.own_tests, *note.removed_tests, *note.changed)}
     if left_out := sorted(found & set(map(note.scope.full, note.evidence.dropped))):
         return failed("files", f"the run left out {listed(left_out)}, which the commit changes")
     if note.format == FORMAT and (stray := sorted(found - judged)):
@@ -246,6 +246,7 @@ def plan_rerun(note: Note, tree: Tree, base: Tree) -> Rerun:
         whole_tree=note.evidence.complete,
         limits=_bounded(note.limits),
         documents=note.evidence.label is Label.DOCUMENTED,
+        gone=note.removed_tests,
         asked="",  # the note does not have them; that the same tests pass is looked at apart
     )
     missing = tuple(path for path in (*note.tests, *note.own_tests) if path not in present)

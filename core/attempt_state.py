@@ -105,6 +105,8 @@ class AttemptState:
     test_changes: Change = field(default_factory=dict)
     """Changes of existing tests that were proposed with the change; those that may stand are among `own_tests`, one
     that was withdrawn has the text of the base."""
+    removed_tests: tuple[str, ...] = ()
+    """Existing test files that may go with what they test, in the order of their paths."""
     former_tests: Files = field(default_factory=dict)
     """Its first version of them, where they were written again."""
     summary: str = ""

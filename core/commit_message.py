@@ -51,9 +51,11 @@ def message_for(task: Task, state: AttemptState, mask: Callable[[str], str] = _S
     left = masked(state.open_remarks, mask, Scope(project=state.project).full)
     named = "\n".join(textwrap.fill(f"- {one}", SUBJECT_CHARS, subsequent_indent="  ") for one in left)
     # In front of what was asked for: a body that is too long is cut at its end.
-    changed = ", ".join(map(Scope(project=state.project).full, sorted(state.changed_tests)))
+    full = Scope(project=state.project).full
+    changed, removed = (", ".join(map(full, sorted(one))) for one in (state.changed_tests, state.removed_tests))
     told = changed and _wrapped(f"Existing tests that contradicted the task were changed: {changed}")
-    parts = (_wrapped(rest), told, named and f"Findings that are left open:\n{named}", f"Asked for:\n{asked}")
+    gone = removed and _wrapped(f"Existing tests were removed with what they tested: {removed}")
+    parts = (_wrapped(rest), told, gone, named and f"Findings that are left open:\n{named}", f"Asked for:\n{asked}")
     return CommitMessage(
         subject=first,
         body="\n\n".join(part for part in parts if part),
@@ -64,6 +66,7 @@ def message_for(task: Task, state: AttemptState, mask: Callable[[str], str] = _S
             "Verdict": verdict,
             "Open-Findings": counted(left),
             "Changed-Tests": changed,
+            "Removed-Tests": removed,
         },
     )
 

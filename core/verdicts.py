@@ -161,7 +161,8 @@ class SuiteJob:
     not know of the tests. `allow` are rules that `command` may break. Without `limits` those of the runner hold. `only`
     are the paths of test files, of any kind, where a trial runs just these; a verdict is on all of them. `documents`
     tells that the change is documentation alone and is judged as such, `takes_away` that it adds nothing, so that all
-    tests of the base judge it. `asked` are the words of the task: a test of
+    tests of the base judge it. `gone` are test files of the base that go with the change.
+    `asked` are the words of the task: a test of
     `command` that the machine fails, with the change and without it, is excused unless they name it; None excuses none.
     """
 
@@ -184,6 +185,7 @@ class SuiteJob:
     only: tuple[str, ...] = ()
     documents: bool = False
     takes_away: bool = False
+    gone: tuple[str, ...] = ()
     asked: str | None = None
 
     def sandbox_limits(self, usual: SandboxLimits) -> SandboxLimits:

@@ -27,7 +27,8 @@ class Signs:
     """What the attempt behind a commit showed.
 
     `own_tests` are paths of tests that the agent wrote, `changed_tests` those of them that were there before and that
-    it changed because they contradicted the task. `tests_passed` counts those of the last run, `held_out` the
+    it changed because they contradicted the task, `removed_tests` those that went
+    with what they tested. `tests_passed` counts those of the last run, `held_out` the
     cases that no prompt had shown. `escalations` tells how often it went in circles and began afresh. `packages` are
     those beyond the libraries of every run, name to version. `findings` are rules of the static checker that let the
     change pass with a note, as `rule:path`. `left_out` are paths that the model wrote and the run did not take.
@@ -36,6 +37,7 @@ class Signs:
 
     own_tests: tuple[str, ...] = ()
     changed_tests: tuple[str, ...] = ()
+    removed_tests: tuple[str, ...] = ()
     tests_passed: int = 0
     held_out: int = 0
     escalations: int = 0

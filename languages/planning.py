@@ -7,6 +7,7 @@ from collections.abc import Collection, Iterator, Sequence
 from dataclasses import replace
 
 from core.dependencies import ImportCache, closure
+from core.paths import is_test_path
 from core.tasks import Files
 from core.text import encode
 from core.tree import text_of
@@ -45,7 +46,8 @@ class Planner(ABC):
         self._dropped = {**self._sifted.dropped, **own_dropped}
         self._own = own
         self._tests: Files = {**own, **job.given}
-        self._over = {**job.start, **self._sifted.kept, **self._tests}
+        away = {path: None for path in job.gone if path in self._entries and is_test_path(path)}
+        self._over = {**job.start, **self._sifted.kept, **away, **self._tests}
         gone = {path for path, text in self._over.items() if text is None}
         self._present = (self._entries.keys() | self._over.keys()) - gone
 

@@ -48,6 +48,7 @@ WEIGHTS = {
     "critical_left": Weight(points=40, most=40, why="a reader says that it loses data or does not do what was asked"),
     "high_left": Weight(points=12, most=24, why="a reader sees a wrong result or a way in"),
     "changed_tests": Weight(points=12, most=12, why="it changed what an existing test demands"),
+    "removed_tests": Weight(points=12, most=12, why="tests went with what they tested"),
     "granted": Weight(points=6, most=12, why="it holds what you were asked about and granted"),
     "package": Weight(points=8, most=16, why="it is the first to use this package"),
     "left_out": Weight(points=6, most=6, why="the model wrote files that steer tests; they were left out"),
@@ -191,6 +192,7 @@ def _of_attempt(commit: CommitRow) -> list[Reason]:
         *_reason("high_left", len(others), _said(others)),
         *_reason("finding", len(signs.findings), f"noted by the checker: {_listed(rules)}"),
         *_reason("changed_tests", bool(signs.changed_tests), f"changed existing tests: {_short(signs.changed_tests)}"),
+        *_reason("removed_tests", bool(signs.removed_tests), f"removed tests: {_short(signs.removed_tests)}"),
         *_reason("left_out", bool(signs.left_out), f"left out of it: {_short(signs.left_out)}"),
     ]
 

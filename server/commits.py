@@ -34,7 +34,7 @@ class CommitRow(Answer):
     `target` is the branch that took it, empty where it was left for its owner; `label` the worth of its verdict.
     `file_count` counts all its files, `files` are the first of them; both are null where they are not known.
     `remarks` are grave findings of readers that it was committed with, the worst first, `changed_tests` existing tests
-    that it changed because they contradicted the task.
+    that it changed because they contradicted the task, `removed_tests` those that it removed with what they tested.
     """
 
     id: int
@@ -55,6 +55,7 @@ class CommitRow(Answer):
     files: list[ChangedFile] | None
     remarks: list[LeftRemark]
     changed_tests: list[str]
+    removed_tests: list[str]
 
 
 class Commits(Answer):
@@ -127,5 +128,6 @@ def commit_row(commit: Commit, mask: Mask) -> CommitRow:
             for one in (commit.signs.remarks if commit.signs else ())
         ],
         changed_tests=[short(path, mask) for path in (commit.signs.changed_tests if commit.signs else ())],
+        removed_tests=[short(path, mask) for path in (commit.signs.removed_tests if commit.signs else ())],
         files=files and [replace(file, path=short(file.path, mask)) for file in files[:FILES_SHOWN]],
     )

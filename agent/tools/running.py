@@ -86,7 +86,8 @@ async def run_tests(
     """Run test files on the change as it is: those named, or those that a verdict would run."""
     only = _test_files(asked.files, draft) if asked.files else ()
     own = {**state.own_tests, **{path: text for path, text in draft.test_changes.items() if text is not None}}
-    job = job_for(context, replace(state, change=draft.sources, own_tests=own), services)
+    gone = tuple(path for path, text in draft.test_changes.items() if text is None)
+    job = job_for(context, replace(state, change=draft.sources, own_tests=own, removed_tests=gone), services)
     trial = await services.suite.try_out(replace(job, only=only))
     unseen = [f"{path} {why}" for path, why in trial.dropped.items()]
     lines = [feedback.shape(trial) if trial.reason else feedback.passed(trial)]

@@ -56,7 +56,7 @@ async def bench_for(folder: Path, *codings: str, change_tests: ChangeTests = "as
     assert found.sandbox is not None, found.report
     suite = SuiteRunner(found.sandbox, runtime, emit=list[Event]().append, staging_dir=folder / "staging")
     suite_with_others = WithRegression(suite, ImportCache())
-    settings = AgentSettings(change_tests=change_tests)
+    settings = AgentSettings(change_tests=change_tests, clear_enough=0)
     return Bench(model_for(*codings, **more), suite=suite_with_others, base=BASE, settings=settings)
 
 
@@ -165,3 +165,94 @@ async def test_a_rename_takes_its_tests_along(tmp_path: Path) -> None:
     bench = replace(await bench_for(tmp_path, sent), wrote={PATH})
     done = await bench.run(case_for("Rename best() in grades.py to top()"))
     assert (done.phase, done.iteration) == (P.COMMIT, 1), done.feedback
+
+
+CART = "def total(prices):\n    return sum(prices)\n"
+OF_CART = "tests/test_cart.py"
+CART_TESTS = "from cart import total\n\n\ndef test_total():\n    assert total([1, 2]) == 3\n"
+SHOP = {**BASE, "cart.py": CART, OF_CART: CART_TESTS}
+GONE = f"```python path=cart.py delete\n```\n\n```python path={OF_CART} delete\n```\n"
+REMOVE = "Remove cart.py"
+
+
+async def removing(folder: Path, reply: str = GONE, base: dict[str, str] = SHOP, **more: Any) -> Bench:
+    return replace(await bench_for(folder, *[reply] * 4, **more), base=base)
+
+
+async def test_an_owner_is_asked_once_whether_tests_go_with_what_they_test(tmp_path: Path) -> None:
+    bench = await removing(tmp_path)
+    work = await bench.run(case_for(REMOVE))
+    assert (work.phase, work.held_in) == (P.AWAITING_APPROVAL, P.TESTING), work.feedback
+    (ask,) = work.asks
+    assert "May this file be removed?" in ask.question
+    assert "-    assert total([1, 2]) == 3" in ask.question
+    going_on = replace(work, phase=P.TESTING, held_in=None, asks=())
+    done = await bench.run(case_for(REMOVE, granted=frozenset({ask.subject})), going_on)
+    assert (done.phase, done.iteration, done.removed_tests) == (P.COMMIT, 1, (OF_CART,)), done.feedback
+    assert done.verdict is not None
+    assert {one.id.partition("::")[0] for one in done.verdict.results} == {PATH}, "the tests that are left judge it"
+    assert bench.model.phases == [P.PLANNING, P.CODING]
+    text = message_for(case_for(REMOVE).task, done).text()
+    assert f"Existing tests were removed with what they tested: {OF_CART}" in " ".join(text.split())
+    assert f"Removed-Tests: {OF_CART}" in text
+    kept = await bench.run(case_for(REMOVE, denied=frozenset({ask.subject}), iterations=1), going_on)
+    assert (kept.phase, kept.removed_tests) == (P.ABANDON, ())
+
+
+async def test_a_yes_to_a_removal_is_for_the_text_that_goes(tmp_path: Path) -> None:
+    work = await (await removing(tmp_path / "a")).run(case_for(REMOVE))
+    other = await removing(tmp_path / "b", base={**SHOP, OF_CART: CART_TESTS + "    assert total([]) == 0\n"})
+    again = await other.run(case_for(REMOVE, granted=frozenset({work.asks[0].subject})))
+    assert again.phase is P.AWAITING_APPROVAL
+
+
+async def test_tests_of_the_agent_alone_go_unasked_and_a_task_or_the_settings_may_let_others_go(tmp_path: Path) -> None:
+    own = replace(await removing(tmp_path / "a"), wrote={OF_CART})
+    allowed = await removing(tmp_path / "b")
+    free = await removing(tmp_path / "c", change_tests="allow")
+    for bench, case in (
+        (own, case_for(REMOVE)),
+        (allowed, case_for(REMOVE, allow=["tests/*"])),
+        (free, case_for(REMOVE)),
+    ):
+        done = await bench.run(case)
+        assert (done.phase, done.removed_tests) == (P.COMMIT, (OF_CART,)), done.feedback
+    bound = await (await removing(tmp_path / "d", change_tests="keep")).run(case_for(REMOVE, iterations=1))
+    assert (bound.phase, bound.removed_tests) == (P.ABANDON, ())
+
+
+MIXED = "from cart import total\nfrom grades import best\n\n\ndef test_total():\n    assert total([1]) == 1\n\n\n"
+STAYING = "def test_best():\n    assert best() == 100\n"
+
+
+@pytest.mark.parametrize(
+    ("words", "reply", "tests", "why"),
+    [
+        (REMOVE, GONE, MIXED + STAYING, "also tests what stays (test_best)"),
+        (
+            REMOVE,
+            GONE.partition("\n\n")[0] + "\n\n" + block(OF_CART, "def test_other():\n    assert 1 + 1 == 2\n"),
+            MIXED + STAYING,
+            "changes test_best, which test what stays",
+        ),
+        (REMOVE, GONE + block("basket.py", CART), CART_TESTS, "stays while the change adds files (basket.py)"),
+        ("Rename cart.py to basket.py", GONE + block("basket.py", CART), CART_TESTS, "does not ask to remove"),
+        (REMOVE, GONE.partition("\n\n")[2], CART_TESTS, "passes with the change as it stands"),
+    ],
+)
+async def test_tests_of_what_stays_are_not_removed(
+    tmp_path: Path, words: str, reply: str, tests: str, why: str
+) -> None:
+    bench = replace(await removing(tmp_path, reply, {**SHOP, OF_CART: tests}), wrote={OF_CART})
+    end = await bench.run(case_for(words, iterations=1))
+    assert not end.removed_tests
+    told = [step.state.feedback for step in bench.steps if step.outcome is Outcome.REDO]
+    assert any(why in one for one in told), (told, end.phase)
+
+
+async def test_the_tests_of_what_stays_remain_where_the_others_are_taken_out(tmp_path: Path) -> None:
+    left = "from grades import best\n\n\n" + STAYING
+    reply = GONE.partition("\n\n")[0] + "\n\n" + block(OF_CART, left)
+    bench = replace(await removing(tmp_path, reply, {**SHOP, OF_CART: MIXED + STAYING}), wrote={OF_CART})
+    done = await bench.run(case_for(REMOVE))
+    assert (done.phase, dict(done.changed_tests)) == (P.COMMIT, {OF_CART: left}), done.feedback

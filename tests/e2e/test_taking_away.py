@@ -12,6 +12,8 @@ FILES = {
     "shop/__init__.py": "",
     "shop/prices.py": "def total(prices):\n    return sum(prices)\n",
     "shop/legacy.py": "def total(prices):\n    return 0\n",
+    "shop/cart.py": "def size(items):\n    return len(items)\n",
+    "tests/test_cart.py": "from shop.cart import size\n\n\ndef test_size():\n    assert size([1, 2]) == 2\n",
     "tests/test_prices.py": "from shop.prices import total\n\n\ndef test_total():\n    assert total([1, 2]) == 3\n",
 }
 
@@ -25,23 +27,28 @@ class Remover:
     def __call__(self, phase: str, messages: list[dict[str, str]]) -> str:
         self.phases.append(phase)
         text = "\n".join(message["content"] for message in messages)
-        path = next(path for path in ("shop/legacy.py", "shop/prices.py") if f"Delete {path}" in text)
+        path = next(path for path in ("shop/legacy.py", "shop/prices.py", "shop/cart.py") if f"Delete {path}" in text)
+        gone = [path, "tests/test_cart.py"] if path == "shop/cart.py" else [path]
         return {
             "CLARIFYING": json.dumps({"goal": f"Delete {path}"}),
             "PLANNING": f"1. Delete {path}.",
-            "CODING": f"Summary: Delete {path}\n\n```python path={path} delete\n```\n",
+            "CODING": f"Summary: Delete {path}\n\n" + "\n".join(f"```python path={one} delete\n```" for one in gone),
             "REFLECTING": json.dumps({"root_cause": "the tests need it", "suggested_fix": "none"}),
         }[phase]
 
 
-def test_a_removal_is_judged_by_the_tests_that_are_there(tmp_path: Path) -> None:
-    repo, model = tmp_path / "shop", Remover()
+def begun(repo: Path) -> None:
     for path, text in FILES.items():
         (repo / path).parent.mkdir(parents=True, exist_ok=True)
         (repo / path).write_text(text)
     git(repo, "init", "-q", "-b", "trunk")
     git(repo, "add", ".")
     git(repo, "-c", "user.name=Owner", "-c", "user.email=owner@example.org", "commit", "-qm", "First")
+
+
+def test_a_removal_is_judged_by_the_tests_that_are_there(tmp_path: Path) -> None:
+    repo, model = tmp_path / "shop", Remover()
+    begun(repo)
     with WireServer(model) as server, Daemon(tmp_path / "home", settings_for(server)) as daemon:
         (gone,) = daemon.wait(daemon.submit(description="Delete shop/legacy.py", repo=str(repo)))
         assert gone["ending"] == "committed", gone
@@ -51,4 +58,19 @@ def test_a_removal_is_judged_by_the_tests_that_are_there(tmp_path: Path) -> None
         limits = {"iterations": 2}
         (kept,) = daemon.wait(daemon.submit(description="Delete shop/prices.py", repo=str(repo), limits=limits))
         assert (kept["status"], kept["commit"]) == ("failed", None), kept
+    assert "TESTING" not in model.phases
+
+
+def test_tests_go_with_what_they_test_where_the_task_lets_them(tmp_path: Path) -> None:
+    repo, model = tmp_path / "shop", Remover()
+    begun(repo)
+    with WireServer(model) as server, Daemon(tmp_path / "home", settings_for(server)) as daemon:
+        number = daemon.submit(description="Delete shop/cart.py", repo=str(repo), allow=["tests/*"])
+        (gone,) = daemon.wait(number)
+        assert gone["ending"] == "committed", gone
+        changed = git(repo, "diff", "--name-status", f"trunk..{gone['commit']}")
+        assert changed.split() == ["D", "shop/cart.py", "D", "tests/test_cart.py"]
+        assert "Removed-Tests: tests/test_cart.py" in git(repo, "log", "-1", "--format=%B", gone["commit"])
+        verified = daemon.cli("--verify", gone["commit"])
+        assert verified.returncode == 0, verified.stdout + verified.stderr
     assert "TESTING" not in model.phases

@@ -54,6 +54,7 @@ CASES = [
     ("high_left", replace(SAFE, signs=Signs(remarks=(replace(LOSES, gravity=Gravity.HIGH),) * 3)), Around(), 24),
     ("left_out", replace(SAFE, signs=Signs(left_out=("conftest.py",))), Around(), 6),
     ("changed_tests", replace(SAFE, signs=Signs(changed_tests=("tests/test_a.py",))), Around(), 12),
+    ("removed_tests", replace(SAFE, signs=Signs(removed_tests=("tests/test_a.py",))), Around(), 12),
     ("granted", SAFE, Around(granted=["python.socket:a.py"]), 6),
     ("package", SAFE, Around(first_packages=["toolz"]), 8),
     ("later_failures", SAFE, Around(later_failures=[7, 8]), 10),

@@ -17,4 +17,4 @@ export const OpenRemarks = ({remarks}) => (remarks.length ? html`<ul class="plai
     ${one.fix ? html` <span class="hint">Suggested: ${one.fix}</span>` : null}</li>`)}</ul>` : null);
 
 /** Existing tests that a commit changed because they contradicted its task. */
-export const ChangedTests = ({paths}) => (paths.length ? html`<p class="hint">Changed existing tests: ${paths.map((path) => html`<code key=${path}>${path}</code> `)}</p>` : null);
+export const ChangedTests = ({paths, what = 'Changed'}) => (paths.length ? html`<p class="hint">${what} existing tests: ${paths.map((path) => html`<code key=${path}>${path}</code> `)}</p>` : null);

@@ -44,7 +44,7 @@ function Commit({commit, walk}) {
       <span>${commit.integrated ? html`on <b>${commit.target}</b>` : html`left on <b>${commit.branch}</b>`}</span>
       ${commit.file_count === null ? null : html`<span>${counted(commit.file_count, 'file')} <${Lines} added=${commit.added} removed=${commit.removed} /></span>`}
       <span class="hint"><${Moment} at=${commit.at} /></span></p>
-    <${OpenRemarks} remarks=${commit.remarks} /><${ChangedTests} paths=${commit.changed_tests} />
+    <${OpenRemarks} remarks=${commit.remarks} /><${ChangedTests} paths=${commit.changed_tests} /><${ChangedTests} paths=${commit.removed_tests} what="Removed" />
     <${Files} commit=${commit} />
     <div class="acts">
       <${Button} onClick=${() => act('/api/commits/reviewed', 'Marked as read.', {commit: commit.commit})}>Mark as read<//>

@@ -25,7 +25,7 @@ function Row({task, commit, isNewest}) {
         ${isNewest && commit.integrated ? html`<${Revert} task=${task} isTaken=${Boolean(commit.reverted_by)} />` : null}
       </span></div>
     <p class="what">${commit.subject}</p>
-    <${OpenRemarks} remarks=${commit.remarks} /><${ChangedTests} paths=${commit.changed_tests} />
+    <${OpenRemarks} remarks=${commit.remarks} /><${ChangedTests} paths=${commit.changed_tests} /><${ChangedTests} paths=${commit.removed_tests} what="Removed" />
     <p class="command"><code>${command}</code><${Copy} text=${command} what="the command" /></p>
   </li>`;
 }
