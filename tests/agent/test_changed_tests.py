@@ -222,6 +222,7 @@ async def test_tests_of_the_agent_alone_go_unasked_and_a_task_or_the_settings_ma
 
 
 MIXED = "from cart import total\nfrom grades import best\n\n\ndef test_total():\n    assert total([1]) == 1\n\n\n"
+TRUE = block("tests/test_more.py", "from grades import best\n\n\ndef test_more():\n    assert best() == 100\n")
 STAYING = "def test_best():\n    assert best() == 100\n"
 
 
@@ -243,7 +244,7 @@ STAYING = "def test_best():\n    assert best() == 100\n"
 async def test_tests_of_what_stays_are_not_removed(
     tmp_path: Path, words: str, reply: str, tests: str, why: str
 ) -> None:
-    bench = replace(await removing(tmp_path, reply, {**SHOP, OF_CART: tests}), wrote={OF_CART})
+    bench = replace(await removing(tmp_path, reply, {**SHOP, OF_CART: tests}, TESTING=[TRUE] * 9), wrote={OF_CART})
     end = await bench.run(case_for(words, iterations=1))
     assert not end.removed_tests
     told = [step.state.feedback for step in bench.steps if step.outcome is Outcome.REDO]
@@ -251,7 +252,8 @@ async def test_tests_of_what_stays_are_not_removed(
 
 
 async def test_the_tests_of_what_stays_remain_where_the_others_are_taken_out(tmp_path: Path) -> None:
-    left = "from grades import best\n\n\n" + STAYING
+    left = f"from importlib.util import find_spec\n\nfrom grades import best\n\n\n{STAYING}\n\n"
+    left += "def test_cart_is_gone():\n    assert find_spec('cart') is None\n"
     reply = GONE.partition("\n\n")[0] + "\n\n" + block(OF_CART, left)
     bench = replace(await removing(tmp_path, reply, {**SHOP, OF_CART: MIXED + STAYING}), wrote={OF_CART})
     done = await bench.run(case_for(REMOVE))
