@@ -120,7 +120,8 @@ def _stays(path: str, before: str, failing: Collection[str], *, passed: bool) ->
     tree = parse_python(before) if path.endswith(".py") else None
     names = [name for name, _ in _tests(tree.body) if name not in failing] if tree else []
     if names:
-        return f"also tests what stays ({', '.join(names[:5])}); take out the other tests alone, and add one that fails while what they test is there"
+        what = f"also tests what stays ({', '.join(names[:5])})"
+        return f"{what}; take out the other tests alone, and add one that fails while what they test is there"
     return "has tests that pass as they stand; take out the others alone" if passed else ""
 
 

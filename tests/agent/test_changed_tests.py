@@ -238,7 +238,6 @@ STAYING = "def test_best():\n    assert best() == 100\n"
         ),
         (REMOVE, GONE + block("basket.py", CART), CART_TESTS, "stays while the change adds files (basket.py)"),
         ("Rename cart.py to basket.py", GONE + block("basket.py", CART), CART_TESTS, "does not ask to remove"),
-        (REMOVE, GONE.partition("\n\n")[2], CART_TESTS, "passes with the change as it stands"),
     ],
 )
 async def test_tests_of_what_stays_are_not_removed(
@@ -258,3 +257,9 @@ async def test_the_tests_of_what_stays_remain_where_the_others_are_taken_out(tmp
     bench = replace(await removing(tmp_path, reply, {**SHOP, OF_CART: MIXED + STAYING}), wrote={OF_CART})
     done = await bench.run(case_for(REMOVE))
     assert (done.phase, dict(done.changed_tests)) == (P.COMMIT, {OF_CART: left}), done.feedback
+
+
+async def test_tests_do_not_go_while_what_they_test_is_there(tmp_path: Path) -> None:
+    bench = await removing(tmp_path, GONE.partition("\n\n")[2], TESTING=[TRUE] * 9)
+    end = await replace(bench, wrote={OF_CART}).run(case_for(REMOVE, iterations=1))
+    assert (end.removed_tests, dict(end.change)) == ((), {})
