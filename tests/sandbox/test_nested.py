@@ -209,7 +209,7 @@ def outer() -> list[psutil.Process]:
 def told(key: bytes) -> bytes:
     """A command that says what of a module is there."""
     command = "python -c 'import moonphase; print(moonphase.FULL)' 2>/dev/null || echo none"
-    instructions = {
+    instructions: dict[str, object] = {
         "key": key.hex(), "files": [], "digests": [], "command": command, "environ": {}, "node": None, "go": None,
         "wall_s": 8, "cpu_s": 8, "idle_s": 8, "output_bytes": 1 << 16, "token": "",
     }  # fmt: skip
