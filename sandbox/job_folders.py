@@ -89,7 +89,11 @@ def _stand_in(wanted: Path, fallback: Path) -> Path:
 def _sweep(above: Path) -> None:
     """Remove folders that stood in for one which is gone."""
     for note in above.glob(f"*{_ORIGIN}"):
-        if not Path(note.read_text()).exists():
+        try:
+            origin = note.read_text()
+        except FileNotFoundError:  # another process sweeps as well, and was first
+            continue
+        if not Path(origin).exists():
             shutil.rmtree(note.with_suffix(""), ignore_errors=True)
             note.unlink(missing_ok=True)
 

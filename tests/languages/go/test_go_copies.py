@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -93,7 +95,7 @@ def test_a_file_gets_other_names_and_keeps_what_decides_where_it_is_built() -> N
     assert file.staged.startswith("sums/")
     assert file.staged.endswith("_linux_test.go")
     assert sorted(file.names.values()) == ["TestA", "TestB"]
-    assert "TestA" not in file.text
+    assert not re.search(r"\bTestA\b", file.text)  # a random name may begin with it
     assert file.must_fail_names == file.names.keys()
     mark = suite.marks(file.staged, file.text, fresh=True)
     assert (mark.package, {name for _, name, _ in mark.tests}) == ("sums", set(file.names))
