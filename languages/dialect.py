@@ -7,16 +7,21 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from core.dependencies import ImportCache
+from core.javascript import node_text
 from core.verdicts import SuiteJob
 from languages.plan import Plan
 from sandbox.runtime import Runtime
 from sandbox.source import Edit
 
+if TYPE_CHECKING:
+    from tree_sitter import Node
+
 PLAIN, LIKELY, DOUBTFUL = 0, 1, 2
 """The ranks: a fault that nearly always shows, one that mostly does, one that often cannot be told."""
+_SHOWN = 60
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -40,6 +45,21 @@ class Fault:
     was: str
     now: str
     needs_other: bool = False
+
+
+def fault_at(kind: str, rank: int, node: Node, edit: Edit) -> Fault:
+    """The fault that an edit within a node of a syntax tree makes."""
+    raw = node.text or b""
+    start, end = edit.start - node.start_byte, edit.end - node.start_byte
+    now = raw[:start].decode("utf-8", "replace") + edit.text + raw[end:].decode("utf-8", "replace")
+    line = node.start_point.row + 1
+    return Fault(kind=kind, rank=rank, line=line, edit=edit, was=shown(node_text(node)), now=f"`{shown(now)}`")
+
+
+def shown(text: str) -> str:
+    """A piece of code on one line, shortened for people."""
+    line = " ".join(text.split()).replace("`", "'")
+    return line if len(line) <= _SHOWN else line[: _SHOWN - 1] + "…"
 
 
 Text = Callable[[], str | None]

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from core.golang import is_test, node_text, parse
 from core.text import encode
-from languages.dialect import DOUBTFUL, LIKELY, PLAIN, Fault, Text
+from languages.dialect import DOUBTFUL, LIKELY, PLAIN, Fault, Text, fault_at
 from sandbox.source import Edit, edited
 
 if TYPE_CHECKING:
@@ -20,7 +20,6 @@ if TYPE_CHECKING:
 
 _FUNCTIONS = frozenset({"function_declaration", "method_declaration"})
 _LOOPS = frozenset({"for_statement"})
-_SHOWN = 60
 # `+` joins texts as well, which have no other operator.
 _NUMERIC = {"-": "+", "*": "+", "&": "|", "|": "&", "<<": ">>", ">>": "<<", "-=": "+=", "*=": "+="}
 _SWAPS = {
@@ -65,23 +64,23 @@ def _below(top: Node) -> Iterator[Fault]:
 
 def _at(node: Node) -> Iterator[Fault]:
     if node.type == "if_statement" and (test := node.child_by_field_name("condition")):
-        yield _fault("condition", PLAIN, test, Edit(test.start_byte, test.end_byte, f"!({node_text(test)})"))
+        yield fault_at("condition", PLAIN, test, Edit(test.start_byte, test.end_byte, f"!({node_text(test)})"))
     elif node.type in {"binary_expression", "assignment_statement"}:
         operator = node.child_by_field_name("operator")
         if operator is None:
             return
         if found := _SWAPS.get(operator.type):
             kind, rank, now = found
-            yield _fault(kind, rank, node, Edit(operator.start_byte, operator.end_byte, now))
+            yield fault_at(kind, rank, node, Edit(operator.start_byte, operator.end_byte, now))
         elif operator.type == "+" and not _joins_texts(node):
-            yield _fault("arithmetic", PLAIN, node, Edit(operator.start_byte, operator.end_byte, "-"))
+            yield fault_at("arithmetic", PLAIN, node, Edit(operator.start_byte, operator.end_byte, "-"))
     elif node.type in {"true", "false"}:
         other = "false" if node.type == "true" else "true"
-        yield _fault("constant", LIKELY, node, Edit(node.start_byte, node.end_byte, other))
+        yield fault_at("constant", LIKELY, node, Edit(node.start_byte, node.end_byte, other))
     elif node.type == "int_literal":
-        yield _fault("constant", LIKELY, node, Edit(node.start_byte, node.end_byte, f"({node_text(node)} + 1)"))
+        yield fault_at("constant", LIKELY, node, Edit(node.start_byte, node.end_byte, f"({node_text(node)} + 1)"))
     elif node.type == "interpreted_string_literal" and len(node_text(node)) > 2 and not _names_a_package(node):
-        yield _fault("text", DOUBTFUL, node, Edit(node.end_byte - 1, node.end_byte - 1, "x"))
+        yield fault_at("text", DOUBTFUL, node, Edit(node.end_byte - 1, node.end_byte - 1, "x"))
 
 
 def _joins_texts(node: Node) -> bool:
@@ -97,16 +96,3 @@ def _is_sum_of_texts(node: Node) -> bool:
 
 def _names_a_package(node: Node) -> bool:
     return node.parent is not None and node.parent.type == "import_spec"
-
-
-def _fault(kind: str, rank: int, node: Node, edit: Edit) -> Fault:
-    raw = node.text or b""
-    start, end = edit.start - node.start_byte, edit.end - node.start_byte
-    now = raw[:start].decode("utf-8", "replace") + edit.text + raw[end:].decode("utf-8", "replace")
-    line = node.start_point.row + 1
-    return Fault(kind=kind, rank=rank, line=line, edit=edit, was=_short(node_text(node)), now=f"`{_short(now)}`")
-
-
-def _short(text: str) -> str:
-    line = " ".join(text.split()).replace("`", "'")
-    return line if len(line) <= _SHOWN else line[: _SHOWN - 1] + "…"

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from core.javascript import node_text, parse
 from core.text import encode
-from languages.dialect import DOUBTFUL, LIKELY, PLAIN, Fault, Text
+from languages.dialect import DOUBTFUL, LIKELY, PLAIN, Fault, Text, fault_at, shown
 from sandbox.source import Edit, edited
 
 if TYPE_CHECKING:
@@ -35,7 +35,6 @@ _SWAPS = {
 _LOOPS = frozenset({"while_statement", "do_statement", "for_statement"})
 # Messages of errors are rarely asserted, and functions inside are looked at for themselves.
 _LEFT_OUT = frozenset({"throw_statement", "import_statement", "template_string", "class_declaration", *FUNCTIONS})
-_SHOWN = 60
 _OTHER = "_otherValue"
 _OTHER_TEXT = """
 function _otherValue(value) {
@@ -118,12 +117,12 @@ def _at(node: Node) -> Iterator[Fault]:
     if node.type in {"return_statement", "yield_expression"} and inner is not None:
         yield _result(inner)
     elif node.type in {"if_statement", "ternary_expression"} and (test := node.child_by_field_name("condition")):
-        yield _fault("condition", PLAIN, test, Edit(test.start_byte, test.end_byte, f"(!({node_text(test)}))"))
+        yield fault_at("condition", PLAIN, test, Edit(test.start_byte, test.end_byte, f"(!({node_text(test)}))"))
     elif node.type in {"binary_expression", "augmented_assignment_expression"}:
         operator = node.child_by_field_name("operator")
         if operator is not None and (found := _SWAPS.get(operator.type)):
             kind, rank, now = found
-            yield _fault(kind, rank, node, Edit(operator.start_byte, operator.end_byte, now))
+            yield fault_at(kind, rank, node, Edit(operator.start_byte, operator.end_byte, now))
     else:
         yield from _constant(node)
 
@@ -131,11 +130,11 @@ def _at(node: Node) -> Iterator[Fault]:
 def _constant(node: Node) -> Iterator[Fault]:
     if node.type in {"true", "false"}:
         other = "false" if node.type == "true" else "true"
-        yield _fault("constant", LIKELY, node, Edit(node.start_byte, node.end_byte, other))
+        yield fault_at("constant", LIKELY, node, Edit(node.start_byte, node.end_byte, other))
     elif node.type == "number" and not node_text(node).endswith("n"):
-        yield _fault("constant", LIKELY, node, Edit(node.start_byte, node.end_byte, f"({node_text(node)} + 1)"))
+        yield fault_at("constant", LIKELY, node, Edit(node.start_byte, node.end_byte, f"({node_text(node)} + 1)"))
     elif node.type == "string" and len(node_text(node)) > 2:
-        yield _fault("text", DOUBTFUL, node, Edit(node.end_byte - 1, node.end_byte - 1, "x"))
+        yield fault_at("text", DOUBTFUL, node, Edit(node.end_byte - 1, node.end_byte - 1, "x"))
 
 
 def _result(value: Node) -> Fault:
@@ -145,20 +144,7 @@ def _result(value: Node) -> Fault:
         rank=PLAIN,
         line=value.start_point.row + 1,
         edit=Edit(value.start_byte, value.end_byte, f"{_OTHER}({text})"),
-        was=_short(text),
+        was=shown(text),
         now="another value of the same type",
         needs_other=True,
     )
-
-
-def _fault(kind: str, rank: int, node: Node, edit: Edit) -> Fault:
-    raw = node.text or b""
-    start, end = edit.start - node.start_byte, edit.end - node.start_byte
-    now = raw[:start].decode("utf-8", "replace") + edit.text + raw[end:].decode("utf-8", "replace")
-    line = node.start_point.row + 1
-    return Fault(kind=kind, rank=rank, line=line, edit=edit, was=_short(node_text(node)), now=f"`{_short(now)}`")
-
-
-def _short(text: str) -> str:
-    line = " ".join(text.split()).replace("`", "'")
-    return line if len(line) <= _SHOWN else line[: _SHOWN - 1] + "…"

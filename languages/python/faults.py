@@ -9,7 +9,7 @@ from functools import partial
 
 from core.parsing import parse
 from core.text import encode
-from languages.dialect import DOUBTFUL, LIKELY, PLAIN, Fault, Text
+from languages.dialect import DOUBTFUL, LIKELY, PLAIN, Fault, Text, shown
 from languages.python.outline import Function
 from sandbox.source import Edit, Source
 
@@ -23,7 +23,6 @@ _COMPARISON: dict[type[ast.cmpop], tuple[str, str, int]] = {
     ast.GtE: (">=", ">", LIKELY), ast.Eq: ("==", "!=", PLAIN), ast.NotEq: ("!=", "==", PLAIN),
     ast.In: ("in", "not in", PLAIN), ast.Is: ("is", "is not", PLAIN),
 }  # fmt: skip
-_SHOWN = 60
 _OTHER = "_other_value"
 _OTHER_TEXT = """
 
@@ -134,9 +133,7 @@ class _Maker:
         start, end = self._source.span(value)
         edit = Edit(start, end, f"{self._other}(({text}))")
         now = "another value of the same type"
-        yield Fault(
-            kind="result", rank=PLAIN, line=value.lineno, edit=edit, was=_short(text), now=now, needs_other=True
-        )
+        yield Fault(kind="result", rank=PLAIN, line=value.lineno, edit=edit, was=shown(text), now=now, needs_other=True)
 
     def _swapped(
         self, kind: str, node: ast.expr | ast.stmt, left: ast.expr, right: ast.expr,
@@ -181,14 +178,14 @@ class _Maker:
 
     def _dropped(self, node: ast.stmt, rank: int) -> Fault:
         edit = self._source.replace(node, "pass")
-        was = _short(self._source.segment(node))
+        was = shown(self._source.segment(node))
         return Fault(kind="statement", rank=rank, line=node.lineno, edit=edit, was=was, now="`pass`")
 
     def _fault(self, kind: str, rank: int, node: ast.expr | ast.stmt, edit: Edit) -> Fault:
         start, end = self._source.span(node)
         was, now = self._source.slice(start, end), self._source.slice(start, edit.start) + edit.text
         now += self._source.slice(edit.end, end)
-        return Fault(kind=kind, rank=rank, line=node.lineno, edit=edit, was=_short(was), now=f"`{_short(now)}`")
+        return Fault(kind=kind, rank=rank, line=node.lineno, edit=edit, was=shown(was), now=f"`{shown(now)}`")
 
 
 def _functions(node: ast.AST, prefix: str) -> Iterator[tuple[str, ast.FunctionDef | ast.AsyncFunctionDef]]:
@@ -224,8 +221,3 @@ def _speaks(call: ast.Call) -> bool:
     """Tell whether a call only tells people something, which tests rarely look at."""
     name = call.func.attr if isinstance(call.func, ast.Attribute) else getattr(call.func, "id", "")
     return name in {"print", "debug", "info", "warning", "error", "exception", "log", "echo", "write", "flush"}
-
-
-def _short(text: str) -> str:
-    line = " ".join(text.split()).replace("`", "'")
-    return line if len(line) <= _SHOWN else line[: _SHOWN - 1] + "…"
