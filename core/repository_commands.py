@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 
 
@@ -29,50 +29,42 @@ class Linter(StrEnum):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class FoundCommand:
-    """A command that a file of the repository names. `line` counts from 1.
+class _Placed:
+    """Something that stands in a file of the repository. `line` counts from 1."""
+
+    path: str
+    line: int
+
+    @property
+    def place(self) -> str:
+        """Path and line."""
+        return f"{self.path}:{self.line}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FoundCommand(_Placed):
+    """A command that a file of the repository names.
 
     `words` are without what would make an environment for it first (`uv run`, `npx`): it runs in the one that is there.
     """
 
     purpose: Purpose
     words: tuple[str, ...]
-    path: str
-    line: int
-
-    @property
-    def place(self) -> str:
-        """Path and line."""
-        return f"{self.path}:{self.line}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class FoundLinter:
+class FoundLinter(_Placed):
     """A linter that the repository has, with the version that one of its files names; empty where none does."""
 
     linter: Linter
-    path: str
-    line: int
     version: str = ""
-
-    @property
-    def place(self) -> str:
-        """Path and line."""
-        return f"{self.path}:{self.line}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class FoundPaths:
+class FoundPaths(_Placed):
     """The folders and files of the tests, where the repository says them."""
 
     paths: tuple[str, ...]
-    path: str
-    line: int
-
-    @property
-    def place(self) -> str:
-        """Path and line."""
-        return f"{self.path}:{self.line}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -100,7 +92,4 @@ def once(found: Iterable[FoundLinter]) -> tuple[FoundLinter, ...]:
         kept.setdefault(each.linter, each)
         if each.version:
             versions.setdefault(each.linter, each.version)
-    return tuple(
-        FoundLinter(linter=each.linter, path=each.path, line=each.line, version=versions.get(each.linter, ""))
-        for each in kept.values()
-    )
+    return tuple(replace(each, version=versions.get(each.linter, "")) for each in kept.values())
