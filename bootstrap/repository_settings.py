@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from bootstrap.suites import drop_event
+from bootstrap.git_beside import git_beside
 from checks.catalogue import RULES
 from checks.hooks.hooks import CommandHooks
 from checks.policy import unknown
@@ -20,7 +20,6 @@ from core.masking import Masker
 from core.ports import Sink
 from core.repository_commands import Found
 from core.repository_settings import RepositoryOptions, RepositorySettings, changed, described, readable
-from core.revisions import Author
 from core.tasks import Language, TaskSpec
 from db import repositories
 from db.database import Database
@@ -165,16 +164,6 @@ def opened(settings: Settings, *, to_change: bool) -> Iterator[RepositoryService
     with tempfile.TemporaryDirectory(prefix=orphans.prefix("settings")) as folder:
         path = settings.db_path if to_change or settings.db_path.exists() else Path(folder) / "empty.sqlite"
         reading = not to_change and path == settings.db_path
-        git = GitManager(  # its workspace holds its views; the daemon's own is not touched
-            workspace=Path(folder) / "views",
-            author=Author(name="Nightshift", email="nightshift@localhost"),
-            auto_push=False,
-            emit=drop_event,
-            environ=settings.process_environment,
-        )
-        try:
-            with Database(path, readonly=reading) as database:
-                events = EventLog(database, mask=Masker(settings.secrets))
-                yield RepositoryService(lambda: settings, database, git, events.emit)
-        finally:
-            git.close()
+        with git_beside(settings, Path(folder)) as git, Database(path, readonly=reading) as database:
+            events = EventLog(database, mask=Masker(settings.secrets))
+            yield RepositoryService(lambda: settings, database, git, events.emit)

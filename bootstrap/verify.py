@@ -10,16 +10,15 @@ from pathlib import Path
 from attempt import evidence
 from attempt.verify import OpenedSuite, Report, Verification
 from bootstrap.environments import make_environments
-from bootstrap.suites import drop_event, find_sandbox, make_checker, make_suite
+from bootstrap.git_beside import git_beside
+from bootstrap.suites import find_sandbox, make_checker, make_suite
 from config import Settings
 from core.errors import SandboxError, StoreError, UnknownCommit
 from core.masking import Masker
-from core.revisions import Author
 from db.commit_ledger import CommitLedger
 from db.database import Database
 from db.event_log import EventLog
 from environments.layers import LayerStore
-from git_manager import GitManager
 from sandbox import orphans
 from sandbox.runtime import open_runtime
 
@@ -42,25 +41,15 @@ async def verify_commit(name: str, repo: Path | None, settings: Settings) -> Rep
     where = repo or _of_ledger(name, settings.db_path) or settings.workspace
     if where == settings.workspace and not (where / ".git").exists():
         raise UnknownCommit(f"there is no workspace in {where} yet; name a repository with --repo")
-    with tempfile.TemporaryDirectory(prefix=orphans.prefix("verify")) as folder:
-        # The workspace of the git manager holds its views; the daemon's own is not needed for that, nor touched.
-        git = GitManager(
-            workspace=Path(folder) / "views",
-            author=Author(name="Nightshift", email="nightshift@localhost"),
-            auto_push=False,
-            emit=drop_event,
-            environ=settings.process_environment,
+    prefix = orphans.prefix("verify")
+    with tempfile.TemporaryDirectory(prefix=prefix) as folder, git_beside(settings, Path(folder)) as git:
+        looking = Verification(
+            git,
+            str(where.expanduser().resolve()),
+            suites(settings, Path(folder)),
+            evidence.read_key(settings.seal_file),
         )
-        try:
-            looking = Verification(
-                git,
-                str(where.expanduser().resolve()),
-                suites(settings, Path(folder)),
-                evidence.read_key(settings.seal_file),
-            )
-            return await looking.verify(name)
-        finally:
-            git.close()
+        return await looking.verify(name)
 
 
 def _of_ledger(name: str, path: Path) -> Path | None:
