@@ -7,8 +7,6 @@ made now, because the package index is away, is done without: then runs have wha
 
 from __future__ import annotations
 
-from typing import Literal
-
 from attempt.services import AttemptServices
 from core.change_checks import Ask, AskKind
 from core.environments import NO_ENVIRONMENT, Environment, MadeEnvironment
@@ -17,7 +15,6 @@ from core.events import Emitter, EnvironmentData, Kind, Level
 from core.tasks import Task
 from core.tree import Tree
 
-Consent = Literal["trust", "ask"]
 _SHOWN = 12
 
 

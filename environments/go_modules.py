@@ -16,8 +16,9 @@ from core.errors import SandboxError
 from core.isolation import Mount
 from environments.declared_files import DeclaredFiles
 from environments.making import Made, Recipe
-from environments.store import size_of
+from environments.store import bounded
 from environments.wheels import INSTALL_S, Unreachable, call, installers_environment
+from sandbox import orphans
 from sandbox.go_program import ENV, Go
 from sandbox.runtime import Runtime
 
@@ -64,13 +65,13 @@ class GoModules:
             SandboxError: they cannot be had, or are not those of `go.sum`.
         """
         assert self._go, "a recipe is made where there is a toolchain"
-        with tempfile.TemporaryDirectory() as place:
+        with tempfile.TemporaryDirectory(prefix=orphans.prefix("go")) as place:
             await asyncio.to_thread(_write, Path(place), recipe.texts)
             own = {"GOROOT": self._go.root, "GOMODCACHE": str(folder), "GOFLAGS": "-modcacherw", "HOME": place}
             try:
-                done = await call(
-                    [self._go.path, "mod", "download"], {**self._environ, **own}, INSTALL_S, cwd=Path(place)
-                )
+                words = [self._go.path, "mod", "download"]
+                work = call(words, {**self._environ, **own}, INSTALL_S, cwd=Path(place))
+                done = await bounded(work, folder, MOST_MB)
             except TimeoutError:
                 raise SandboxError(f"fetching the modules of Go took longer than {INSTALL_S:.0f} s") from None
             if done.code:
@@ -79,8 +80,6 @@ class GoModules:
             wanted = next(text for path, text in recipe.texts.items() if path.endswith(_SUM))
             if new := _lines(await asyncio.to_thread(Path(place, _SUM).read_text, "utf-8")) - _lines(wanted):
                 raise SandboxError(f"go.sum does not have {min(new).rpartition(' ')[0]}; type `go mod tidy`")
-        if await asyncio.to_thread(size_of, folder) > MOST_MB << 20:
-            raise SandboxError(f"the modules of Go take more than {MOST_MB} MB")
         return Made(
             packages=dict(await asyncio.to_thread(_modules, folder)), more={"interpreter": f"Go {self._go.version}"}
         )

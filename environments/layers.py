@@ -84,7 +84,7 @@ class LayerStore:
             wheels = self._read(asked)
             if wheels is None:
                 wheels = await self.wheels.resolve(requirements)
-                self._write(asked, wheels)
+                await self._write(asked, wheels)
         return await self._layer({wheel.name: wheel.version for wheel in wheels}, wheels)
 
     async def exactly(self, packages: Mapping[str, str]) -> Layer:
@@ -100,7 +100,7 @@ class LayerStore:
                 return Layer(folder=folder, wheels=known)
             found = wheels or await self.wheels.pinned(packages)
             await self._store.build(key, lambda building: self._fill(building, found))
-            self._write(key, found)
+            await self._write(key, found)
         return Layer(folder=folder, wheels=found, new=True)
 
     async def _fill(self, folder: Path, wheels: Sequence[Wheel]) -> None:
@@ -118,8 +118,8 @@ class LayerStore:
         except TypeError:
             return None
 
-    def _write(self, name: str, wheels: Sequence[Wheel]) -> None:
-        self._store.write(name, [asdict(wheel) for wheel in wheels])
+    async def _write(self, name: str, wheels: Sequence[Wheel]) -> None:
+        await self._store.write(name, [asdict(wheel) for wheel in wheels])
 
 
 async def compile_all(runtime: Runtime, folder: Path) -> None:

@@ -10,7 +10,7 @@ import posixpath
 import re
 import tomllib
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from packaging.markers import InvalidMarker, Marker, UndefinedComparison, UndefinedEnvironmentName, default_environment
@@ -69,11 +69,19 @@ class Declaration:
     pinned: tuple[Pinned, ...] = ()
     groups: tuple[tuple[str, ...], ...] = ()
     constraints: tuple[str, ...] = ()
-    hashes: Mapping[str, tuple[str, ...]] = None  # type: ignore[assignment] # set below
+    hashes: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     remarks: tuple[str, ...] = ()
 
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "hashes", dict(self.hashes or {}))
+
+@dataclass(slots=True)
+class _Said:
+    """What requirement files say so far: lines by group, constraints, hashes by name, and extras of the package."""
+
+    lines: dict[str, list[str]] = field(default_factory=dict)
+    constraints: list[str] = field(default_factory=list)
+    hashes: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    extras: set[str] = field(default_factory=set)
+    seen: set[tuple[str, bool]] = field(default_factory=set)
 
 
 def is_for_tests(group: str) -> bool:
@@ -141,9 +149,7 @@ class Reader:
         _check_count(path, chosen)
         return Declaration(pinned=tuple(chosen.values()), remarks=self._told())
 
-    def of_requirements(  # noqa: C901 (a file includes others)
-        self, texts: Mapping[str, str], paths: Sequence[str], own: OwnPackage
-    ) -> Declaration:
+    def of_requirements(self, texts: Mapping[str, str], paths: Sequence[str], own: OwnPackage) -> Declaration:
         """What a package and requirement files name.
 
         Args:
@@ -155,60 +161,52 @@ class Reader:
             SandboxError: they name too much.
         """
         self._remarks.clear()
-        lines, constraints, hashes, extras = (
-            dict[str, list[str]](),
-            list[str](),
-            dict[str, tuple[str, ...]](),
-            set[str](),
-        )
-        seen = set[str]()
-
-        def take(path: str, group: str, *, constraining: bool) -> None:
-            if f"{constraining}:{path}" in seen or path not in texts:
-                return
-            seen.add(f"{constraining}:{path}")
-            for line in _logical_lines(texts[path]):
-                more = re.match(r"(-r|--requirement|-c|--constraint)[ =]?\s*(\S+)", line)
-                if more:
-                    target = _beside(path, more[2])
-                    if target is None or target not in texts:
-                        self._remark(f"{more[2]}, which {path} includes, is no file of the repository")
-                    else:
-                        take(target, group, constraining=constraining or "c" in more[1].lstrip("-")[0])
-                    continue
-                if itself := re.match(r"(?:-e\s*|--editable[ =])?\.{1,2}/?(?:\[([\w,\s.-]*)\])?\s*(?:;.*)?$", line):
-                    extras.update(each.strip() for each in (itself[1] or "").split(",") if each.strip())
-                    continue
-                if line.startswith("-"):
-                    self._remark(f"{line.split()[0].partition('=')[0]} in {path} is not followed")
-                    continue
-                allowed = tuple(_HASH.findall(line))
-                if plain := self._plain(line.partition("--hash")[0].strip().rstrip("\\").strip(), path, own):
-                    (constraints if constraining else lines.setdefault(group, [])).append(plain)
-                    if allowed:
-                        hashes[normalised(Requirement(plain).name)] = allowed
-
+        said = _Said()
         for path in paths:
-            take(path, path, constraining=False)
+            self._take(said, path, path, texts, own, constraining=False)
         groups = [self._all_plain(own.requires, "the package", own)]
         wanted = {**own.extras, **own.groups}
         groups += [
             self._all_plain(each, f"group {name}", own)
             for name, each in wanted.items()
-            if is_for_tests(name) or name in extras
+            if is_for_tests(name) or name in said.extras
         ]
-        groups += list(lines.values())
+        groups += list(said.lines.values())
         groups = [[line for line in group if self._is_not_ours(line)] for group in groups]
         _check_count("the repository", [line for group in groups for line in group])
-        constraints = [line for line in constraints if normalised(Requirement(line).name) not in self._ours]
+        constraints = [line for line in said.constraints if normalised(Requirement(line).name) not in self._ours]
         return Declaration(
             groups=tuple(tuple(dict.fromkeys(group)) for group in groups if group),
             constraints=tuple(dict.fromkeys(constraints)),
-            hashes=hashes,
+            hashes=said.hashes,
             remarks=self._told(),
         )
 
     # --- requirements
+
+    def _take(
+        self, said: _Said, path: str, group: str, texts: Mapping[str, str], own: OwnPackage, *, constraining: bool
+    ) -> None:
+        """Take in a requirement file, and those that it includes, as part of a group or as constraints."""
+        if (path, constraining) in said.seen or path not in texts:
+            return
+        said.seen.add((path, constraining))
+        for line in _logical_lines(texts[path]):
+            if more := re.match(r"(-r|--requirement|-c|--constraint)[ =]?\s*(\S+)", line):
+                target = _beside(path, more[2])
+                if target is None or target not in texts:
+                    self._remark(f"{more[2]}, which {path} includes, is no file of the repository")
+                else:
+                    limits = constraining or more[1] in {"-c", "--constraint"}
+                    self._take(said, target, group, texts, own, constraining=limits)
+            elif itself := re.match(r"(?:-e\s*|--editable[ =])?\.{1,2}/?(?:\[([\w,\s.-]*)\])?\s*(?:;.*)?$", line):
+                said.extras.update(each.strip() for each in (itself[1] or "").split(",") if each.strip())
+            elif line.startswith("-"):
+                self._remark(f"{line.split()[0].partition('=')[0]} in {path} is not followed")
+            elif plain := self._plain(line.partition("--hash")[0].strip().rstrip("\\").strip(), path, own):
+                (said.constraints if constraining else said.lines.setdefault(group, [])).append(plain)
+                if allowed := tuple(_HASH.findall(line)):
+                    said.hashes[normalised(Requirement(plain).name)] = allowed
 
     def _all_plain(self, lines: Sequence[str], where: str, own: OwnPackage, depth: int = 0) -> list[str]:
         """Requirements in their plain form; the package's own name stands for its extras."""

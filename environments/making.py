@@ -11,6 +11,7 @@ import hashlib
 from collections import OrderedDict
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
+from functools import cached_property
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -28,7 +29,7 @@ KEEP_MB = 8192
 """How large all environments together may be."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)  # without slots, for the name that is kept
 class Recipe:
     """A part of an environment before it is made.
 
@@ -42,7 +43,7 @@ class Recipe:
     texts: Mapping[str, str]
     parts: tuple[str, ...] = ()
 
-    @property
+    @cached_property
     def name(self) -> str:
         """The name of its folder: the kind, and the digest of all that decides what is in it."""
         words = [f"{path}\0{text}" for path, text in sorted(self.texts.items())]
@@ -121,12 +122,9 @@ class Environments:
         Raises:
             SandboxError: it cannot be made, or the tree declares another one.
         """
-        found = []
-        for recipe in await self._of_digest(tree, environment.digest):
-            _, new = await self._made(recipe)
-            if new:
-                found.append(recipe.name)
-        return tuple(one for one in self.kept() if one.name in found)
+        made = [(recipe.name, await self._made(recipe)) for recipe in await self._of_digest(tree, environment.digest)]
+        new = {name for name, (_, is_new) in made if is_new}
+        return tuple(one for one in self.kept() if one.name in new) if new else ()
 
     async def runtime_for(self, runtime: Runtime, tree: Tree, digest: str, change: Change | None = None) -> Runtime:
         """A runtime with an environment, which is made where it is not there.
@@ -179,12 +177,11 @@ class Environments:
             async def fill(folder: Path) -> None:
                 told.append(await self._maker(recipe).fill(recipe, folder))
 
-            await asyncio.to_thread(
-                remove, self._store.path(recipe.name)
-            )  # without its note nobody knows what it holds
+            # Without its note nobody knows what it holds.
+            await asyncio.to_thread(remove, self._store.path(recipe.name))
             await self._store.build(recipe.name, fill)
             note = {"kind": recipe.kind, "sources": sorted(recipe.texts), **asdict(told[0])}
-            self._store.write(recipe.name, note)
+            await self._store.write(recipe.name, note)
             return told[0], True
 
     def _known(self, recipe: Recipe) -> Made | None:

@@ -24,7 +24,7 @@ from core.isolation import WORK
 from core.javascript import is_source
 from environments.declared_files import DeclaredFiles
 from environments.making import Made, Recipe
-from environments.npm_locks import FOLDER, LOCKS, Layout, UnreadableLock, is_below, read
+from environments.npm_locks import FOLDER, GROUPS, LOCKS, Layout, UnreadableLock, is_below, read
 from environments.store import bounded, remove
 from environments.wheels import INSTALL_S, Unreachable, call, installers_environment
 from sandbox import orphans
@@ -158,10 +158,9 @@ def written(layout: Layout) -> tuple[dict[str, Any], dict[str, Any]]:
 
 def _wanted(manifest: str | None) -> str:
     """What of a `package.json` decides what is installed."""
-    groups = ("dependencies", "devDependencies", "optionalDependencies")
     try:
         said = json.loads(manifest or "{}")
-        return json.dumps({group: said[group] for group in groups if said.get(group)}, sort_keys=True)
+        return json.dumps({group: said[group] for group in GROUPS if said.get(group)}, sort_keys=True)
     except (ValueError, TypeError, AttributeError, RecursionError):
         return "{}"
 

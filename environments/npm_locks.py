@@ -25,7 +25,7 @@ _IS_PLACE = re.compile(rf"{FOLDER}/{_NAME}(?:/{FOLDER}/{_NAME})*")
 _STRONG = re.compile(r"sha(?:256|384|512)-[A-Za-z0-9+/]+=*")
 _PUBLIC = frozenset({"registry.npmjs.org", "registry.yarnpkg.com"})
 _DEEPEST = 12
-_GROUPS = ("dependencies", "devDependencies", "optionalDependencies")
+GROUPS = ("dependencies", "devDependencies", "optionalDependencies")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -195,7 +195,7 @@ def _of_pnpm(text: str) -> Layout:
             for alias, target in (snapshot.get(group) or {}).items()
         }
     roots, links = dict[str, str](), dict[str, str]()
-    for group in _GROUPS:
+    for group in GROUPS:
         for alias, target in (root.get(group) or {}).items():
             said = str(target["version"] if isinstance(target, dict) else target)
             if said.startswith(("link:", "file:")):
@@ -245,7 +245,7 @@ def _of_yarn(text: str, manifest: Any) -> Layout:
             name: f"{name}@{wanted}"
             for name, wanted in re.findall(r'^    "?([^"\s]+)"? "?([^"\n]+)"?$', "".join(below), re.MULTILINE)
         }
-    roots = {name: f"{name}@{wanted}" for group in _GROUPS for name, wanted in (manifest.get(group) or {}).items()}
+    roots = {name: f"{name}@{wanted}" for group in GROUPS for name, wanted in (manifest.get(group) or {}).items()}
     found = {first: {name: keys.get(key, key) for name, key in wanted.items()} for first, wanted in needs.items()}
     placed, remarks = _laid_out({name: keys.get(key, key) for name, key in roots.items()}, packages, found)
     return Layout(packages=placed, remarks=remarks)

@@ -221,7 +221,7 @@ class PythonMaker:
 
         async with self._store.lock(name):
             await self._store.build(name, fill)
-            self._store.write(name, {"of": sorted(texts)})
+            await self._store.write(name, {"of": sorted(texts)})
         return folder
 
 

@@ -1,8 +1,8 @@
 """Read-only folders by name, made once and shown to any number of runs: built, kept, swept.
 
 A folder is built beside its place and moved there in one step, so what is there is whole. Beside it stands a note,
-`NAME.json`, which says what it was made of and, by its time, when it was used last. One maker works on a name at a
-time, over tasks and processes; what a killed one left is removed by the next, and is never used.
+`NAME.json`, which says what it was made of, how large it is and, by its time, when it was used last. One maker works on
+a name at a time, over tasks and processes; what a killed one left is removed by the next, and is never used.
 """
 
 from __future__ import annotations
@@ -101,17 +101,18 @@ class FolderStore:
         """The content of a note, which counts as used from now on; None where there is no sound one."""
         try:
             note = self._folder / f"{name}.json"
-            content = json.loads(note.read_text())
+            content, _ = _noted(note)
             self._used(note)
         except (OSError, ValueError):
             return None
         return content
 
-    def write(self, name: str, content: Any) -> None:
-        """Write a note."""
+    async def write(self, name: str, content: Any) -> None:
+        """Write a note; the folder is there by then, if there is to be one."""
         note = self._folder / f"{name}.json"
+        size_bytes = await asyncio.to_thread(size_of, self.path(name))
         temporary = note.with_name(f".{note.name}-{os.getpid()}")
-        temporary.write_text(json.dumps(content, indent=1))
+        temporary.write_text(json.dumps({"size_bytes": size_bytes, "content": content}, indent=1))
         self._used(temporary)
         temporary.replace(note)
 
@@ -135,15 +136,13 @@ class FolderStore:
     def _free_space(self, keep_mb: float) -> None:
         """Remove whole folders, used longest ago first, until the others are small enough together."""
         in_use = (self._clock() - IN_USE).timestamp()
-        notes = [note for note in self._folder.glob("*.json") if note.with_suffix("").is_dir()]
-        used = {note: note.stat().st_mtime for note in notes}
-        sizes = {note: size_of(note.with_suffix("")) for note in notes}
-        too_much = sum(sizes.values()) - keep_mb * 2**20
-        for note in sorted(notes, key=lambda note: used[note]):
-            if too_much > 0 and used[note] < in_use:
-                too_much -= sizes[note]
-                note.unlink()  # first: a folder without a note is none
-                remove(note.with_suffix(""))
+        kept = [one for one in reversed(notes_in(self._folder)) if self.path(one.name).is_dir()]
+        too_much = sum(one.size_bytes for one in kept) - keep_mb * 2**20
+        for one in kept:
+            if too_much > 0 and one.used_at.timestamp() < in_use:
+                too_much -= one.size_bytes
+                (self._folder / f"{one.name}.json").unlink()  # first: a folder without a note is none
+                remove(self.path(one.name))
 
     def _used(self, note: Path) -> None:
         now = self._clock().timestamp()
@@ -155,10 +154,23 @@ def notes_in(folder: Path) -> list[Kept]:
     found = []
     for note in folder.glob("*.json"):
         with contextlib.suppress(OSError, ValueError):
-            content, used = json.loads(note.read_text()), datetime.fromtimestamp(note.stat().st_mtime, UTC)
-            size = size_of(note.with_suffix(""))
+            content, size = _noted(note)
+            used = datetime.fromtimestamp(note.stat().st_mtime, UTC)
             found.append(Kept(name=note.stem, note=content, used_at=used, size_bytes=size))
     return sorted(found, key=lambda one: one.used_at, reverse=True)
+
+
+def _noted(note: Path) -> tuple[Any, int]:
+    """The content of a note, and what its folder takes on the disk in bytes.
+
+    Raises:
+        OSError, ValueError: there is no sound one.
+    """
+    try:
+        found = json.loads(note.read_text())
+        return found["content"], int(found["size_bytes"])
+    except (KeyError, TypeError) as error:
+        raise ValueError(f"{note.name} is no note") from error
 
 
 async def _held(path: Path) -> tuple[int, Path]:

@@ -88,15 +88,12 @@ class Uv:
 
         every = [line for group in declaration.groups for line in group]
         # All at once, as a rule; where they do not go together, one after the other, those that weigh most first.
-        for lines in (every, *([line] for line in every[:MOST_SINGLE])):
+        for lines in (every, *([line] for line in every[:MOST_SINGLE] if len(every) > 1)):
             try:
                 found = await go_together([*kept, *lines])
             except Unobtainable as error:
-                remarks += (
-                    [f"{lines[0]} does not go with the others: {_short(error)}; it is left out"]
-                    if len(lines) == 1
-                    else []
-                )
+                if len(lines) == 1:
+                    remarks.append(f"{lines[0]} does not go with the others: {_short(error)}; it is left out")
                 continue
             kept += lines
             if lines is every:

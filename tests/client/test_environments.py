@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 
 from config import load_settings
@@ -18,8 +19,8 @@ def test_what_is_kept_is_listed_with_what_was_left_out(home: Home) -> None:
         "remarks": ["tidewave has no wheel; it is left out"], "more": {"interpreter": "Python 3.11.2"},
     }  # fmt: skip
     store.path("python-1").mkdir()
-    store.write("python-1", note)
-    store.write("own-1", {"of": []})
+    asyncio.run(store.write("python-1", note))
+    asyncio.run(store.write("own-1", {"of": []}))
     out = home.cli("--environments").out
     assert all(word in out for word in ("python-1", "Python 3.11.2", "uv.lock", "tidewave has no wheel"))
     assert "own-1" not in out

@@ -11,7 +11,7 @@ import pytest
 
 from core.change_checks import ChangeCheckJob
 from core.environments import MadeEnvironment
-from core.isolation import RunLimits
+from core.isolation import WORK, RunLimits
 from core.shell import ShellJob
 from core.submission import parse_spec
 from core.tasks import Language
@@ -230,7 +230,7 @@ async def test_a_lock_that_cannot_be_used_says_so_and_nothing_is_shown(environme
 async def test_own_packages_of_a_repository_are_links_into_the_tree(environments: Environments) -> None:
     links = {"packages/a": {}, "node_modules/@my/a": {"link": True, "resolved": "packages/a"}}
     _, there = await made(environments, tree(links))
-    assert (there / "@my" / "a").readlink() == Path("/work/packages/a")
+    assert (there / "@my" / "a").readlink() == Path(f"{WORK}/packages/a")
 
 
 async def test_what_the_lock_has_may_be_imported_by_a_change(
