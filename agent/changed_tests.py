@@ -22,7 +22,7 @@ from fnmatch import fnmatchcase
 
 from agent import syntax
 from agent.assertions import idle_tests, let_off
-from agent.gone_tests import about_gone
+from agent.gone_tests import about_gone, units_of
 from agent.kinds import asks_to_take_away
 from agent.python_outline import parse_python
 from agent.services import AgentServices
@@ -152,12 +152,8 @@ def _touched(before: str, text: str, failing: Collection[str]) -> list[str]:
     return [name for name, body in old.items() if name not in failing and new.get(name) != body]
 
 
-def _tests(body: list[ast.stmt], holder: str = "") -> Iterator[tuple[str, str]]:
-    for node in body:
-        if isinstance(node, ast.ClassDef):
-            yield from _tests(node.body, f"{holder}{node.name}::")
-        elif isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and node.name.startswith("test"):
-            yield f"{holder}{node.name}", ast.dump(node)
+def _tests(body: list[ast.stmt]) -> Iterator[tuple[str, str]]:
+    return ((name, ast.dump(node)) for name, (node, *_) in units_of(body))
 
 
 # --- who agrees

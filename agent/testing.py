@@ -1,10 +1,9 @@
 """TESTING: the one entrance to a commit. What judges is the suite; a model is asked only when tests must be written.
 
 Tests of the agent's own, for tasks that came without any, are asked for and checked, but not of a change that only
-takes away; when they are written again, the
-suite holds them to what the earlier ones noticed. The
-model sees the task, the plan and what the code offers (`agent.interface`), not its bodies, so that a wrong result is
-not copied into the test that should notice it.
+takes away; when they are written again, the suite holds them to what the earlier ones noticed. The model sees the task,
+the plan and what the code offers (`agent.interface`), not its bodies, so that a wrong result is not copied into the
+test that should notice it.
 """
 
 from __future__ import annotations

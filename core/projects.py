@@ -10,6 +10,7 @@ from __future__ import annotations
 import hashlib
 import json
 import re
+from abc import abstractmethod
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 
@@ -134,8 +135,9 @@ class _Part(Tree):
             self._entries = dict(self._own(self.whole.entries().items()))
         return self._entries
 
+    @abstractmethod
     def _own(self, items: Iterable[tuple[str, str]]) -> Iterable[tuple[str, str]]:
-        raise NotImplementedError
+        """The files of the part, with its paths."""
 
 
 class _Below(_Part):

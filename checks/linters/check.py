@@ -11,9 +11,11 @@ from __future__ import annotations
 import asyncio
 import re
 from collections import Counter, OrderedDict
-from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import timedelta
+from functools import cached_property
+from typing import TypeVar
 
 from checks.catalogue import Finding as Catalogued
 from checks.checker import is_test
@@ -50,6 +52,8 @@ REMEMBERED = 256
 LOOK_AGAIN = timedelta(minutes=5)
 _MESSAGE = 300
 _NOTE = "linter"
+K = TypeVar("K")
+V = TypeVar("V")
 
 Fetch = Callable[[str], Awaitable[Mapping[str, str]]]
 """Makes the wheels of a requirement ready: name to version of all that it takes. Raises SandboxError."""
@@ -63,7 +67,7 @@ class _Looked:
     fault: str = ""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)  # without slots, for what is kept of it
 class _Work:
     """What the linters look at: the files before and after, and which lines were written."""
 
@@ -73,10 +77,15 @@ class _Work:
     change: Change
     tests: Files
 
-    @property
-    def texts(self) -> dict[str, str]:
+    @cached_property
+    def texts(self) -> Files:
         """The files that the change wrote."""
         return {path: text for path, text in {**self.change, **self.tests}.items() if text is not None}
+
+    @cached_property
+    def lines(self) -> Mapping[str, Collection[int]]:
+        """The lines of each that it wrote, counting from 1."""
+        return {path: written(self.was(path) or "", text) for path, text in self.texts.items()}
 
     def was(self, path: str) -> str | None:
         """A file before the change."""
@@ -131,9 +140,7 @@ class LinterCheck:
     def _found_in(self, tree: Tree) -> Found:
         key = tuple((path, blob) for path, blob in tree.entries().items() if "/" not in path or path.startswith(".git"))
         if key not in self._found:
-            self._found[key] = find(tree)
-            while len(self._found) > REMEMBERED:
-                self._found.popitem(last=False)
+            _remember(self._found, key, find(tree))
         return self._found[key]
 
     async def _examined(self, work: _Work, found: FoundLinter) -> list[Finding]:
@@ -180,9 +187,7 @@ class LinterCheck:
         key = work.job.environment, tool.wheel
         if key[0] and key not in self._there:
             probe = ShellJob(command=f"python -c 'import {tool.wheel}'", base=work.job.tree, environment=key[0])
-            self._there[key] = (await self._shell.execute(probe)).exit_code == 0
-            while len(self._there) > REMEMBERED:
-                self._there.popitem(last=False)
+            _remember(self._there, key, (await self._shell.execute(probe)).exit_code == 0)
         return self._there.get(key, False)
 
     async def _looked_before(
@@ -206,9 +211,7 @@ class LinterCheck:
             looked = await self._look(work, tool, known, work.before, {}, packages)
             if looked.fault:
                 return looked
-            self._bases[key] = looked
-            while len(self._bases) > REMEMBERED:
-                self._bases.popitem(last=False)
+            _remember(self._bases, key, looked)
         return self._bases[key]
 
     async def _look(
@@ -236,13 +239,12 @@ class LinterCheck:
 
     def _told(self, work: _Work, name: str, issues: Iterable[Issue]) -> list[Finding]:
         """The findings for the author, and one note of what is new in lines that he did not write."""
-        lines = {path: written(work.was(path) or "", text) for path, text in work.texts.items()}
         found, elsewhere = list[Finding](), list[Issue]()
         for issue in issues:
             rule = f"{name}.{issue.code}" if issue.code else name
             if covers(work.job.spec.allow, rule):
                 continue
-            if issue.line not in lines.get(issue.path, ()):
+            if issue.line not in work.lines.get(issue.path, ()):
                 elsewhere.append(issue)
                 continue
             severity = self._severity(work, rule, issue)
@@ -259,6 +261,12 @@ class LinterCheck:
     def _severity(self, work: _Work, rule: str, issue: Issue) -> Severity | None:
         named = Catalogued(rule, issue.line, "")
         return self._policy.severity(named, work.job.spec, is_test=is_test(issue.path))
+
+
+def _remember(known: OrderedDict[K, V], key: K, value: V) -> None:
+    known[key] = value
+    while len(known) > REMEMBERED:
+        known.popitem(last=False)
 
 
 def _aimed(tool: Tool, linter: Linter, work: _Work, files: list[str]) -> tuple[Tool, list[str]]:
@@ -288,9 +296,8 @@ def _read(tool: Tool, result: ShellResult) -> _Looked:
 def _without(after: Sequence[Issue], before: Sequence[Issue], work: _Work) -> tuple[Issue, ...]:
     """What was not found as often before; of the same findings in a file those in lines that were written are new."""
     left = Counter(map(_key, before))
-    lines = {path: written(work.was(path) or "", text) for path, text in work.texts.items()}
     new = list[Issue]()
-    for issue in sorted(after, key=lambda issue: issue.line in lines.get(issue.path, ())):
+    for issue in sorted(after, key=lambda issue: issue.line in work.lines.get(issue.path, ())):
         if left[_key(issue)] > 0:
             left[_key(issue)] -= 1
         else:

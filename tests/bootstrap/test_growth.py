@@ -45,6 +45,10 @@ BOUNDED = {
     "_origins": "as above",
     "_seen": "32 shapes of jobs at most",
     "_before": "what tests gave last, 64 at most",
+    "_found": "the linters of trees, 256 of them at most",
+    "_contents": "one entry for each file of the workspace, of 20,000 at most",
+    "_tags": "as above",
+    "_defining": "as above, by name",
 }
 
 

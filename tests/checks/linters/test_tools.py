@@ -7,6 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from checks.linters.tools import TOOLS, Issue, configures, inside, mypy_targets
+from core.isolation import WORK
 from core.repository_commands import Found, FoundCommand, Linter, Purpose
 
 GOFMT = "\n".join([
@@ -21,8 +22,8 @@ LINES = [
     (Linter.FLAKE8, "./a.py:1:80: E501 line too long", ("a.py", 1, "E501", "line too long")),
     (Linter.MYPY, 'a.py:9: error: Bad "f"  [arg-type]', ("a.py", 9, "arg-type", 'Bad "f"')),
     (Linter.MYPY, "a.py:9:4: error: Bad", ("a.py", 9, "", "Bad")),
-    (Linter.PYRIGHT, "  /work/a.py:2:5 - error: No (reportCallIssue)", ("a.py", 2, "reportCallIssue", "No")),
-    (Linter.ESLINT, "/work/src/a.js:4: Unexpected var. [no-var]", ("src/a.js", 4, "no-var", "Unexpected var.")),
+    (Linter.PYRIGHT, f"  {WORK}/a.py:2:5 - error: No (reportCallIssue)", ("a.py", 2, "reportCallIssue", "No")),
+    (Linter.ESLINT, f"{WORK}/src/a.js:4: Unexpected var. [no-var]", ("src/a.js", 4, "no-var", "Unexpected var.")),
     (Linter.TSC, "src/a.ts(3,7): error TS2322: Type x", ("src/a.ts", 3, "TS2322", "Type x")),
     (Linter.GOVET, "./a.go:5:2: unreachable code", ("a.go", 5, "", "unreachable code")),
     (Linter.GOVET, "vet: ./a.go:5:2: undefined: x", ("a.go", 5, "", "undefined: x")),
