@@ -33,7 +33,7 @@ def save(page: Page) -> None:
 
 def test_found_values_and_commands_are_shown_with_their_places(visit: Visit, repo: Path) -> None:
     page = visit("/repositories")
-    expect(page.get_by_text("Choose a repository to see")).to_be_visible()
+    expect(page.get_by_role("table", name="Repositories").get_by_role("link", name="own workspace")).to_be_visible()
     page.get_by_label("Another repository").fill(str(repo))
     page.get_by_role("button", name="Show").click()
     expect(option(page, "test_paths")).to_contain_text("pyproject.toml:4")

@@ -1,8 +1,11 @@
 // Repositories: what holds for the tasks of each, where it comes from, and changing it.
 
 import {fault, patch, useData} from '../app/api.js';
-import {Button, Card, Empty, Fault, Loaded, Pill} from '../app/parts.js';
+import {Button, Card, Empty, Fault, Loaded, Moment, Pill} from '../app/parts.js';
+import {MOVED, Push, nameOf, standing} from '../app/repository.js';
 import {mount, toast} from '../app/shell.js';
+import {Table} from '../app/table.js';
+import {firstLine} from '../app/text.js';
 import {html, signal, useState} from '../app/ui.js';
 import {NONE, read, spelled} from './repositories/values.js';
 
@@ -84,19 +87,42 @@ function Repository({repo}) {
     <${Card} title="Commands that its files name" hint="read, never run as such"><div class="scroll"><${Commands} data=${data} /></div><//>`}<//>`;
 }
 
-function Repositories() {
-  const known = useData('/api/repositories');
+const address = (repo) => `/repositories?repo=${encodeURIComponent(repo)}`;
+
+const COLUMNS = [
+  {key: 'path', label: 'Repository', cell: (row) => html`<a href=${address(row.path)}><b>${nameOf(row)}</b></a>
+    <br /><small>${row.path}</small>${row.error ? html`<br /><small class="bad">${row.error}</small>` : null}`},
+  {key: 'branch', label: 'Branch', cell: (row) => (row.branch ? html`<code>${row.branch}</code><br /><small>${standing(row)}</small>` : '')},
+  {key: 'newest', label: 'Newest commit', minor: true, cell: ({newest}) => newest && html`${newest.task_id
+    ? html`<a href=${`/task/${newest.task_id}`}>${firstLine(newest.subject, 70)}</a>` : firstLine(newest.subject, 70)}
+    <br /><small><${Moment} at=${newest.at} />, ${newest.author}</small>`},
+  {key: 'our_commits', label: 'Our commits', number: true, minor: true, cell: (row) => row.our_commits ?? ''},
+  {key: 'pushed_at', label: 'Pushed', minor: true, cell: (row) => row.branch && html`<${Push} repo=${row} />`},
+];
+
+function Another() {
   const [typed, setTyped] = useState('');
-  return html`<div class="bar"><h1>Repositories</h1>
-    <${Loaded} of=${known}>${(data) => html`<select aria-label="Repository" onChange=${(event) => choose(event.target.value)}>
-      <option value="">Choose one …</option>
-      ${[...new Set([...data.repositories, chosen.value])].filter(Boolean).map((each) => html`<option key=${each} value=${each}
-        selected=${each === chosen.value}>${each}</option>`)}</select>`}<//>
-    <form class="amount" onSubmit=${(event) => { event.preventDefault(); choose(typed.trim()); }}>
-      <input type="text" aria-label="Another repository" placeholder="or the folder of another" value=${typed}
-        onInput=${(event) => setTyped(event.target.value)} /><${Button} type="submit" disabled=${!typed.trim()}>Show<//></form></div>
-    ${chosen.value ? html`<${Repository} key=${chosen.value} repo=${chosen.value} />`
-    : html`<${Empty}>Choose a repository to see how it is tested, and what holds for its tasks.<//>`}`;
+  return html`<form class="amount" onSubmit=${(event) => { event.preventDefault(); choose(typed.trim()); }}>
+    <input type="text" aria-label="Another repository" placeholder="the folder of another one" value=${typed}
+      onInput=${(event) => setTyped(event.target.value)} /><${Button} type="submit" disabled=${!typed.trim()}>Show<//></form>`;
+}
+
+/** Those that tasks used, as git finds them, and those for which something was set alone. */
+function All() {
+  const known = useData('/api/repositories', {}, MOVED);
+  const found = useData('/api/git', {}, MOVED);
+  const seen = Object.fromEntries((found.data?.repositories ?? []).map((each) => [each.path, each]));
+  return html`<${Card} title="Repositories" actions=${html`<${Another} />`}
+    hint="choose one to see how it is tested, and what holds for its tasks">
+    <${Loaded} of=${known}>${(data) => html`<${Table} label="Repositories" columns=${COLUMNS} keyOf=${(row) => row.path}
+      onOpen=${(row) => choose(row.path)} rows=${data.repositories.map((path) => seen[path] ?? {path})} />`}<//><//>`;
+}
+
+function Repositories() {
+  if (!chosen.value) return html`<h1 class="unseen">Repositories</h1><${All} />`;
+  return html`<p><a href="/repositories">All repositories</a></p>
+    <div class="bar"><h1>${nameOf({path: chosen.value})}</h1></div>
+    <${Repository} key=${chosen.value} repo=${chosen.value} />`;
 }
 
 mount(Repositories, {title: 'Repositories'});

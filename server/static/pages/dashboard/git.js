@@ -2,13 +2,13 @@
 
 import {useData} from '../../app/api.js';
 import {Button, Card, Empty, Loaded, Moment, Pill} from '../../app/parts.js';
+import {MOVED, Push, nameOf, standing} from '../../app/repository.js';
 import {act} from '../../app/shell.js';
 import {counted, firstLine, words} from '../../app/text.js';
 import {html} from '../../app/ui.js';
 
 const SHOWN = 6;
 const COMMITTED = ['commit_recorded', 'reverted', 'reviewed', 'database_restored'];
-const MOVED = ['integrated', 'commit_recorded', 'reverted', 'pushed', 'push_failed', 'checkout_left', 'task_submitted'];
 
 const Commit = ({commit}) => html`<li class="commit" data-commit=${commit.commit}>
   <p><a href=${`/task/${commit.task_id}`} title=${commit.subject}>${firstLine(commit.subject, 90)}</a>
@@ -16,27 +16,9 @@ const Commit = ({commit}) => html`<li class="commit" data-commit=${commit.commit
   <small><code>${commit.commit.slice(0, 8)}</code> ${commit.target || commit.branch}
     ${commit.label ? ` · ${words(commit.label)}` : ''}${' · '}<${Moment} at=${commit.at} /></small></li>`;
 
-/** Whether what was integrated has gone to the remote. */
-function Push({repo}) {
-  if (!repo.remote) return 'no remote';
-  if (repo.unpushed) return html`<span class="warn" title=${repo.remote}>${counted(repo.unpushed, 'commit')} to push</span>`;
-  return repo.pushed_at ? html`<span title=${repo.remote}>pushed <${Moment} at=${repo.pushed_at} /></span>`
-    : html`<span title=${repo.remote}>nothing to push</span>`;
-}
-
-/** How the branch stands to what it tracks, and files that were changed by hand. */
-function standing({ahead, behind, upstream, changed}) {
-  const parts = [];
-  if (ahead) parts.push(`${ahead} ahead of ${upstream}`);
-  if (behind) parts.push(`${behind} behind ${upstream}`);
-  if (changed) parts.push(`${counted(changed, 'file')} changed by hand`);
-  return parts.join(', ');
-}
-
 function Repository({repo}) {
-  const name = repo.own ? 'own workspace' : repo.path.replace(/\/+$/, '').split('/').pop();
   return html`<li class="repository" data-repo=${repo.path}>
-    <p><b title=${repo.path}>${name}</b> ${repo.branch ? html`<code>${repo.branch}</code>` : null}</p>
+    <p><a href=${`/repositories?repo=${encodeURIComponent(repo.path)}`} title=${repo.path}>${nameOf(repo)}</a> ${repo.branch ? html`<code>${repo.branch}</code>` : null}</p>
     ${repo.error ? html`<small class="bad">${repo.error}</small>`
     : html`<small>${counted(repo.our_commits, 'commit')} of Nightshift · <${Push} repo=${repo} /></small>
       ${standing(repo) ? html`<small>${standing(repo)}</small>` : null}`}</li>`;

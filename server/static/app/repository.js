@@ -1,0 +1,27 @@
+// How a repository stands: its name, its pushes, how it differs from what it tracks.
+
+import {Moment} from './marks.js';
+import {counted} from './text.js';
+import {html} from './ui.js';
+
+/** What changes how repositories stand. */
+export const MOVED = ['integrated', 'commit_recorded', 'reverted', 'pushed', 'push_failed', 'checkout_left', 'task_submitted'];
+
+export const nameOf = ({path, own}) => (own ? 'own workspace' : path.replace(/\/+$/, '').split('/').pop());
+
+/** Whether what was integrated has gone to the remote. */
+export function Push({repo}) {
+  if (!repo.remote) return 'no remote';
+  if (repo.unpushed) return html`<span class="warn" title=${repo.remote}>${counted(repo.unpushed, 'commit')} to push</span>`;
+  return repo.pushed_at ? html`<span title=${repo.remote}>pushed <${Moment} at=${repo.pushed_at} /></span>`
+    : html`<span title=${repo.remote}>nothing to push</span>`;
+}
+
+/** How the branch stands to what it tracks, and files that were changed by hand. */
+export function standing({ahead, behind, upstream, changed}) {
+  const parts = [];
+  if (ahead) parts.push(`${ahead} ahead of ${upstream}`);
+  if (behind) parts.push(`${behind} behind ${upstream}`);
+  if (changed) parts.push(`${counted(changed, 'file')} changed by hand`);
+  return parts.join(', ');
+}
