@@ -48,7 +48,8 @@ _QUOTE = re.compile(
 )
 NAME = re.compile(r"[^\W\d]\w{2,}")
 _LIKE_CODE = re.compile(r"\w*[a-z0-9][A-Z]\w*|\w*[^\W_]_+[^\W_]\w*|_\w+")
-_CODE = re.compile(r"[^\W\d]\w*(?:\.[^\W\d]\w*)+|[^\W\d]\w{2,}(?=\()")
+_CODE = re.compile(r"(?<!\w)\d*([^\W\d]\w*(?:\.[^\W\d]\w*)+|[^\W\d]\w{2,}(?=\())")
+"""Begins at the start of a word only: to begin at each letter of a word takes the square of its length."""
 _FOLDERS_ASIDE = re.compile(r"(^|/)(tests?|testing|docs?|examples?|bench(marks?)?|samples?|vendor|_vendor)/")
 _CODE_ENDINGS = (".py", ".go", *javascript.SOURCES)
 _COMMON = words_of(

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -99,6 +100,20 @@ def test_a_name_that_the_task_writes_leads_to_the_file_that_defines_it() -> None
     assert first_for("SQL_REGEX should take @names", files) == "sql/keywords.py"
     assert first_for("Let Cart.checkout refuse an empty cart", files) == "shop/cart.py"
     assert first_for("LIMIT is too low", files) == "shop/cart.py"
+
+
+@pytest.mark.parametrize(
+    ("text", "names"),
+    [
+        ("let Cart.checkout pay", {"Cart", "checkout"}),
+        ("call draw() after 3d.scene.show and 2grow(x)", {"draw", "scene", "show", "grow"}),
+        ("a.b.1 and go( or over (it)", set()),
+        ("x" * 50_000, set()),
+        ("1x" * 50_000 + ".py", set()),
+    ],
+)
+def test_what_is_written_like_code_is_a_name(text: str, names: set[str]) -> None:
+    assert interest_in(text).names == names
 
 
 def test_a_quoted_message_and_an_option_lead_to_the_file_that_holds_them() -> None:
