@@ -14,6 +14,8 @@ from __future__ import annotations
 
 import asyncio
 import time
+from collections import defaultdict
+from collections.abc import Collection
 from dataclasses import replace
 from pathlib import Path
 
@@ -25,6 +27,7 @@ from core.held_out import HeldOut
 from core.isolation import SandboxLimits
 from core.masking import Masker
 from core.ports import Sandbox, Sink, Suite
+from core.tree import text_of
 from core.verdicts import Evidence, Label, Result, SuiteJob, Trial, Verdict
 from environments.layers import LayerStore
 from environments.making import Environments
@@ -32,7 +35,7 @@ from languages import dialect_of, plan
 from languages.plan import Plan, Role
 from sandbox.cleaning import Mask, cleaned
 from sandbox.runtime import Runtime
-from verdict import commands, documents, judging, mutation
+from verdict import chance, commands, documents, judging, mutation
 from verdict.baseline import Baselines
 from verdict.held import layer
 from verdict.held.asking import Asker
@@ -198,18 +201,21 @@ class SuiteRunner(Suite):
         return await self._seen_again(job, *await self._excused(job, run))
 
     async def _seen_again(self, job: SuiteJob, run: Run, found: Judgement) -> tuple[Run, Judgement]:
-        """The same, unless only tests of the base failed and these pass alone: then all run again, and that counts.
+        """The same, unless only tests that stand in the base failed and these pass alone: then all run again.
 
-        Such tests failed by chance, or under the load of the machine.
+        That run counts. Such tests failed by chance, or under the load of the machine; of those in a file that the task
+        brings it has to be known that they passed before the change.
         """
-        failed = {one.id for one in found.results if one.result in {Result.FAILED, Result.ERROR}}
-        of_base = {file.path: file.staged for file in run.plan.files if file.role is Role.REGRESSION}
-        files = {name.partition("::")[0] for name in failed}
-        if found.stopped or not failed or not files <= of_base.keys():
+        ids = {one.id for one in found.results if one.result in {Result.FAILED, Result.ERROR}}
+        if found.stopped or not ids or not (failed := _standing(job, run, ids)):
             return run, found
-        alone = await self._runs.run(job, plan.rest(run.plan, [of_base[path] for path in files]), alone=True)
-        ended = judging.judge(alone)
-        if failed - {one.id for one in ended.results if one.result is Result.PASSED}:
+        only = chance.again(run.plan, failed)
+        alone = await self._runs.run(job, replace(plan.originals(run.plan), only=only, split=None), alone=True)
+        if ids - {one.id for one in judging.judge(alone).results if one.result is Result.PASSED}:
+            return run, found
+        brought = [file.path for file in run.plan.files if file.path in failed and file.role is not Role.REGRESSION]
+        before = await self._runs.before(replace(job, given={}), brought) if brought else {}
+        if any(name in before or name.partition("::")[0] in before for name in ids):
             return run, found
         return await self._excused(job, await self._runs.proof(job, run.plan, alone=True))
 
@@ -274,6 +280,17 @@ class SuiteRunner(Suite):
             tree=evidence.tree,
             duration_s=round(verdict.duration_s, 3),
         )
+
+
+def _standing(job: SuiteJob, run: Run, ids: Collection[str]) -> dict[str, set[str]]:
+    """Path to names of these tests without their parameters; nothing where one does not stand in the base."""
+    files, found = {file.path: file for file in run.plan.files}, defaultdict[str, set[str]](set)
+    for path, _, name in (test.partition("::") for test in ids):
+        bare = name.partition("[")[0]
+        if path not in files or not chance.stands(files[path], bare, text_of(job.base, path)):
+            return {}
+        found[path].add(bare)
+    return found
 
 
 def _refusal(job: SuiteJob, planned: Plan) -> Judgement | None:

@@ -1,6 +1,6 @@
 """Repositories and commits for `bench/real.py` where no clone can be had: made of the sources that PyPI keeps.
 
-    .venv/bin/python bench/real_repos.py FOLDER --entries 12 "sqlparse==0.5.1 0.5.2 0.5.3" "click==8.2.1 8.3.0"
+    .venv/bin/python bench/real_repos.py FOLDER --entries 12 babel click "sqlparse==0.5.1 0.5.2 0.5.3"
 
 Each release of a package becomes a commit, the oldest first. FOLDER/NAME is the repository, FOLDER/NAME.jsonl lists
 its entries: `commit`, `description`, `kind`. Every entry is a commit of its own beside the history, and was validated
@@ -10,7 +10,9 @@ by bare pytest: tests fail before it and pass after it, and no other test in its
 - `written`: a function of the newest release was emptied, and the tests that noticed left out; both are back
 - `mended`: a fault that existing tests notice was put into the newest release, and is taken out again
 
-`--need` names packages that the tests import beside pytest and hypothesis. `pip` must be able to download sources
+`KNOWN` has versions, kinds and packages of some with thousands of tests, so that their names suffice. `--kinds` leaves
+kinds out: whoever has only one release has no `release`. `--need` names packages that the tests import beside pytest
+and hypothesis. `pip` must be able to download sources
 (`pip download --no-binary :all:`) without building them: where a build backend is not there, give `--pip` the pip of an
 environment that has flit_core, hatchling, setuptools, poetry-core, hatch-vcs and setuptools-scm.
 """
@@ -35,10 +37,10 @@ import subprocess
 import tarfile
 import tempfile
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime
 from itertools import pairwise
-from typing import TypeVar
+from typing import Literal, TypeVar, get_args
 
 from bench import functions_of_tests as functions
 from bench.bare_pytest import Checkout, Ran, git, installed
@@ -51,12 +53,34 @@ from languages.dialect import LIKELY
 from languages.python.faults import mutated
 from sandbox.runtime import open_runtime
 
+Kind = Literal["release", "written", "mended"]
 NO_CODE = re.compile(r"(^|/)(docs?|examples?|benchmarks?|scripts)/|(^|/)(setup|conftest|__main__)\.py$")
 MOST_HUNKS = 8
 BROKEN_AT_MOST = 60
 """Tests that a fault or an empty function may fail: what breaks half of a suite is no task."""
 SPARE_CPU_S, LONGER = 5.0, 2.0
 """A fault that keeps the tests from ending is no task: with it they may take so much longer."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Known:
+    """What is asked for where only a name is given; `need` are packages of PyPI that its tests import."""
+
+    versions: str
+    need: tuple[str, ...] = ()
+    kinds: tuple[Kind, ...] = ("written", "mended")
+
+
+KNOWN: Mapping[str, Known] = {
+    "arrow": Known(versions="1.4.0", need=("python-dateutil", "tzdata", "pytz", "simplejson", "pytest-mock")),
+    "babel": Known(versions="2.18.0", need=("pytz", "freezegun", "python-dateutil", "six")),
+    "click": Known(versions="8.5.1"),
+    "jsonschema": Known(
+        versions="4.26.0",
+        need=("attrs", "referencing", "rpds-py", "jsonschema-specifications", "typing-extensions"),
+    ),
+    "python-dateutil": Known(versions="2.9.0", need=("six", "freezegun")),
+}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -336,39 +360,52 @@ def history(repo: Path, package: str, versions: Sequence[str], pip: str) -> list
     return commits
 
 
+def made(folder: Path, package: str, known: Known, entries: int, seed: int, pip: str) -> list[Entry]:
+    """The entries of a repository that is made in a folder."""
+    repo = (folder / package).resolve()
+    commits = history(repo, package, known.versions.split(), pip)
+    with tempfile.TemporaryDirectory() as place:
+        python = plain_environment(Path(place, "plain"), open_runtime(ROOT / ".runner"))
+        installed(python, known.need)
+        checkout = Checkout(repo, Path(place, "tree"), python)
+        trees = GitManager(workspace=Path(place, "trees"), author=Author(), auto_push=False, emit=lambda _event: None)
+        maker = Maker(repo, checkout, trees, random.Random(seed), known.need)
+        found = list[Entry]()
+        for old, new in reversed(list(pairwise(commits if "release" in known.kinds else ()))):
+            found += maker.of_release(old, new, (entries + 1) // 2 - len(found))
+        if "written" in known.kinds:
+            found += maker.written(commits[-1], (entries - len(found)) // (2 if "mended" in known.kinds else 1))
+        if "mended" in known.kinds:
+            found += maker.mended(commits[-1], entries - len(found))
+        trees.close()
+        git(repo, "worktree", "remove", "--force", str(checkout.folder))
+    return found
+
+
 def main() -> None:
     """Make what is asked for."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("folder", type=Path)
-    parser.add_argument("packages", nargs="+", metavar="NAME==VERSION…")
+    parser.add_argument("packages", nargs="+", metavar="NAME[==VERSION…]")
     parser.add_argument("--entries", type=int, default=12)
-    parser.add_argument("--need", nargs="*", default=[])
+    parser.add_argument("--need", nargs="*")
+    parser.add_argument("--kinds", nargs="+", choices=get_args(Kind))
     parser.add_argument("--pip", default=shutil.which("pip") or "pip")
     parser.add_argument("--seed", type=int, default=1)
     a = parser.parse_args()
     for given in a.packages:
-        package, _, rest = given.partition("==")
-        repo = (a.folder / package).resolve()
+        package, _, versions = given.partition("==")
+        if not versions and package not in KNOWN:
+            parser.error(f"{package}: name its versions, as in {package}==1.0 1.1")
+        known = KNOWN.get(package, Known(versions=versions, kinds=get_args(Kind)))
+        known = replace(
+            known, versions=versions or known.versions, kinds=tuple(a.kinds or known.kinds),
+            need=known.need if a.need is None else tuple(a.need),
+        )  # fmt: skip
         print(package, flush=True)
-        commits = history(repo, package, rest.split(), a.pip)
-        with tempfile.TemporaryDirectory() as place:
-            python = plain_environment(Path(place, "plain"), open_runtime(ROOT / ".runner"))
-            installed(python, a.need)
-            checkout = Checkout(repo, Path(place, "tree"), python)
-            trees = GitManager(
-                workspace=Path(place, "trees"), author=Author(), auto_push=False, emit=lambda _event: None
-            )
-            maker = Maker(repo, checkout, trees, random.Random(a.seed), tuple(a.need))
-            entries = list[Entry]()
-            for old, new in reversed(list(pairwise(commits))):
-                most = (a.entries + 1) // 2 - len(entries)
-                entries += maker.of_release(old, new, most)
-            entries += maker.written(commits[-1], (a.entries - len(entries)) // 2)
-            entries += maker.mended(commits[-1], a.entries - len(entries))
-            trees.close()
-            git(repo, "worktree", "remove", "--force", str(checkout.folder))
+        entries = made(a.folder, package, known, a.entries, a.seed, a.pip)
         rows = "".join(json.dumps(asdict(entry)) + "\n" for entry in entries)
-        repo.with_name(f"{package}.jsonl").write_text(rows)
+        (a.folder / f"{package}.jsonl").write_text(rows)
 
 
 if __name__ == "__main__":

@@ -43,10 +43,10 @@ OLD = ("tests/test_app.py::test_old", "tests/test_metadata.py")
 
 @dataclass
 class Noted:
-    """The real sandbox, with a note of the test files of each run in it; `chance` tests fail in so many runs of all."""
+    """The real sandbox, with a note of the test files of each run in it; the machine is `busy` in so many runs."""
 
     sandbox: Sandbox
-    chance: int = 0
+    busy: int = 0
     told: list[list[str]] = field(default_factory=list)
 
     @property
@@ -55,11 +55,11 @@ class Noted:
 
     async def run(self, job: SandboxJob) -> SandboxResult:
         length, _, rest = job.stdin.partition(b"\n")
-        files = json.loads(rest[: int(length)])["session"]["files"]
-        self.told.append(files)
-        if self.chance and "tests/test_optional.py" in files:
-            self.chance -= 1
-            job = replace(job, stdin=job.stdin.replace(b"CHANCE = 0", b"CHANCE = 1"))
+        told = json.loads(rest[: int(length)])
+        self.told.append(told["session"]["files"])
+        if self.busy and not told["must_fail"]:
+            self.busy -= 1
+            job = replace(job, stdin=job.stdin.replace(b"BUSY = 0", b"BUSY = 1"))
         return await self.sandbox.run(job)
 
 
@@ -133,6 +133,50 @@ async def test_a_baseline_is_taken_once_for_a_tree_also_after_a_restart(box: Not
     assert of_base(box) == [["tests/test_app.py", "tests/test_metadata.py"]]
     await judged(box, folder, RIGHT, {"other.py": ""})
     assert len(of_base(box)) == 2, "another tree has another baseline"
+
+
+WAITS = "import app\nimport machine\n\n\ndef test_waits():\n    assert app.one() == 1 + machine.BUSY\n"
+MACHINE = {"machine.py": "BUSY = 0\n", "tests/test_app.py": WAITS, "tests/test_metadata.py": ""}
+NEW = "\n\ndef test_three():\n    assert app.three() == 3\n"
+
+
+async def test_a_test_of_the_base_that_fails_once_by_chance_is_not_charged(box: Noted, folder: Path) -> None:
+    box.busy = 1
+    verdict = await judged(box, folder, RIGHT, MACHINE)
+    assert verdict.passed, f"{verdict.reason} {verdict.failures}"
+    assert not verdict.before
+
+
+async def test_nor_is_one_that_the_task_gives_as_the_base_has_it_beside_a_new_one(box: Noted, folder: Path) -> None:
+    box.busy = 1
+    verdict = await judged(box, folder, RIGHT, MACHINE, given={"tests/test_app.py": WAITS + NEW}, regression=())
+    assert verdict.passed, f"{verdict.reason} {verdict.failures}"
+    assert {case.id for case in verdict.results} == {"tests/test_app.py::test_waits", "tests/test_app.py::test_three"}
+
+
+@pytest.mark.parametrize("given", [
+    pytest.param(WAITS.replace("+ machine", "+ 2 * machine") + NEW, id="changed"),
+    pytest.param(WAITS.replace("test_waits", "test_waits_long") + NEW, id="new"),
+])  # fmt: skip
+async def test_a_test_that_the_task_brings_is_charged_however_seldom_it_fails(
+    box: Noted, folder: Path, given: str
+) -> None:
+    box.busy = 1
+    verdict = await judged(box, folder, RIGHT, MACHINE, given={"tests/test_app.py": given}, regression=())
+    assert verdict.reason == "1 failed of 2 tests"
+
+
+async def test_a_given_test_that_failed_before_has_one_chance(box: Noted, folder: Path) -> None:
+    box.busy, mended = 1, {**MACHINE, "app.py": APP.replace("return 1", "return 7")}
+    verdict = await judged(box, folder, RIGHT, mended, given={"tests/test_app.py": WAITS}, regression=())
+    assert verdict.reason == "1 failed of 1 tests"
+
+
+async def test_a_test_that_fails_whenever_it_runs_is_charged(box: Noted, folder: Path) -> None:
+    box.busy = 9
+    given = {"tests/test_app.py": WAITS + NEW}
+    verdict = await judged(box, folder, RIGHT, MACHINE, given=given, regression=())
+    assert verdict.failing == {"tests/test_app.py::test_waits"}
 
 
 HANGS = (
