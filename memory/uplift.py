@@ -70,4 +70,4 @@ def chance_of_help(shown: Share, withheld: Share, all_withheld: Share) -> float:
         for a, b in (with_it, without)
     )
     below = np.cumsum(density_without) / density_without.sum()
-    return float((density_with * below).sum() / density_with.sum())
+    return min(1.0, float((density_with * below).sum() / density_with.sum()))  # a rounding error can go beyond

@@ -19,7 +19,8 @@ hypothesis.settings.load_profile("all" if tiers.ALL else "quick")
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Leave out what is for `make test-all`, unless it was asked for by its file or id."""
+    """Begin with long files; leave out what is for `make test-all`, unless it was asked for by its file or id."""
+    items.sort(key=lambda item: not item.nodeid.startswith(tiers.FIRST))
     if any(not Path(argument.partition("::")[0]).is_dir() for argument in config.args):
         return
     out = tiers.left_out(item.nodeid for item in items)

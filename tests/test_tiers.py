@@ -42,6 +42,21 @@ def test_of_a_folder_of_expensive_tests_some_are_run_and_the_files_that_always_a
 
 
 @pytest.mark.usefixtures("quick")
+def test_of_long_tests_among_short_ones_some_are_run() -> None:
+    long = [place if "::" in place else f"{place}::test_it" for place in tiers.LONG]
+    short = [f"{long[0].partition('::')[0]}::test_{n}" for n in range(9)]
+    assert len({*long, *short} - tiers.left_out([*long, *short])) == tiers.TESTS[tiers.LONG] + len(short)
+
+
+def test_what_is_drawn_of_is_there() -> None:
+    whole = [place for places in tiers.TESTS for place in ([places] if isinstance(places, str) else places)]
+    for place in (*tiers.LATER, *tiers.FILES, *tiers.ALWAYS, *tiers.ITEMS, *tiers.FIRST, *whole):
+        path, _, test = place.partition("::")
+        assert (tiers.ROOT / path).exists(), place
+        assert f"def {test}(" in (tiers.ROOT / path).read_text() if test else True, place
+
+
+@pytest.mark.usefixtures("quick")
 def test_another_commit_draws_others(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(tiers, "commit", lambda: "a")
     first = tiers.left_out(HOSTILE)

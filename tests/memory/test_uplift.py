@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from core.shares import Share
@@ -67,6 +67,7 @@ def test_a_lesson_that_comes_up_in_hard_cases_only_is_compared_with_these() -> N
 
 
 @given(st.integers(0, 60), st.integers(0, 60), st.integers(0, 60), st.integers(0, 60))
+@example(32, 0, 0, 28)
 def test_more_success_with_a_lesson_never_lowers_its_chance(a: int, b: int, c: int, d: int) -> None:
     shown, withheld = Share(a, a + b), Share(c, c + d)
     chance = chance_of_help(shown, withheld, Share(1, 2))

@@ -12,6 +12,7 @@ import pytest
 from core.errors import SandboxError
 from core.isolation import SandboxJob
 from sandbox import interpreter, job_folders
+from sandbox.go_program import UNPACKED
 from sandbox.runtime import SUITES, Program, open_runtime, prepare
 from tests.support.sandboxes import RUNNER, bubblewrap, runtime
 
@@ -98,10 +99,11 @@ def main():
 
 @pytest.fixture
 def runner(folder: Path) -> Path:
-    """A prepared folder that may be changed."""
+    """A prepared folder that may be changed; without a Go toolchain of its own, which would be built anew there."""
     runtime()
     runner = folder / "runner"
-    shutil.copytree(RUNNER, runner, symlinks=True)
+    unpacked = (UNPACKED, "go-*") if (RUNNER / UNPACKED).exists() else ()
+    shutil.copytree(RUNNER, runner, symlinks=True, ignore=shutil.ignore_patterns(*unpacked))
     stamp = json.loads((runner / "stamp.json").read_text())
     (runner / "stamp.json").write_text(json.dumps({**stamp, "home": str(runner)}))
     return runner

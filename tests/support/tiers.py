@@ -37,8 +37,25 @@ LATER = (
 """Files and folders that `make test` leaves out."""
 FILES = {"tests/browser/": 2, "tests/endurance/": 1}
 """How many files `make test` draws of a folder in which the tests of a file share what is expensive."""
-TESTS = {"tests/e2e/": 12, "tests/environments/": 16}
-"""How many tests `make test` draws of a folder in which each test starts what is expensive for itself."""
+LONG = (
+    "tests/memory/test_local_embedders.py::test_the_model_takes_over_when_all_memories_are_embedded_with_it",
+    "tests/models/test_text_form.py",
+    "tests/test_suite_runner.py::test_runs_that_do_not_end_well_say_how_and_where",
+    "tests/verdict/held/test_weighing.py::test_what_is_too_deep_or_too_large_is_not_the_value_that_is_expected",
+)
+"""Single tests of seven seconds of processor time and more, in files of short ones."""
+TESTS: dict[str | tuple[str, ...], int] = {
+    LONG: 1,
+    "tests/agent/test_changed_tests.py": 9,
+    "tests/e2e/": 8,
+    "tests/environments/": 16,
+    "tests/languages/go/test_go_suites.py": 3,
+    "tests/memory/test_transformer.py": 5,
+    "tests/verdict/test_baseline.py": 7,
+    "tests/verdict/test_cut_off.py": 4,
+    "tests/verdict/test_long_suites.py": 1,
+}
+"""How many tests `make test` draws of those in which each starts what is expensive for itself."""
 ALWAYS = frozenset({
     "tests/browser/test_dashboard_page.py", "tests/e2e/test_main_job.py",
     "tests/endurance/test_every_step.py", "tests/endurance/test_damaged_databases.py",
@@ -51,15 +68,21 @@ ITEMS = {
     "tests/checks/test_javascript_forgers.py": 40,
     "tests/checks/test_python_forgers.py": 40,
     "tests/checks/test_right_programs.py": 12,
+    "tests/agent/test_changed_tests.py": 2,
     "tests/languages/go/test_go_suites.py": 2,
+    "tests/languages/go/test_go_ways.py": 2,
     "tests/languages/javascript/": 4,
     "tests/models/test_contract.py": 4,
     "tests/repair/": 4,
     "tests/sandbox/test_isolation_contract.py": 2,
     "tests/verdict/": 6,
+    "tests/verdict/test_cut_off.py": 2,
+    "tests/verdict/test_let_off.py": 2,
     "tests/verdict/test_shell.py": 2,
 }
 """How many items `make test` draws of each parametrised test; the longest prefix of a path counts."""
+FIRST = ("tests/verdict/", "tests/e2e/", "tests/languages/", "tests/sandbox/", "tests/agent/", "tests/browser/")
+"""Folders of long files, which are begun first, so that no process is at one of them when the others are done."""
 
 
 def examples(full: int) -> int:
@@ -90,8 +113,8 @@ def left_out(ids: Iterable[str]) -> set[str]:
         there = sorted(file for file in files - out if file.startswith(folder) and file not in ALWAYS)
         out |= set(there) - set(_lowest(there, most, str))
     skipped = {id_ for id_ in ids if id_.partition("::")[0] in out}
-    for folder, most in TESTS.items():
-        drawable = (id_ for id_ in ids if id_.startswith(folder) and id_.partition("::")[0] not in ALWAYS)
+    for place, most in TESTS.items():
+        drawable = (id_ for id_ in ids if id_.startswith(place) and id_.partition("::")[0] not in ALWAYS)
         there = sorted({_test(id_) for id_ in drawable})
         left = set(there) - set(_lowest(there, most, str))
         skipped |= {id_ for id_ in ids if _test(id_) in left}
