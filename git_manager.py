@@ -22,6 +22,7 @@ from core.commit_message import CommitMessage, slug
 from core.errors import GitError, UnknownCommit
 from core.events import Emitter, Kind, Level
 from core.ports import Sink
+from core.project_moves import MovedTree
 from core.projects import Scope
 from core.revisions import Author, Commit, CommitFacts, LogLine, PushResult, Workspace
 from core.tasks import Change
@@ -32,7 +33,7 @@ from gitrepo.checkout import show_tip
 from gitrepo.discovery import MAIN, base_of, refuse_submodule_folder
 from gitrepo.maintenance import RepositoryMaintenance
 from gitrepo.merging import rebased
-from gitrepo.objects import edits_for, person
+from gitrepo.objects import edits_for, edits_with_move, person
 from gitrepo.pushing import push
 from gitrepo.registry import Repositories, Where
 from gitrepo.repository import Repository, checked_out
@@ -160,7 +161,10 @@ class GitManager:
             GitError: a path may not be written, or git failed.
         """
         found = self._repositories.find(workspace)
-        edits = edits_for(workspace.scope.all_full(change), found.tree(parent).records)
+        tree, full = found.tree(parent), workspace.scope.all_full(change)
+        whole = workspace.scope.whole(tree)
+        edits = edits_with_move(full, whole, tree.records) if isinstance(whole, MovedTree) else None
+        edits = edits_for(full, tree.records) if edits is None else edits
         if not edits:
             return None
         stream = protocol.import_stream(

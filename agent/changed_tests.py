@@ -32,7 +32,7 @@ from core.attempt_state import AttemptContext, AttemptState
 from core.change_checks import Ask, AskKind
 from core.events import DroppedData, Kind, Level
 from core.masking import printable
-from core.projects import LAID_OUT, Scope
+from core.projects import LAID_OUT
 from core.tasks import Change
 from core.tree import Tree
 from core.verdicts import Result, Trial
@@ -162,7 +162,7 @@ def _tests(body: list[ast.stmt]) -> Iterator[tuple[str, str]]:
 def _is_granted(context: AttemptContext, state: AttemptState, services: AgentServices, path: str, subject: str) -> bool:
     if services.settings.change_tests == "allow" or subject in context.granted:
         return True
-    full = Scope(project=state.project).full(path)
+    full = state.scope.full(path)
     # Which of a file's tests pass is told of Python alone; of others nobody but their owner knows what a change loses.
     own = path.endswith(".py") and services.wrote(full)
     rules = [rule for rule in context.task.spec.allow if "/" in rule]

@@ -23,7 +23,7 @@ from agent.services import AgentServices, Runner
 from core.attempt_state import AttemptContext, AttemptState, Step
 from core.errors import NightshiftError
 from core.events import Emitter, Kind, Level
-from core.projects import DEPENDENCY_FILES, Scope
+from core.projects import DEPENDENCY_FILES, Scope, whole_of
 from core.states import TERMINAL_PHASES, Outcome, Phase
 
 FIRST = Phase.CLARIFYING
@@ -82,7 +82,7 @@ class Machine:
 
     def __init__(self, services: AgentServices, phases: Mapping[Phase, Runner] = PHASES) -> None:
         self._services, self._phases = services, phases
-        self._project: str | None = None
+        self._scope: Scope | None = None
 
     async def steps(self, context: AttemptContext, state: AttemptState) -> AsyncIterator[Step]:
         """Walk from `state.phase` to one of the phases in which a walk ends; the state of the last step is in it.
@@ -94,7 +94,7 @@ class Machine:
             ModelRefused, SandboxError: a tool failed for good; the last stored step stands.
             NightshiftError: a phase broke the rules of the table.
         """
-        state, self._project = replace(state, phase=self._on(context, state.phase)), state.project
+        state, self._scope = replace(state, phase=self._on(context, state.phase)), state.scope
         while state.phase not in TERMINAL_PHASES:
             step = await self._step(context, state)
             yield step
@@ -105,7 +105,7 @@ class Machine:
         """Run one phase; the step that comes back names the next one."""
         context = context.within(state.project)
         began, events = self._services.clock(), self._events(context, state, state.phase)
-        self._enter(state.project)
+        self._enter(state.scope)
         services = replace(self._services, prompts=[], events=events)
         step = await self._phases[state.phase](context, state, services)
         _hold_to_rules(state, step)
@@ -124,16 +124,16 @@ class Machine:
 
     async def _with_environment(self, before: AttemptState, step: Step) -> Step:
         """A step with the environment of the part of the workspace that it chose."""
-        if step.state.project == before.project or self._services.environment is None:
+        if step.state.scope == before.scope or self._services.environment is None:
             return step
-        tree = Scope(project=step.state.project).of(self._services.tree)
+        tree = step.state.scope.of(whole_of(self._services.tree))
         return replace(step, state=step.state.within(await self._services.environment(tree)))
 
-    def _enter(self, project: str | None) -> None:
+    def _enter(self, scope: Scope) -> None:
         """Go on in the part of the workspace that the plan chose."""
-        if project != self._project:
-            tree = Scope(project=project).of(self._services.tree)
-            self._services, self._project = replace(self._services, tree=tree), project
+        if scope != self._scope:
+            tree = scope.of(whole_of(self._services.tree))
+            self._services, self._scope = replace(self._services, tree=tree), scope
 
     def _on(self, context: AttemptContext, phase: Phase) -> Phase:
         """The phase itself, or the first one after it that is switched on."""
@@ -206,5 +206,7 @@ def _hold_to_one_split(context: AttemptContext, before: AttemptState, step: Step
 def _hold_to_one_project(before: AttemptState, step: Step) -> None:
     """Refuse a step that leaves the part of the workspace it works in: only a plan says it, and only once."""
     chosen = step.state.project != before.project
-    if chosen and not (before.phase is Phase.PLANNING and before.project is None):
+    moves = step.state.moved != before.moved and not (before.moved or before.iteration)
+    may = before.phase is Phase.PLANNING and (before.project is None or moves)
+    if (chosen or step.state.moved != before.moved) and not may:
         raise NightshiftError(f"{before.phase} changed the project of a task")

@@ -44,6 +44,7 @@ from core.brief import Question
 from core.change_checks import Ask, package_subject
 from core.masking import printable
 from core.paths import clash_among, is_test_path, path_fault
+from core.projects import whole_of
 from core.states import Outcome, Phase
 from core.subtasks import FEWEST, MOST, Subtask, as_plan
 from core.tasks import TaskSpec
@@ -93,8 +94,17 @@ async def run(context: AttemptContext, state: AttemptState, services: AgentServi
     state = replace(state, plan=plan or _FALLBACK)
     if choice.is_open(context, state):
         state = await asyncio.to_thread(choice.chosen, context, state, services.tree)
-        context = context.within(state.project)
+    moved = await asyncio.to_thread(choice.moved, context, state, services.tree)
+    if moved.moved and (why := moved.scope.fault(whole_of(services.tree))):
+        text = f"{', '.join(moved.moved)} cannot be moved into {moved.project}: {why}. Do without the move?"
+        question = Question(text=text, default="", is_refusal=True)
+        if answer_to(context, question) is None:
+            return _held(state, question, data)
+    else:
+        state = moved
+    context = context.within(state.project)
     note += f" in the project {state.project}" if state.project else ""
+    note += f", with all files of {', '.join(state.moved)}" if state.moved else ""
     note += f": {declined}" if declined else ""
     if asks := await asks_for(context, state, services, wanted) if (wanted := planned_packages(plan)) else ():
         return _needs_packages(state, asks)
@@ -203,6 +213,7 @@ def _request(context: AttemptContext, state: AttemptState, services: AgentServic
     more = [
         *(["split"] if _may_split(context, state) else []),
         *(["projects"] if choice.is_open(context, state) else []),
+        *(["moves"] if choice.may_move(context, state) else []),
     ]
     head = system(Phase.PLANNING, sections.language_file(context), *sections.kind_file(context), *more)
     again = bool(state.plan)
@@ -210,7 +221,7 @@ def _request(context: AttemptContext, state: AttemptState, services: AgentServic
         sections.the_task(about),
         sections.the_answers(about),
         sections.the_tests(about),
-        *([choice.the_projects(about)] if choice.is_open(context, state) else []),
+        *([choice.the_projects(about)] if choice.is_open(context, state) or choice.may_move(context, state) else []),
         sections.the_repository(about),
         sections.the_conventions(about),
         sections.the_lessons(about),

@@ -8,14 +8,16 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from functools import partial
 from pathlib import PurePosixPath
 
 from agent.kinds import asks_to_take_away
 from agent.services import AgentServices
 from core.attempt_state import AttemptContext, AttemptState
 from core.dependencies import is_suite
+from core.documents import is_documentation
 from core.tasks import Change
-from core.tree import text_of
+from core.tree import Tree, text_of
 
 _MOST_FILES = 60
 
@@ -24,12 +26,27 @@ def only_takes_away(context: AttemptContext, state: AttemptState, services: Agen
     """Tell whether the task asks to take away, its change does nothing else, and there are tests to judge it by."""
     spec, change = context.task.spec, {p: t for p, t in state.change.items() if p not in state.declared}
     change |= dict.fromkeys(state.removed_tests)
+    if state.moved:
+        return _only_moves(change, services.tree)
     if None not in change.values() or len(change) > _MOST_FILES or not asks_to_take_away(spec):
         return False
     given = spec.files
     before = {path: given[path] if path in given else text_of(services.tree, path) for path in change}
-    left = (path for path in services.tree.entries() if is_suite(path) and change.get(path, "") is not None)
-    return any(left) and adds_nothing(before, change)
+    return _has_tests(services.tree, change) and adds_nothing(before, change)
+
+
+def _only_moves(change: Change, tree: Tree) -> bool:
+    """Tell whether a task that moves projects changes nothing besides, but for words about them and what it takes away.
+
+    It has no tests that could fail without it, since it sees the files where it moves them; their own tests judge it.
+    """
+    code = {path: text for path, text in change.items() if not is_documentation({path: text}, partial(text_of, tree))}
+    before = {path: text_of(tree, path) for path in code}
+    return _has_tests(tree, change) and adds_nothing(before, code)
+
+
+def _has_tests(tree: Tree, change: Change) -> bool:
+    return any(is_suite(path) and change.get(path, "") is not None for path in tree.entries())
 
 
 def adds_nothing(before: Mapping[str, str | None], change: Change) -> bool:

@@ -30,7 +30,7 @@ from core.forking import begun
 from core.held_out import HeldOut
 from core.paths import at_or_below, is_test_path
 from core.ports import Model
-from core.projects import Scope, beginning, place_fault
+from core.projects import WHOLE, Scope, beginning
 from core.repository_commands import Purpose
 from core.repository_settings import RepositorySettings
 from core.revisions import Workspace
@@ -217,7 +217,7 @@ class Attempt:
         resumed = state.phase is Phase.COMMIT
         while True:
             state = await self._walked(workspace, model, state)
-            workspace = await asyncio.to_thread(self.services.git.within, workspace, self._scope(state.project))
+            workspace = await asyncio.to_thread(self.services.git.within, workspace, self._scope(state))
             if state.phase is Phase.ABANDON:
                 return self.ended(state.ending or Ending.GAVE_UP, state.reason)
             held = state.still_held(self._held)
@@ -287,10 +287,11 @@ class Attempt:
         whole = git.open(spec.repo, spec.base, self.task.id, spec.description, self.task.created_at)
         if self._kept.target and not (spec.base or whole.is_own):
             whole = self._aimed(whole, self._kept.target)
-        project = stored.project if stored else beginning(spec) if whole.is_own else None
-        if project and (why := place_fault(project, whole.tree)):
+        project = beginning(spec) if whole.is_own else None
+        scope = self._scope(stored) if stored else replace(self._scope(None), project=project)
+        if why := scope.fault(git.tree(whole, stored.base) if stored and stored.moved else whole.tree):
             raise GitError(f"project: {why}")
-        workspace = git.within(whole, self._scope(project))
+        workspace = git.within(whole, scope)
         if found := at_or_below((*spec.files, *spec.tests), workspace.tree.unwritable()):
             where = spec.repo or whole.repo
             raise GitError(f"files: {found[0]!r} lies at or below {found[1]!r}, a link or a submodule of {where}")
@@ -305,8 +306,9 @@ class Attempt:
             raise GitError(f"target: {error}; see cli.py --repo-settings {workspace.repo}") from error
         return aimed
 
-    def _scope(self, project: str | None) -> Scope:
-        return Scope(project=project, given=(*self.task.spec.files, *self.task.spec.tests))
+    def _scope(self, state: AttemptState | None) -> Scope:
+        """The part of the repository that a state is about; all of it without one."""
+        return replace(state.scope if state else WHOLE, given=(*self.task.spec.files, *self.task.spec.tests))
 
     def _new_state(self, workspace: Workspace) -> AttemptState:
         return AttemptState(

@@ -82,6 +82,8 @@ class Note:
     language: Language = Language.PYTHON
     project: str | None = None
     """The part of the repository that all paths are relative to, and that the run saw (`core.projects.Scope`)."""
+    moved: tuple[str, ...] = ()
+    """Projects whose files the commit moves into its own, before the change."""
     changed: tuple[str, ...] = ()
     """Paths of the change that was judged, without tests."""
     start: Mapping[str, str] = field(default_factory=dict)
@@ -106,7 +108,7 @@ class Note:
     @property
     def scope(self) -> Scope:
         """The part of the repository that it is about."""
-        return Scope(project=self.project, given=(*self.tests, *self.start))
+        return Scope(project=self.project, given=(*self.tests, *self.start), moved=self.moved)
 
 
 def to_note(  # noqa: PLR0913 (what was committed, and three keywords with a default)
@@ -151,6 +153,7 @@ def to_note(  # noqa: PLR0913 (what was committed, and three keywords with a def
         allow=spec.allow,
         language=spec.language,
         project=state.project,
+        moved=state.moved,
         changed=tuple(sorted(state.change if changed is None else changed)),
         start=digests({**spec.files, **steering(state.project, state.change)}),
         limits=NotedLimits(**asdict(limits)),
@@ -192,8 +195,9 @@ def read_note(text: str) -> Note:
         note = decode(Note, json.dumps(known))
         for case in note.held.cases:
             case.check()
-        if note.project and (why := name_fault(note.project)):
-            raise ValueError(f"project: {why}")
+        for name in filter(None, (note.project, *note.moved)):
+            if why := name_fault(name):
+                raise ValueError(f"project: {why}")
     except (ValueError, TypeError, RecursionError) as error:
         raise UnreadableNote(f"the note cannot be read as evidence: {' '.join(str(error).split())[:200]}") from None
     if note.format not in {1, FORMAT}:

@@ -28,13 +28,14 @@ from core.errors import GitError, MergeConflict
 from core.events import CommitData, Emitter, Kind, Level
 from core.held_out import HeldOut
 from core.isolation import RunLimits
-from core.projects import Scope, steering, whole_of
+from core.projects import WHOLE, Scope, steering, whole_of
 from core.remarks import counted, masked
 from core.revisions import Commit, Workspace
 from core.states import Phase
 from core.tasks import Change, Files, Task
 from core.tree import Tree, text_of
 from core.verdicts import Label, SuiteJob, Verdict
+from db.commit_signs import ChangedFile
 
 _ASKS_FOR_TESTS = re.compile(r"\btests?\b", re.IGNORECASE)
 
@@ -114,7 +115,8 @@ class Integration:
         parent = state.base
         if moving and (tip := await asyncio.to_thread(git.tip, workspace)) != parent:
             newer = await asyncio.to_thread(git.tree, workspace, tip)
-            parent = tip if await asyncio.to_thread(_lie_apart, workspace.tree, newer, change) else parent
+            apart = await asyncio.to_thread(_lie_apart, workspace.tree, newer, change)
+            parent = tip if apart and workspace.scope.fault(whole_of(newer)) is None else parent
         commit = await asyncio.to_thread(git.commit, workspace, parent, change, message)
         if commit:
             subject = message.text().partition("\n")[0]
@@ -224,7 +226,7 @@ class Integration:
 
     def _sees_the_same(self, workspace: Workspace, merged: Tree, state: AttemptState) -> bool:
         """Tell whether all tests that this change can break see the same bytes as when they passed."""
-        if not workspace.is_own or self.task.spec.test_command:
+        if not workspace.is_own or self.task.spec.test_command or state.moved:
             return False
         base, imports, mine = workspace.tree, self.services.imports, self._whole_change(state)
         others = dependants(base, mine, imports, unknown=False) - mine.keys()
@@ -318,7 +320,7 @@ class Integration:
         )
         subject = message_for(self.task, state, self.services.mask).text().partition("\n")[0]
         names = await asyncio.to_thread(self._names, workspace, state, commit)
-        files = await asyncio.to_thread(changed_files, git, workspace, commit, names)
+        files = await asyncio.to_thread(self._changed_files, workspace, commit, names)
         entry = ledger_entry(landing, subject, files, self.services.clock(), self.services.mask)
         target = (workspace.target or "").removeprefix("refs/heads/") if integrated else commit.branch
         await asyncio.gather(
@@ -331,9 +333,23 @@ class Integration:
             await asyncio.wrap_future(store.record_push(entry.repo, entry.commit))
 
     async def _keep_packages(self, workspace: Workspace, state: AttemptState) -> None:
-        if workspace.is_own and state.packages:
+        if workspace.is_own and (state.packages or state.moved):
+            store, project = self.services.state, state.project
             async with self.services.merge_locks[workspace.git_dir]:
-                await asyncio.wrap_future(landed_packages.remember(self.services.state, state.project, state.packages))
+                await asyncio.wrap_future(landed_packages.remember(store, project, state.packages, state.moved))
+
+    def _changed_files(
+        self, workspace: Workspace, commit: Commit, names: frozenset[str]
+    ) -> tuple[ChangedFile, ...] | None:
+        """The files of a commit for the ledger, with those that it moved."""
+        git = self.services.git
+        if not workspace.scope.moved:
+            return changed_files(git, workspace, commit, names)
+        try:
+            paths = git.changed(workspace, commit.parent, commit.id)
+        except GitError:
+            return None
+        return changed_files(git, replace(workspace, scope=WHOLE), commit, paths)
 
     def _names(self, workspace: Workspace, state: AttemptState, commit: Commit) -> frozenset[str]:
         """The files of the change under the names that the commit has for them: newer work may have renamed some."""
@@ -344,6 +360,9 @@ class Integration:
             changed = self.services.git.changed(workspace, commit.parent, commit.id)
         except GitError:  # what was changed is in the commit, however its record names it
             return mine
+        if state.moved:
+            old, new = (self.services.git.tree(workspace, each) for each in (commit.parent, commit.id))
+            return frozenset(_differing(old, new)) | frozenset(self._tests(state))
         inside = (workspace.scope.inside(path) for path in changed)
         return frozenset(path for path in inside if path is not None) | frozenset(self._tests(state))
 

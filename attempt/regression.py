@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from core.dependencies import ImportCache, dependants, is_suite, nearest_first
 from core.paths import at_or_below
 from core.ports import Suite
+from core.projects import moved_in
 from core.verdicts import SuiteJob, Trial, Verdict
 
 
@@ -35,7 +36,7 @@ class WithRegression(Suite):
         return await self.suite.try_out(job if job.only else await asyncio.to_thread(self._with_dependants, job))
 
     def _with_dependants(self, job: SuiteJob) -> SuiteJob:
-        changed = self.changed | job.change.keys()
+        changed = self.changed | job.change.keys() | moved_in(job.base)
         if not changed:
             return job
         found = dependants(job.base, changed, self.imports, unknown=job.whole_tree)

@@ -171,7 +171,7 @@ def claims(note: Note, facts: CommitFacts, tree: Tree, base: Tree, sealed: Seale
     if note.strange:
         yield unchecked("fields", f"this version does not know {listed(list(note.strange))}")
     yield _trailers(note, facts)
-    yield _paths(note, differing(base, tree))
+    yield _paths(note, differing(note.scope.whole(base), tree))
 
 
 def differing(base: Tree, tree: Tree) -> frozenset[str]:

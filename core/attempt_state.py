@@ -11,6 +11,7 @@ from core.change_checks import Ask, CheckedChange, Declared, holding
 from core.environments import Environment
 from core.held_out import HeldOut
 from core.isolation import RUN_LIMITS, RunLimits
+from core.projects import Scope
 from core.remarks import GRAVE, Reader, Reading, Remark, worst_first
 from core.states import Ending, Outcome, Phase
 from core.subtasks import Subtask
@@ -162,10 +163,17 @@ class AttemptState:
     project: str | None = None
     """The part of the workspace that `change` and all other paths are relative to (`core.projects.Scope`): a project's
     name, empty for the root; None is the whole, until a plan says it and in repositories of the owner's."""
+    moved: tuple[str, ...] = ()
+    """Projects whose files the task moves into its own, to merge or rename them; the plan says so."""
     merged_tests: Files = field(default_factory=dict)
     """Given tests as their merge with newer work has them, where a conflict in other files sent the task back."""
     handed: HandOver | None = None
     """What prompts show in place of the tries before a fresh start."""
+
+    @property
+    def scope(self) -> Scope:
+        """The part of the repository that its paths are relative to, for a task that brought no files."""
+        return Scope(project=self.project, moved=self.moved)
 
     def within(self, environment: Environment) -> AttemptState:
         """The state with the environment of its base."""

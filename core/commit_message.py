@@ -10,7 +10,6 @@ from dataclasses import dataclass
 
 from core.attempt_state import AttemptState
 from core.masking import Masker, printable
-from core.projects import Scope
 from core.remarks import counted, masked
 from core.tasks import Task
 
@@ -48,14 +47,22 @@ def message_for(task: Task, state: AttemptState, mask: Callable[[str], str] = _S
     first, _, rest = (mask(state.summary.strip()) or description.partition("\n")[0]).partition("\n")
     asked = textwrap.indent(description, "> ", lambda _line: True)
     verdict = str(state.verdict.evidence.label) if state.verdict else ""
-    left = masked(state.open_remarks, mask, Scope(project=state.project).full)
+    full = state.scope.full
+    left = masked(state.open_remarks, mask, full)
     named = "\n".join(textwrap.fill(f"- {one}", SUBJECT_CHARS, subsequent_indent="  ") for one in left)
     # In front of what was asked for: a body that is too long is cut at its end.
-    full = Scope(project=state.project).full
     changed, removed = (", ".join(map(full, sorted(one))) for one in (state.changed_tests, state.removed_tests))
     told = changed and _wrapped(f"Existing tests that contradicted the task were changed: {changed}")
     gone = removed and _wrapped(f"Existing tests were removed with what they tested: {removed}")
-    parts = (_wrapped(rest), told, gone, named and f"Findings that are left open:\n{named}", f"Asked for:\n{asked}")
+    moved = state.moved and _wrapped(f"All files of {', '.join(state.moved)} were moved into {state.project}.")
+    parts = (
+        _wrapped(rest),
+        moved,
+        told,
+        gone,
+        named and f"Findings that are left open:\n{named}",
+        f"Asked for:\n{asked}",
+    )
     return CommitMessage(
         subject=first,
         body="\n\n".join(part for part in parts if part),

@@ -15,6 +15,7 @@ from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 
 from core.paths import path_fault
+from core.project_moves import MovedTree, move_fault
 from core.tasks import Change, Files, Language, TaskSpec
 from core.tree import Tree
 
@@ -77,21 +78,36 @@ class Scope:
     """The part of a repository that a task sees.
 
     `project` is None for all of it. At the root of a workspace, `given` are the paths that its task brought: a project
-    in which one of them lies is not hidden from it.
+    in which one of them lies is not hidden from it. `moved` are projects whose files the task moves into its own: it
+    sees them there already (`core.project_moves`).
     """
 
     project: str | None = None
     given: tuple[str, ...] = ()
+    moved: tuple[str, ...] = ()
 
     def of(self, tree: Tree) -> Tree:
         """The part of a repository's tree."""
         if self.project is None:
             return tree
         if self.project:
-            return _Below(tree, self.project)
+            return _Below(self.whole(tree), self.project)
         theirs = {path.partition("/")[0] for path in self.given}
         hidden = frozenset(projects_of(tree)) - theirs
         return _Without(tree, hidden) if hidden else tree
+
+    def whole(self, tree: Tree) -> Tree:
+        """The repository's tree with what the task moves at its new place."""
+        there = tree.entries() if self.moved else ()
+        found = [name for name in self.moved if any(path.startswith(f"{name}/") for path in there)]
+        return MovedTree(tree, self.project, found) if self.project and found else tree
+
+    def fault(self, tree: Tree) -> str | None:
+        """Say why a workspace has no place for the part, or None when it has."""
+        if not self.project:
+            return None
+        why = place_fault(self.project, tree)
+        return why or (move_fault(tree, self.project, self.moved) if self.moved else None)
 
     def full(self, path: str) -> str:
         """A path of the part as the repository has it."""
@@ -102,10 +118,11 @@ class Scope:
         return {self.full(path): text for path, text in change.items()}
 
     def inside(self, path: str) -> str | None:
-        """A path of the repository as the part has it; None where it lies elsewhere."""
+        """A path of the repository as the part has it, before its move or after; None where it lies elsewhere."""
         if not self.project:
             return path
-        return path.removeprefix(f"{self.project}/") if path.startswith(f"{self.project}/") else None
+        folder, _, rest = path.partition("/")
+        return rest if rest and folder in {self.project, *self.moved} else None
 
 
 WHOLE = Scope()
@@ -191,6 +208,13 @@ def place_of(tree: Tree) -> tuple[Tree, str]:
     return (tree.whole, tree.folder) if isinstance(tree, _Below) else (tree, "")
 
 
+def moved_in(tree: Tree) -> frozenset[str]:
+    """The files of a project that the task moves into it, by their paths there; empty for any other part or tree."""
+    if not (isinstance(tree, _Below) and isinstance(tree.whole, MovedTree)):
+        return frozenset()
+    return frozenset(path.removeprefix(tree.folder) for path in tree.whole.sources)
+
+
 def without_folder(text: str, project: str | None, paths: Iterable[str]) -> str:
     """A text in which paths that begin with the project's folder are as the project has them.
 
@@ -205,8 +229,10 @@ def without_folder(text: str, project: str | None, paths: Iterable[str]) -> str:
 
 
 def whole_of(tree: Tree) -> Tree:
-    """The tree that a part was taken of; any other is given back."""
-    return tree.whole if isinstance(tree, _Part) else tree
+    """The tree that a part was taken of, before any move; any other is given back."""
+    while isinstance(tree, _Part | MovedTree):
+        tree = tree.whole
+    return tree
 
 
 # --- what a project is begun with

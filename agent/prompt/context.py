@@ -27,7 +27,6 @@ from core.attempt_state import AttemptContext, AttemptState
 from core.gauge import Gauge
 from core.javascript import is_source
 from core.paths import is_test_path
-from core.projects import Scope
 from core.tasks import Files
 
 _WORD = re.compile(r"[\w./-]{3,200}")
@@ -161,7 +160,7 @@ def _pointed_to(context: AttemptContext, state: AttemptState, view: View) -> lis
         *state.change,
         *spec.files,
         *mentioned(_words(context, state, view), view, by_name=context.sees_all(state)),
-        *filter(None, map(Scope(project=state.project).inside, context.built_on)),
+        *filter(None, map(state.scope.inside, context.built_on)),
     ]
     first += [path for place, text in tests.items() for path in _imported(place, text, view)]
     first += mentioned(state.feedback, view, by_name=context.sees_all(state))
@@ -176,7 +175,9 @@ def _words(context: AttemptContext, state: AttemptState, view: View) -> str:
     asked = (*(state.brief.questions if state.brief else ()), *state.questions)
     answers = (context.answers.get(one.subject, "") or one.answer for one in asked)
     words = "\n".join([context.task.spec.description, state.plan, *filter(None, answers)])
-    return projects.without_folder(words, state.project, view.paths())
+    for name in filter(None, (state.project, *state.moved)):
+        words = projects.without_folder(words, name, view.paths())
+    return words
 
 
 def _imported(path: str, text: str, view: View) -> list[str]:

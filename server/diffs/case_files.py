@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from functools import partial
 from typing import Literal
 
 from core.attempt_state import AttemptState
 from core.errors import UnknownStep
 from core.forking import begun
-from core.projects import Scope
+from core.projects import WHOLE, Scope
 from core.tasks import Task
 from core.tree import Tree
 from db import pruning
@@ -31,7 +32,7 @@ class CaseFiles:
 
     def __init__(self, context: AppContext, task: Task) -> None:
         self._context, self._task = context, task
-        self._trees: dict[tuple[str, str | None], OpenTree] = {}
+        self._trees: dict[tuple[str, Scope], OpenTree] = {}
 
     def of_step(self, attempt: int, step_no: int, only: str | None = None) -> Diff:
         """What a step changed.
@@ -127,34 +128,34 @@ class CaseFiles:
             return work
         raise self.missing(f"no readable case file at step {row.step_no} of attempt {row.attempt}")
 
-    def _after(self, row: StepRow, name: str, project: str | None = None) -> State:
+    def _after(self, row: StepRow, name: str, scope: Scope | None = None) -> State:
         work = self.work(row)
-        return self._state(work, name, work.project if project is None else project)
+        return self._state(work, name, scope or work.scope)
 
     def _before(self, row: StepRow, earlier: StepRow | None, name: str) -> State:
         """What was there before a step: after the one before it, or what the attempt began with."""
         work = self.work(row)
         if earlier is not None:
-            return self._after(earlier, name, work.project)
+            return self._after(earlier, name, work.scope)
         found = store.fork_origin(self._context.database.reader(), self._task.id)
         source = self._context.steps.work(found[1]) if found else None
         if found and source:
-            return self._state(begun(source, found[0]), name, work.project)
-        tree = self._tree(work.base, work.project)
+            return self._state(begun(source, found[0]), name, work.scope)
+        tree = self._tree(work.base, work.scope)
         return State(name=name, texts=dict(self._task.spec.files), open_tree=tree)
 
-    def _state(self, work: AttemptState, name: str, project: str | None) -> State:
+    def _state(self, work: AttemptState, name: str, scope: Scope) -> State:
         """A case file as it is compared; of one whose plan was yet to choose a project only that project."""
         texts: Mapping[str, str | None] = {**work.change, **work.own_tests}
-        tree = self._tree(work.base, project)
+        tree = self._tree(work.base, scope)
         return State(name=name, texts=texts, tests=frozenset(work.own_tests), open_tree=tree)
 
-    def _tree(self, commit: str, project: str | None = None) -> OpenTree:
+    def _tree(self, commit: str, scope: Scope = WHOLE) -> OpenTree:
         """Opens the tree of a commit or of a project in it, when it is asked for; the same one for each of them."""
-        return self._trees.setdefault((commit, project), partial(self._opened, commit, project))
+        return self._trees.setdefault((commit, scope), partial(self._opened, commit, scope))
 
-    def _opened(self, commit: str, project: str | None) -> Tree:
-        scope = Scope(project=project, given=(*self._task.spec.files, *self._task.spec.tests))
+    def _opened(self, commit: str, scope: Scope) -> Tree:
+        scope = replace(scope, given=(*self._task.spec.files, *self._task.spec.tests))
         return scope.of(self._context.tree(self._task.spec.repo, commit))
 
     def _entry(self) -> Commit | None:

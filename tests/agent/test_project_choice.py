@@ -12,12 +12,14 @@ from agent.machine import Machine
 from agent.prompt.neighbours import neighbours
 from core.attempt_state import AttemptContext, AttemptState, Step
 from core.change_checks import Ask, AskKind, ChangeCheckJob, ChangeCheckReport, package_subject
+from core.dependencies import is_suite
 from core.errors import NightshiftError
 from core.gauge import Gauge
 from core.projects import PYTEST, ROOT, Scope
 from core.states import Outcome, Phase
-from core.tree import Tree
-from tests.support.agent_parts import Bench, block, case_for, model_for
+from core.tree import Tree, read_text
+from core.verdicts import SuiteJob, Verdict
+from tests.support.agent_parts import Bench, PlainSuite, block, case_for, model_for
 from tests.support.trees import TextTree
 
 WORKSPACE = {
@@ -232,3 +234,86 @@ async def test_testing_changes_no_other_file() -> None:
     bench = Bench(model_for(RIGHT, TESTING=[OWN]), change_checks=[Declares("setup.py")])
     with pytest.raises(NightshiftError, match="TESTING changed files"):
         await bench.run(case_for())
+
+
+# --- projects that are merged or renamed
+
+STAT = {
+    "stat/README.md": "# stat\n\nMeans of columns.\n",
+    "stat/requirements.txt": "pytest\n",
+    "stat/mean.py": "def mean(x):\n    return sum(x) / len(x)\n",
+    "stat/tests/test_mean.py": "from mean import mean\n\n\ndef test_mean():\n    assert mean([1, 3]) == 2\n",
+}
+MERGED = {**WORKSPACE, **STAT}
+MERGE = "Merge stat into shop: `mean(x)` in mean.py returns what it did, beside till.py, and README.md names both"
+
+
+@pytest.mark.parametrize(
+    ("description", "plan", "project", "moved"),
+    [
+        ("Merge stat into shop", "Project: shop\nMoves: stat\n1. README.md", "shop", ("stat",)),
+        ("Rename stat to figures", "Project: figures\n**Moves:** `stat`\n1. README.md", "figures", ("stat",)),
+        ("Combine stat and almanac", "Project: both - all\nMoves: stat, almanac", "both", ("stat", "almanac")),
+        ("Merge stat into shop", "Project: shop\nMoves: shop, etc, ../calc.py", "shop", ()),
+        ("Use the mean of stat in shop", "Project: shop\nMoves: stat", "shop", ()),
+        ("Move the function mean from stat to shop", "Project: shop\nMoves: stat", "shop", ()),
+        ("Merge stat into shop", "Project: none\nMoves: stat", ROOT, ()),
+    ],
+)
+def test_a_plan_moves_projects_where_the_task_asks_for_that(
+    description: str, plan: str, project: str, moved: tuple[str, ...]
+) -> None:
+    tree, context = TextTree(MERGED), case(description)
+    found = project_choice.moved(context, project_choice.chosen(context, state(plan), tree), tree)
+    found = found if found.moved else project_choice.chosen(context, state(plan), tree)
+    assert (found.project, found.moved) == (project, moved)
+
+
+def test_a_project_that_its_owner_named_may_get_another_name_and_no_other_place() -> None:
+    tree, context = Scope(project="stat").of(TextTree(MERGED)), case("Rename it to figures", project="stat")
+    named = replace(state("Project: figures\nMoves: stat\n1. stat/mean.py"), project="stat")
+    found = project_choice.moved(context, named, tree)
+    assert (found.project, found.moved) == ("figures", ("stat",))
+    assert "1. mean.py" in found.plan
+    merged = replace(state("Project: shop\nMoves: almanac"), project="stat")
+    assert project_choice.moved(context, merged, tree).project == "stat"
+
+
+class BaseSuite(PlainSuite):
+    """Judges by all tests of the base where nothing was added, as `attempt.regression` has it done."""
+
+    async def judge(self, job: SuiteJob) -> Verdict:
+        """The verdict; `jobs` has what was asked."""
+        there = {path: read_text(job.base, path) for path in job.base.entries() if is_suite(path)}
+        return await super().judge(replace(job, given={**job.given, **there}) if job.takes_away else job)
+
+
+async def test_a_merged_project_is_judged_by_the_tests_of_both_where_they_lie_now() -> None:
+    readme = block("README.md", "# shop\n\nA till, and means of columns.\n")
+    model = model_for(readme, PLANNING=["Project: shop\nMoves: stat\n1. README.md: both"])
+    bench = Bench(model, BaseSuite(), base=MERGED)
+    end = await bench.run(case(MERGE))
+    assert (end.phase, end.project, end.moved) == (Phase.COMMIT, "shop", ("stat",))
+    assert sorted(end.change) == ["README.md"]
+    (job,) = bench.suite.jobs
+    assert {"till.py", "mean.py", "tests/test_mean.py"} <= job.base.entries().keys()
+    assert (job.takes_away, sorted(job.given)) == (True, ["tests/test_mean.py"])
+    assert "# Moving projects" in model.prompt(0)
+    assert "all files of stat" in model.prompt(1)
+    assert "Means of columns." in model.prompt(1)
+
+
+async def test_a_move_that_cannot_be_made_is_asked_about() -> None:
+    clash = {**MERGED, "shop/mean.py": "mean = 1\n"}
+    model = model_for(RIGHT, PLANNING=["Project: shop\nMoves: stat\n1. README.md: both"])
+    end = await Bench(model, base=clash).run(case(MERGE))
+    assert end.phase is Phase.AWAITING_APPROVAL
+    assert "stat cannot be moved into shop: more than one of shop, stat has mean.py" in end.reason
+
+
+async def test_other_tasks_are_told_nothing_of_moves() -> None:
+    model = model_for(RIGHT, PLANNING=["Project: adder\nMoves: stat\n1. add.py"], TESTING=[OWN])
+    bench = Bench(model, base=MERGED)
+    end = await bench.run(case())
+    assert (end.project, end.moved) == ("adder", ())
+    assert "# Moving projects" not in model.prompt(0)
