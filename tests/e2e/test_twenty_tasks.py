@@ -1,4 +1,4 @@
-"""A month in one workspace: ten small programs, then changes, a rename and documentation of what they are."""
+"""A month in one workspace: ten small programs, then changes, renames, a merge, and documentation of what they are."""
 
 from __future__ import annotations
 
@@ -30,10 +30,13 @@ class Author:
             return json.dumps({"goal": tale.words})
         if phase == "PLANNING":
             packages = "\nPackages: flask" if any("flask" in each for each in tale.files.values()) else ""
-            return f"Project: {tale.project} - {tale.words}\n1. {', '.join(tale.files)}{packages}"
+            more = f"Moves: {tale.moves}\n" if tale.moves else f"Removes: {tale.removes}\n" if tale.removes else ""
+            return f"Project: {tale.project} - {tale.words}\n{more}1. {', '.join(tale.files) or 'nothing'}{packages}"
         if phase == "REFLECTING":
             return json.dumps({"root_cause": "unknown", "suggested_fix": "none"})
         sent = tale.files if phase == "CODING" else tale.tests
+        if not sent:
+            return "Done already: the move is all that was asked for"
         return "\n\n".join([f"Summary: {tale.words}"[:70], *map(_block, sent, sent.values())])
 
 
@@ -63,6 +66,12 @@ def workspace(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Path, 
         yield clone, author
 
 
+PROJECTS = {tale.project.replace("_", "-") for tale in MADE + CHANGED} - {
+    gone for tale in CHANGED for gone in (tale.moves, tale.removes)
+}
+"""Those that are left."""
+
+
 def _submit(daemon: Daemon, tale: Tale) -> int:
     script = any(path.endswith(".mjs") for path in tale.files)
     return daemon.submit(description=tale.words, **({"language": "javascript"} if script else {}))
@@ -78,14 +87,14 @@ def test_no_task_takes_a_request_more_than_its_phases(workspace: tuple[Path, Aut
 def test_each_program_has_a_folder_of_its_own(workspace: tuple[Path, Author]) -> None:
     clone, _ = workspace
     found = {path.name for path in clone.iterdir() if path.name[0] != "."}
-    assert found == {tale.project.replace("_", "-") for tale in MADE}
+    assert found == PROJECTS
     assert "def complete(" in (clone / "todo" / "todo.py").read_text()
 
 
 def test_a_fresh_clone_installs_and_passes(workspace: tuple[Path, Author], tmp_path: Path) -> None:
     clone, _ = workspace
     assert "flask" in (clone / "books" / "requirements.txt").read_text().lower()
-    for folder in sorted({clone / tale.project.replace("_", "-") for tale in MADE}):
+    for folder in sorted(clone / name for name in PROJECTS):
         if (folder / "package.json").exists():
             argv, libraries = ["node", "--test"], tmp_path
         else:
@@ -100,6 +109,8 @@ def test_a_fresh_clone_installs_and_passes(workspace: tuple[Path, Author], tmp_p
 
 def test_its_readmes_are_true(workspace: tuple[Path, Author]) -> None:
     clone, _ = workspace
+    assert "validation.py" in (clone / "accounts" / "README.md").read_text()
+    assert (clone / "shortener" / "README.md").read_text().startswith("# shortener\n")
     todo, books = ((clone / name / "README.md").read_text() for name in ("todo", "books"))
     for command in ("add", "done", "remove", "list"):
         assert f"python todo.py {command}" in todo
