@@ -35,7 +35,7 @@ from languages import dialect_of, plan
 from languages.plan import Plan, Role
 from sandbox.cleaning import Mask, cleaned
 from sandbox.runtime import Runtime
-from verdict import chance, commands, documents, judging, mutation
+from verdict import chance, commands, documents, judging, mutation, removal
 from verdict.baseline import Baselines
 from verdict.held import layer
 from verdict.held.asking import Asker
@@ -151,6 +151,8 @@ class SuiteRunner(Suite):
 
     async def _of_tests(self, job: SuiteJob) -> Verdict:
         """What the job's tests proved."""
+        if removal.leaves_nothing(job):
+            return removal.passed(job)
         planned = await self._runs.plan(job)
         if job.documents:
             verdict = await self._ran(job, planned) if planned.files or planned.command else documents.passed(job)

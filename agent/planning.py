@@ -24,7 +24,7 @@ from typing import Annotated, Any
 
 from pydantic import AliasChoices, BaseModel, BeforeValidator, ConfigDict, Field, StrictInt, ValidationError
 
-from agent import exploring
+from agent import exploring, whole_project
 from agent import project_choice as choice
 from agent.asking import DECIDE, agreed_refusal, answer_to, as_ask, as_question
 from agent.change_check import asks_for
@@ -53,7 +53,7 @@ _MAX_PLAN_CHARS = 4000
 _MAX_DECLINED_CHARS = 600
 _NO_PLAN = "That is no plan. Send the numbered list of steps; where something is left open, say what you assume."
 _STEPS = re.compile(
-    r"^[ \t]*(?:(?:\d{1,2}[.):]|[-*•+]|#{1,4})[ \t]|\*\*[^*\n]+\*\*:?[ \t]*$|(?:step|phase)[ \t]+\d)",
+    r"^[ \t]*(?:(?:\d{1,2}[.):]|[-*•+]|#{1,4})[ \t]|\*\*[^*\n]+\*\*:?[ \t]*$|(?:step|phase)[ \t]+\d|(?:re)?moves:)",
     re.MULTILINE | re.IGNORECASE,
 )
 _DECLINES = re.compile(
@@ -102,9 +102,11 @@ async def run(context: AttemptContext, state: AttemptState, services: AgentServi
             return _held(state, question, data)
     else:
         state = moved
+    state = await asyncio.to_thread(whole_project.removed, context, state, services.tree)
     context = context.within(state.project)
     note += f" in the project {state.project}" if state.project else ""
     note += f", with all files of {', '.join(state.moved)}" if state.moved else ""
+    note += ", which goes as a whole" if state.removes_project else ""
     note += f": {declined}" if declined else ""
     if asks := await asks_for(context, state, services, wanted) if (wanted := planned_packages(plan)) else ():
         return _needs_packages(state, asks)
@@ -208,12 +210,19 @@ def _split(state: AttemptState, parts: tuple[Subtask, ...]) -> Step:
     return Step(phase=Phase.PLANNING, outcome=Outcome.SPLIT, state=state, note=note, data=data)
 
 
+def _names_projects(context: AttemptContext, state: AttemptState) -> bool:
+    """Tell whether the plan may name projects of the workspace."""
+    asked = (choice.is_open, choice.may_move, whole_project.may_remove)
+    return any(may(context, state) for may in asked)
+
+
 def _request(context: AttemptContext, state: AttemptState, services: AgentServices) -> Prompt:
     about = sections.prompt_context(context, state, services, Phase.PLANNING)
     more = [
         *(["split"] if _may_split(context, state) else []),
         *(["projects"] if choice.is_open(context, state) else []),
         *(["moves"] if choice.may_move(context, state) else []),
+        *(["removals"] if whole_project.may_remove(context, state) else []),
     ]
     head = system(Phase.PLANNING, sections.language_file(context), *sections.kind_file(context), *more)
     again = bool(state.plan)
@@ -221,7 +230,7 @@ def _request(context: AttemptContext, state: AttemptState, services: AgentServic
         sections.the_task(about),
         sections.the_answers(about),
         sections.the_tests(about),
-        *([choice.the_projects(about)] if choice.is_open(context, state) or choice.may_move(context, state) else []),
+        *([choice.the_projects(about)] if _names_projects(context, state) else []),
         sections.the_repository(about),
         sections.the_conventions(about),
         sections.the_lessons(about),

@@ -42,7 +42,7 @@ def writes_documents(context: AttemptContext, state: AttemptState, services: Age
 
     What a new project is begun with is not the model's.
     """
-    if state.moved:
+    if state.moved or state.removes_project:
         return False
     given = context.task.spec.files
 

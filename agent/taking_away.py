@@ -24,6 +24,8 @@ _MOST_FILES = 60
 
 def only_takes_away(context: AttemptContext, state: AttemptState, services: AgentServices) -> bool:
     """Tell whether the task asks to take away, its change does nothing else, and there are tests to judge it by."""
+    if state.removes_project:
+        return True
     spec, change = context.task.spec, {p: t for p, t in state.change.items() if p not in state.declared}
     change |= dict.fromkeys(state.removed_tests)
     if state.moved:

@@ -12,7 +12,7 @@ import asyncio
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
-from agent import change_check, changed_tests, exploring, feedback, interface, syntax, test_paths
+from agent import change_check, changed_tests, exploring, feedback, interface, syntax, test_paths, whole_project
 from agent.assertions import asserts_something, excuses, idle_tests
 from agent.change_check import Checked
 from agent.coding import blames_tests
@@ -44,6 +44,13 @@ _MOST_LINES = 200
 
 async def run(context: AttemptContext, state: AttemptState, services: AgentServices) -> Step:
     """Judge the change; OK only with a passing verdict. Raises what model and suite raise."""
+    if state.removes_project:
+        return await _removal(context, replace(state, asks=()), services)
+    return await _change(context, state, services)
+
+
+async def _change(context: AttemptContext, state: AttemptState, services: AgentServices) -> Step:
+    """The step of any task but one that removes a whole project."""
     written, changed = state.written_tests, state.changed_tests
     own = {**test_paths.moved(written, services.tree), **changed}
     before, state = state.verdict, replace(state, own_tests=own, removed_tests=())
@@ -73,6 +80,16 @@ async def run(context: AttemptContext, state: AttemptState, services: AgentServi
     step = await _suite(context, checked.state, services, before)
     step = replace(step, data={**step.data, **checked.data})
     return _told(step, left_out) if step.outcome is Outcome.REDO else step
+
+
+async def _removal(context: AttemptContext, state: AttemptState, services: AgentServices) -> Step:
+    """The step of a task that removes a whole project."""
+    state = await asyncio.to_thread(whole_project.allowed, context, state, services)
+    if state.ending:
+        return Step(phase=Phase.TESTING, outcome=Outcome.GIVE_UP, state=state, note=state.reason)
+    if state.asks:
+        return _held(Checked(state=state, asks=state.asks))
+    return await _suite(context, state, services, None)
 
 
 async def _with_tests(

@@ -246,6 +246,7 @@ def plan_rerun(note: Note, tree: Tree, base: Tree) -> Rerun:
         whole_tree=note.evidence.complete,
         limits=_bounded(note.limits),
         documents=note.evidence.label is Label.DOCUMENTED,
+        takes_away=note.evidence.label is Label.REMOVED,
         gone=note.removed_tests,
         asked="",  # the note does not have them; that the same tests pass is looked at apart
     )
@@ -293,6 +294,8 @@ def _tests(note: Note, verdict: Verdict) -> Check:
         return failed("tests", f"the note does not know {listed(new)}")
     if note.passed != verdict.count(Result.PASSED):
         return failed("tests", f"the note counts {note.passed}, {verdict.count(Result.PASSED)} passed")
+    if note.evidence.label is Label.REMOVED and not now:
+        return ok("tests", "no file of the project is left, so none can be run")
     many = f"the same {len(now)} tests pass" if len(now) > 1 else "the same test passes"
     if note.evidence.label is Label.DOCUMENTED and not now:
         return ok("tests", "the documentation was checked again, and no test reaches it")

@@ -165,6 +165,8 @@ class AttemptState:
     name, empty for the root; None is the whole, until a plan says it and in repositories of the owner's."""
     moved: tuple[str, ...] = ()
     """Projects whose files the task moves into its own, to merge or rename them; the plan says so."""
+    removes_project: bool = False
+    """Whether the task removes the whole of its project."""
     merged_tests: Files = field(default_factory=dict)
     """Given tests as their merge with newer work has them, where a conflict in other files sent the task back."""
     handed: HandOver | None = None

@@ -20,6 +20,7 @@ class Label(StrEnum):
     SELF_TESTED = "self_tested"
     EXIT_CODE = "exit_code"
     DOCUMENTED = "documented"
+    REMOVED = "removed"
 
 
 class Result(StrEnum):

@@ -19,6 +19,7 @@ _TONES = {
     Label.VERIFIED: Tone.GOOD,
     Label.TESTS_PASSED: Tone.PLAIN,
     Label.DOCUMENTED: Tone.PLAIN,
+    Label.REMOVED: Tone.PLAIN,
     Label.SELF_TESTED: Tone.WARN,
     Label.EXIT_CODE: Tone.BAD,
 }

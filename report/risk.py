@@ -36,6 +36,7 @@ WEIGHTS = {
     "unjudged": Weight(points=30, most=30, why="no verdict is known"),
     "self_tested": Weight(points=25, most=25, why="code and tests are of one hand: one misunderstanding, twice"),
     "documented": Weight(points=4, most=4, why="links, examples and names are right; nobody checked the words"),
+    "removed": Weight(points=4, most=4, why="a whole project is gone and nothing was run; the task named it"),
     "tests_passed": Weight(points=8, most=8, why="no held-out case was compared, so fitted answers would pass"),
     "size": Weight(points=4, most=20, why="faults grow with the lines to read: points for each doubling beyond 25"),
     "spread": Weight(points=2, most=10, why="a change of many files is harder to see whole: for each beyond the third"),
@@ -149,6 +150,7 @@ def _of_verdict(commit: CommitRow) -> list[Reason]:
 _LABELS: dict[str, str] = {
     Label.TESTS_PASSED: "tests passed, nothing was held out",
     Label.DOCUMENTED: "documentation: links, examples and names were checked",
+    Label.REMOVED: "a whole project was removed, nothing was run",
     Label.SELF_TESTED: "judged by tests that the agent wrote",
     Label.EXIT_CODE: "judged by an exit code alone",
 }

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from agent import project_choice
+from agent import project_choice, whole_project
 from agent.machine import Machine
 from agent.prompt.neighbours import neighbours
 from core.attempt_state import AttemptContext, AttemptState, Step
@@ -21,6 +21,7 @@ from core.tree import Tree, read_text
 from core.verdicts import SuiteJob, Verdict
 from tests.support.agent_parts import Bench, PlainSuite, block, case_for, model_for
 from tests.support.trees import TextTree
+from verdict import removal
 
 WORKSPACE = {
     "calc.py": "def calc():\n    return 1\n",
@@ -288,6 +289,14 @@ class BaseSuite(PlainSuite):
         return await super().judge(replace(job, given={**job.given, **there}) if job.takes_away else job)
 
 
+class RemovalSuite(PlainSuite):
+    """Passes what leaves nothing, as the real suite does."""
+
+    async def judge(self, job: SuiteJob) -> Verdict:
+        """The verdict; `jobs` has what was asked."""
+        return removal.passed(job) if removal.leaves_nothing(job) else await super().judge(job)
+
+
 async def test_a_merged_project_is_judged_by_the_tests_of_both_where_they_lie_now() -> None:
     readme = block("README.md", "# shop\n\nA till, and means of columns.\n")
     model = model_for(readme, PLANNING=["Project: shop\nMoves: stat\n1. README.md: both"])
@@ -317,3 +326,51 @@ async def test_other_tasks_are_told_nothing_of_moves() -> None:
     end = await bench.run(case())
     assert (end.project, end.moved) == ("adder", ())
     assert "# Moving projects" not in model.prompt(0)
+
+
+# --- projects that are removed
+
+REMOVE = "Remove the project stat with all of its files: `mean(x)` in mean.py is not used any more"
+
+
+def is_removed(description: str = REMOVE, plan: str = "Project: stat\nRemoves: stat", **more: Any) -> bool:
+    context, tree = case(description, **more), TextTree(MERGED)
+    before = project_choice.chosen(context, state(plan), tree)
+    return whole_project.removed(context, before, tree).removes_project
+
+
+def test_a_plan_removes_a_project_only_where_the_task_names_it_and_asks_for_nothing_else() -> None:
+    assert is_removed()
+    assert is_removed("Remove the stat project")
+    assert not is_removed("Remove the mean from shop and statistics")
+    assert not is_removed("Write docs for stat")
+    assert not is_removed("Remove stat, and write a new parser in shop")
+    assert not is_removed(plan="Project: shop\nRemoves: stat")
+    assert not is_removed(plan="Project: stat\n1. mean.py goes")
+    assert not is_removed(tests={"tests/test_x.py": "def test_x():\n    assert 1\n"}, project="stat")
+
+
+async def test_a_project_that_the_agent_wrote_goes_without_a_model_and_without_a_question() -> None:
+    model = model_for(PLANNING=["Project: stat\nRemoves: stat"])
+    bench = Bench(model, base=MERGED, wrote=["stat/tests/test_mean.py"])
+    bench.suite = RemovalSuite()
+    end = await bench.run(case(REMOVE))
+    assert (end.phase, end.project) == (Phase.COMMIT, "stat")
+    assert end.change == dict.fromkeys(["README.md", "mean.py", "requirements.txt"])
+    assert end.removed_tests == ("tests/test_mean.py",)
+    assert bench.walk == [Phase.PLANNING, Phase.CODING, Phase.TESTING]
+
+
+async def test_tests_that_the_agent_did_not_write_alone_go_with_the_owner_s_yes() -> None:
+    model = model_for(PLANNING=["Project: stat\nRemoves: stat"] * 3)
+    bench = Bench(model, RemovalSuite(), base=MERGED)
+    held = await bench.run(case(REMOVE))
+    assert held.phase is Phase.AWAITING_APPROVAL
+    (ask,) = held.asks
+    assert ask.subject == "project:stat:gone"
+    assert "May the whole project stat be removed, with these tests: tests/test_mean.py?" in ask.question
+    on = replace(held, phase=Phase.TESTING, asks=(), held_in=None)
+    granted = await bench.run(replace(case(REMOVE), granted=frozenset({ask.subject})), on)
+    assert granted.phase is Phase.COMMIT
+    denied = await bench.run(replace(case(REMOVE), denied=frozenset({ask.subject})), on)
+    assert (denied.phase, denied.reason) == (Phase.ABANDON, "its owner keeps the project stat")

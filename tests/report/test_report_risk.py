@@ -39,6 +39,7 @@ CASES = [
     ("exit_code", replace(SAFE, label="exit_code"), Around(), 30),
     ("self_tested", replace(SAFE, label="self_tested"), Around(), 25),
     ("documented", replace(SAFE, label="documented"), Around(), 4),
+    ("removed", replace(SAFE, label="removed"), Around(), 4),
     ("tests_passed", replace(SAFE, label="tests_passed"), Around(), 8),
     ("unjudged", replace(SAFE, label=""), Around(), 30),
     ("size", replace(SAFE, files=sized(50)), Around(), 4),

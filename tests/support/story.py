@@ -1,7 +1,8 @@
 """The tasks of an owner in one workspace, with the replies of a model that knows its trade.
 
-Ten make small programs, as the owner's documents name them; more of them change, rename, merge, remove and document what these made. A
-reply holds paths within the task's project. What a task's tests pin, and a later one contradicts, is there on purpose.
+Ten make small programs, as the owner's documents name them; the others change, rename, merge, remove and document
+what these made. A reply holds paths within the task's project. What a task's tests pin, and a later one contradicts,
+is there on purpose.
 """
 
 from __future__ import annotations
@@ -14,7 +15,8 @@ from dataclasses import dataclass, field
 class Tale:
     """A task: the project that a plan puts it into, what the coder sends, and what the writer of tests sends.
 
-    `moves` and `removes` are what the plan says of whole projects. Where `files` hold tests, these are earlier ones of the agent that the task contradicts.
+    `moves` and `removes` are what the plan says of whole projects. Where `files` hold tests, these are earlier ones of
+    the agent that the task contradicts.
     """
 
     words: str
@@ -923,4 +925,5 @@ CHANGED = (
         project="books",
         files={"README.md": BOOKS_README},
     ),
+    Tale(words="Remove the limiter project, nobody uses it", project="limiter", removes="limiter"),
 )

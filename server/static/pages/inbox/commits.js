@@ -8,7 +8,9 @@ import {counted, words} from '../../app/text.js';
 import {classes, html} from '../../app/ui.js';
 import {Copy, Lines, quoted} from '../../app/copy.js';
 
-const WORTH = {verified: 'done', tests_passed: 'ok', self_tested: 'warn', documented: 'ok', exit_code: 'warn'};
+const WORTH = {
+  verified: 'done', tests_passed: 'ok', self_tested: 'warn', documented: 'ok', removed: 'ok', exit_code: 'warn',
+};
 const SHOWN = 6;
 
 const File = ({file}) => html`<li><code>${file.path}</code> ${file.added === null ? html`<span class="hint">binary</span>`

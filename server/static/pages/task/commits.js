@@ -8,7 +8,9 @@ import {words} from '../../app/text.js';
 import {html} from '../../app/ui.js';
 import {Revert} from './actions.js';
 
-const WORTH = {verified: 'done', tests_passed: 'ok', self_tested: 'warn', documented: 'ok', exit_code: 'warn'};
+const WORTH = {
+  verified: 'done', tests_passed: 'ok', self_tested: 'warn', documented: 'ok', removed: 'ok', exit_code: 'warn',
+};
 
 function Row({task, commit, isNewest}) {
   const command = `git -C ${quoted(commit.repo)} show ${commit.commit.slice(0, 12)}`;
