@@ -16,10 +16,10 @@ from core.text import encode
 if TYPE_CHECKING:
     from tree_sitter import Language, Node
 
-SCRIPTS = (".js", ".mjs", ".cjs")
-TYPED = (".ts", ".mts", ".cts")
+SCRIPTS = (".js", ".mjs", ".cjs", ".jsx")
+TYPED = (".ts", ".mts", ".cts", ".tsx")
 SOURCES = (*SCRIPTS, *TYPED)
-"""What Node.js runs; typed files only in newer versions of it."""
+"""What Node.js runs, typed files only in newer versions of it, and what tools make it run."""
 
 STRINGS = frozenset({"string", "template_string"})
 
@@ -47,7 +47,8 @@ def parse(path: str, text: str) -> Node:
     from tree_sitter import Parser  # noqa: PLC0415 (loaded when the first JavaScript task comes)
 
     # A parser of its own for each text: they are cheap, and one may not be used by two threads at once.
-    return Parser(_grammar(typed=path.endswith(TYPED))).parse(encode(text)).root_node
+    with_tags = path.endswith((*SCRIPTS, ".tsx"))
+    return Parser(_grammar(typed=path.endswith(TYPED), with_tags=with_tags)).parse(encode(text)).root_node
 
 
 def fault(path: str, text: str) -> Fault | None:
@@ -120,9 +121,13 @@ def _unescaped(node: Node) -> str:
 
 
 @functools.cache
-def _grammar(*, typed: bool) -> Language:
+def _grammar(*, typed: bool, with_tags: bool) -> Language:
     import tree_sitter_javascript  # noqa: PLC0415 (see `parse`)
     import tree_sitter_typescript  # noqa: PLC0415 (see `parse`)
     from tree_sitter import Language  # noqa: PLC0415 (see `parse`)
 
-    return Language(tree_sitter_typescript.language_typescript() if typed else tree_sitter_javascript.language())
+    if not typed:
+        return Language(tree_sitter_javascript.language())
+    return Language(
+        tree_sitter_typescript.language_tsx() if with_tags else tree_sitter_typescript.language_typescript()
+    )

@@ -72,15 +72,15 @@ def _as_windows(part: str) -> str:
 
 @lru_cache(maxsize=50_000)
 def is_test_path(path: str) -> bool:
-    """Tell whether a path names a test or steers tests, by the usual conventions of pytest, node:test and Go."""
+    """Tell whether a path names a test or steers tests, by the usual conventions of pytest, JavaScript and Go."""
     name = path.rpartition("/")[2]
     stem = name.rsplit(".", 1)[0]
     return (
         name == "conftest.py"
         or name.endswith("_test.go")
         or (name.endswith(".py") and (name.startswith("test_") or stem.endswith("_test")))
-        or bool(re.search(r"(^test|[._-]test|\.spec)\.[cm]?[jt]s$|^test-.*\.[cm]?[jt]s$", name))
-        or bool(re.search(r"(^|/)test/.*\.[cm]?[jt]s$", path))
+        or bool(re.search(r"(^test|[._-]test|\.spec)\.[cm]?[jt]sx?$|^test-.*\.[cm]?[jt]sx?$", name))
+        or bool(re.search(r"(^|/)(test|__tests__)/.*\.[cm]?[jt]sx?$", path))
     )
 
 

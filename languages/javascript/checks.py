@@ -1,4 +1,4 @@
-"""Turns one call of node:assert into one that must fail where the original passes.
+"""Turns one call of node:assert, or of `expect`, into one that must fail where the original passes.
 
 As for Python, the value that is written out is changed where there is one, because only that exposes objects which
 claim to be equal to everything, and code which reads the expected value out of the test: the changed line has the form
@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 
 from core.javascript import arguments, node_text
 from languages.javascript import literals
-from languages.javascript.names import Names
+from languages.javascript.names import Expectation, Names
 from sandbox.source import Edit
 
 if TYPE_CHECKING:
@@ -30,6 +30,8 @@ _TURNED = frozenset({
     "doesNotThrow", "doesNotReject",
 })  # fmt: skip
 _WITH_PATTERN = frozenset({"throws", "rejects", "match"})
+_EXPECTED = frozenset({"toBe", "toEqual", "toStrictEqual"})
+_CONSTANTS = frozenset({"true", "false", "number", "string", "null", "undefined"})
 _SAME = frozenset({"==", "==="})
 _COMPLEMENT = {"<": ">=", "<=": ">", ">": "<=", ">=": "<", "!=": "==", "!==": "==="}
 
@@ -52,12 +54,12 @@ class Check:
 
     rank: Rank
     edits: Sequence[Edit]
-    handed: Edit
+    handed: Sequence[Edit]
 
     @property
     def needs_helper(self) -> bool:
         """Tell whether the edits are the helper's, so that the original has them too."""
-        return list(self.edits) == [self.handed]
+        return list(self.edits) == list(self.handed)
 
 
 class Perturber:
@@ -74,6 +76,8 @@ class Perturber:
 
     def check(self, call: Node) -> Check | None:
         """The call as a check, or None when it is none or checks nothing."""
+        if (expectation := self._names.expectation(call)) is not None:
+            return self._expectation(call, expectation)
         method = self._names.check(call.child_by_field_name("function"))
         given = arguments(call)
         if method is None or not given:
@@ -86,17 +90,36 @@ class Perturber:
             return self._turned(call, method, given)
         return None
 
+    def _expectation(self, call: Node, found: Expectation) -> Check | None:
+        about = next(iter(arguments(found.start)), None)
+        if about is None or about.type in _CONSTANTS:
+            return None  # says nothing about the code
+        given = call.child_by_field_name("arguments")
+        assert given is not None
+        words = f"{self._helper}.expect('{'.'.join(found.chain)}', "
+        lines = "\n" * (given.start_point.row - found.start.end_point.row)
+        handed = [
+            Edit(found.start.start_byte, found.start.start_byte, words),
+            Edit(found.start.end_byte, given.start_byte + 1, f", {lines}"),
+        ]
+        wanted = next(iter(arguments(call)), None)
+        if wanted is not None and found.chain[-1] in _EXPECTED and "not" not in found.chain:
+            if edits := literals.other(wanted, self._chance):
+                return Check(rank=Rank.LITERAL, edits=edits, handed=handed)
+            return Check(rank=Rank.VALUE, edits=handed, handed=handed)
+        return Check(rank=Rank.TURNED, edits=handed, handed=handed)
+
     def _equality(self, call: Node, method: str, given: list[Node]) -> Check:
         handed = self._handed(call, method)
         for side in (given[1], given[0]):
             if edits := literals.other(side, self._chance):
                 return Check(rank=Rank.LITERAL, edits=edits, handed=handed)
-        return Check(rank=Rank.VALUE, edits=[handed], handed=handed)
+        return Check(rank=Rank.VALUE, edits=handed, handed=handed)
 
     def _condition(self, test: Node) -> Check | None:
         if test.type in {"true", "number", "string"}:
             return None  # says nothing about the code
-        handed = Edit(test.start_byte, test.end_byte, f"{self._helper}.is({node_text(test)})")
+        handed = [Edit(test.start_byte, test.end_byte, f"{self._helper}.is({node_text(test)})")]
         while test.type == "parenthesized_expression":
             test = test.named_children[0]
         operator = test.child_by_field_name("operator") if test.type == "binary_expression" else None
@@ -107,7 +130,7 @@ class Perturber:
         if operator is not None and (turned := _COMPLEMENT.get(operator.type)):
             edit = Edit(operator.start_byte, operator.end_byte, turned)
             return Check(rank=Rank.TURNED, edits=[edit], handed=handed)
-        return Check(rank=Rank.TURNED, edits=[handed], handed=handed)
+        return Check(rank=Rank.TURNED, edits=handed, handed=handed)
 
     def _turned(self, call: Node, method: str, given: list[Node]) -> Check:
         handed = self._handed(call, method)
@@ -115,13 +138,12 @@ class Perturber:
         fits = wanted is not None and wanted.type in {"object", "regex"}
         if wanted is not None and fits and (edits := literals.other(wanted, self._chance)):
             return Check(rank=Rank.LITERAL, edits=edits, handed=handed)
-        return Check(rank=Rank.TURNED, edits=[handed], handed=handed)
+        return Check(rank=Rank.TURNED, edits=handed, handed=handed)
 
-    def _handed(self, call: Node, method: str) -> Edit:
+    def _handed(self, call: Node, method: str) -> list[Edit]:
         """The call with its function given to the helper; lines stay where they are."""
         function, given = call.child_by_field_name("function"), call.child_by_field_name("arguments")
         assert function is not None
         assert given is not None
-        return Edit(
-            function.start_byte, given.start_byte + 1, f"{self._helper}.check('{method}', {node_text(function)}, "
-        )
+        words = f"{self._helper}.check('{method}', {node_text(function)}, "
+        return [Edit(function.start_byte, given.start_byte + 1, words)]

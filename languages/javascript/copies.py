@@ -35,7 +35,9 @@ class _Found:
     possible: list[Check] = field(default_factory=list)
 
 
-def with_copy(text: str, root: Node, found: Outline, names: Names, helper: str) -> tuple[str, str]:
+def with_copy(
+    text: str, root: Node, found: Outline, names: Names, helper: str, *, declares: bool = False
+) -> tuple[str, str]:
     """The file's text as its original is staged, and with each of its tests made to fail.
 
     Args:
@@ -44,8 +46,13 @@ def with_copy(text: str, root: Node, found: Outline, names: Names, helper: str) 
         found: its tests.
         names: what its names stand for.
         helper: the name of the run-time helper, a global of the run.
+        declares: whether the helper has to be declared, because types are checked when the file is run.
     """
-    return _Copy(root, found, names, helper).texts(text)
+    original, copy = _Copy(root, found, names, helper).texts(text)
+    if declares and helper in original:
+        words = f"\ndeclare var {helper}: any;\n"  # at the end, so that no line moves
+        return original + words, copy + words
+    return original, copy
 
 
 class _Copy:
@@ -67,12 +74,12 @@ class _Copy:
             chosen = self._chance.choice([check for check in checks.certain if check.rank is best])
             (shared if chosen.needs_helper else mine).extend(chosen.edits)
         if uncertain:
-            shared += [check.handed for check in self._outside()]
+            shared += [edit for check in self._outside() for edit in check.handed]
         raw = encode(text)
         return edited(raw, shared), edited(raw, [*mine, *shared])
 
     def _failing_at_its_end(self, callback: Node, checks: _Found) -> Iterator[Edit]:
-        yield from (check.handed for check in checks.possible)
+        yield from (edit for check in checks.possible for edit in check.handed)
         yield Edit(callback.start_byte, callback.start_byte, f"{self._helper}.run(")
         yield Edit(callback.end_byte, callback.end_byte, ")")
 

@@ -58,14 +58,15 @@ class Outline:
         return False
 
 
-def outline(root: Node, known: Names) -> Outline:
+def outline(root: Node, known: Names, *, numbers_suites: bool = True) -> Outline:
     """List the tests of a parsed file.
 
     Args:
         root: its syntax tree.
         known: what its names stand for.
+        numbers_suites: whether suites of one name are told apart by what runs them.
     """
-    reader = _Reader(known)
+    reader = _Reader(known, numbers_suites=numbers_suites)
     reader.visit(root, "", certain=True)
     return Outline(
         cases=tuple(reader.cases), suites=frozenset(reader.suites), open_scopes=frozenset(reader.open_scopes)
@@ -73,8 +74,8 @@ def outline(root: Node, known: Names) -> Outline:
 
 
 class _Reader:
-    def __init__(self, known: Names) -> None:
-        self._names, self._seen = known, Counter[str]()
+    def __init__(self, known: Names, *, numbers_suites: bool) -> None:
+        self._names, self._seen, self._numbers_suites = known, Counter[str](), numbers_suites
         self.cases: list[Case] = []
         self.suites: set[str] = set()
         self.open_scopes: set[str] = set()
@@ -86,17 +87,18 @@ class _Reader:
             if child.type == "call_expression":
                 kind = self._names.kind(child.child_by_field_name("function"))
             if kind:
-                self._made(child, kind, scope, certain=certain)
+                is_made = self._names.is_made(child.child_by_field_name("function"))
+                self._made(child, kind, scope, certain=certain and not is_made, is_titled=not is_made)
             else:
                 self.visit(child, scope, certain=certain and child.type in _PLAIN)
 
-    def _made(self, call: Node, kind: str, scope: str, *, certain: bool) -> None:
+    def _made(self, call: Node, kind: str, scope: str, *, certain: bool, is_titled: bool) -> None:
         given = arguments(call)
-        title = literal(given[0]) if given else None
-        name = self._numbered(f"{scope}{JOINED}{title}" if scope else title) if title else ""
+        title = literal(given[0]) if given and is_titled else None
+        name = self._numbered(f"{scope}{JOINED}{title}" if scope else title, kind) if title else ""
         if not (name and certain):
             self.open_scopes.add(scope)
-        callback = given[-1] if given and given[-1].type not in _NO_CALLBACK else None
+        callback = next((one for one in reversed(given[:3]) if one.type not in _NO_CALLBACK), None)
         if kind == names.TEST:
             self.cases.append(Case(name=name, required=bool(name and certain), callback=callback))
         elif name:
@@ -107,6 +109,8 @@ class _Reader:
             around = body if body.type == "statement_block" else callback
             self.visit(around, name or scope, certain=bool(name and certain))
 
-    def _numbered(self, name: str) -> str:
+    def _numbered(self, name: str, kind: str) -> str:
+        if kind == names.SUITE and not self._numbers_suites:
+            return name
         self._seen[name] += 1
         return name if self._seen[name] == 1 else f"{name} #{self._seen[name]}"

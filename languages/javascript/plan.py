@@ -1,18 +1,19 @@
-"""Plans a run of node:test, and has what else the verdict asks of JavaScript."""
+"""Plans a run of node:test, vitest or jest, and has what else the verdict asks of JavaScript and TypeScript."""
 
 from __future__ import annotations
 
 import secrets
 from collections.abc import Collection, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 from core.dependencies import ImportCache
 from core.errors import SandboxError
 from core.paths import is_test_path
 from core.tasks import Files, Language, TaskSpec
 from core.verdicts import SuiteJob
-from languages.javascript import commands, split, suite
+from languages.javascript import commands, frameworks, split, suite
 from languages.javascript.faults import mutated
+from languages.javascript.frameworks import Framework
 from languages.javascript.outline import Outline
 from languages.javascript.split import Place
 from languages.javascript.suite import Around, checks_something
@@ -31,9 +32,11 @@ RESERVED_MB = 16 << 10
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NodeLaunch:
-    """What starts a run of node:test.
+    """What starts a run of node:test, or of the project's own vitest or jest.
 
     Attributes:
+        runner: what runs the tests.
+        roots: the files of a run of vitest or jest to the folders of their packages, where these are not the tree's root.
         program: Node.js, as a path inside.
         flags: its options.
         helper: the global that must-fail copies use.
@@ -46,11 +49,13 @@ class NodeLaunch:
     helper: str
     pairs: tuple[tuple[str, ...], ...]
     modules: frozenset[str]
+    runner: Framework = Framework.NODE
+    roots: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def framework(self) -> str:
         """What runs the tests, for messages."""
-        return "node:test"
+        return self.runner.value
 
     @property
     def reserved_mb(self) -> int:
@@ -67,6 +72,8 @@ class NodeLaunch:
             "told": config,
             "pairs": self.pairs,
             "modules": sorted(self.modules),
+            "runner": "" if self.runner is Framework.NODE else self.runner.value,
+            "roots": dict(self.roots),
         }
         return {"node": node}
 
@@ -96,7 +103,7 @@ def make(job: SuiteJob, imports: ImportCache, runtime: Runtime) -> Plan:
         raise SandboxError(INSTALL)
     planner = _NodePlanner(job, imports, node)
     planned = planner.plan()
-    for file in planned.files:
+    for file in planned.files if planner.framework is Framework.NODE and not job.environment else ():
         if why := node.refusal(file.path):
             raise SandboxError(why)
     launch = NodeLaunch(
@@ -105,6 +112,8 @@ def make(job: SuiteJob, imports: ImportCache, runtime: Runtime) -> Plan:
         helper=planner.helper,
         pairs=tuple(_with_copy(file) for file in planned.files if file.apart),
         modules=planner.modules(planned),
+        runner=planner.framework,
+        roots=planner.roots(planned),
     )
     return replace(planned, launch=launch, command=planner.reporting(planned.command, runtime.inside))
 
@@ -128,11 +137,23 @@ class _NodePlanner(Planner):
         self._node = node
         self.helper = f"_{secrets.token_hex(4)}"
         super().__init__(job, imports)
+        self.framework = frameworks.of_all(self._asked(), self._text)
+
+    def _asked(self) -> Iterator[tuple[str, str]]:
+        """The files of tests that say what runs them, path and text: given ones first, those of the base last."""
+        for tests in (self._job.given, self._own):
+            yield from ((path, text) for path, text in tests.items() if suite.is_suite(path))
+        yield from self._job.given.items()
+        listed = [path for path in self._job.regression if path in self._present and suite.is_suite(path)]
+        yield from ((path, self._text(path) or "") for path in listed)
 
     def _prepared(self, role: Role, tests: Files, beside: Files) -> Iterator[SuiteFile]:
         paths = self._entries.keys() | self._over.keys()
-        around = Around(tests=beside, paths=paths, helper=self.helper, text_of=self._text, versions=self._node.numbers)
-        for path in suite.suite_paths(tests):
+        around = Around(
+            tests=beside, paths=paths, helper=self.helper, text_of=self._text, versions=self._node.numbers,
+            framework=self.framework,
+        )  # fmt: skip
+        for path in suite.suite_paths(tests, self.framework):
             yield suite.prepare(role, path, tests[path].replace("\r\n", "\n"), around)
 
     def _split(self, files: tuple[SuiteFile, ...], _support: Collection[str]) -> SplitPlan | None:
@@ -173,7 +194,18 @@ class _NodePlanner(Planner):
         return Place(present=self._present, tests=self._tests.keys(), text_of=self._text)
 
     def _canary(self, folder: str) -> tuple[str, str, frozenset[str]]:
-        return suite.canary(folder)
+        return suite.canary(folder, self.framework)
+
+    def roots(self, planned: Plan) -> Mapping[str, str]:
+        """The files of a run to the folders of their packages, where these are not the tree's root."""
+        files = [(path, file.path) for file in planned.files for path in (file.staged, file.must_fail_path) if path]
+        files += [(planned.canary[0], planned.canary[0])] if planned.canary[0] else []
+        found = {path: frameworks.root_of(known, self._text) for path, known in files}
+        return {path: root for path, root in found.items() if root}
+
+    def _closure(self, files: tuple[SuiteFile, ...], support: Collection[str]) -> frozenset[str] | None:
+        """None for vitest and jest, whose configuration may read any file."""
+        return super()._closure(files, support) if self.framework is Framework.NODE else None
 
     def reporting(self, command: tuple[str, ...], code: str) -> tuple[str, ...]:
         """A command that is run as it is, so that it reports each test where the environment has what runs it."""
@@ -181,7 +213,11 @@ class _NodePlanner(Planner):
         return commands.reporting(command, self._before, code) if self._job.environment and not vendored else command
 
     def _is_mine(self, path: str) -> bool:
-        return suite.is_suite(path)
+        return suite.is_suite(path) and self._runs(path)
+
+    def _runs(self, path: str) -> bool:
+        """Tell whether a file of tests is one of the framework that this job is run with."""
+        return frameworks.framework_of(path, self._text(path) or "", self._text) is self.framework
 
     def _of_command(self) -> list[SuiteFile] | None:
         command = None if self._job.given else commands.parse(self._job.command, self._before)

@@ -1,4 +1,4 @@
-"""Prepares files of node:test for a run: under random names, each with a copy in which every test must fail.
+"""Prepares files of node:test, vitest and jest for a run: under random names, each with a copy in which every test must fail.
 
 A file keeps its name where something may rely on it: another test mentions it, it asks for its own path for more than
 the folder, or snapshots lie beside it. Such a file has no copy but a canary beside it. Titles stay as they are.
@@ -14,11 +14,12 @@ from dataclasses import dataclass
 from pathlib import PurePosixPath
 from typing import TYPE_CHECKING
 
-from core.javascript import is_source, parse, walk
+from core.javascript import TYPED, is_source, parse, walk
 from core.paths import is_test_path
 from core.tasks import Files
 from languages.javascript import names
 from languages.javascript.copies import with_copy
+from languages.javascript.frameworks import Framework
 from languages.javascript.outline import Outline, outline
 from languages.javascript.split import Place, is_eligible, runs_typed
 from languages.plan import Role, SuiteFile
@@ -40,7 +41,8 @@ _TEST_MODULE = "node:test"
 class Around:
     """What decides how a file may be changed: the other tests, all paths of the tree, and the name of the helper.
 
-    `text_of` reads a file of the tree that is no test, `versions` are the major and minor version of Node.js.
+    `text_of` reads a file of the tree that is no test, `versions` are the major and minor version of Node.js,
+    `framework` runs the tests.
     """
 
     tests: Files
@@ -48,6 +50,7 @@ class Around:
     helper: str
     text_of: Callable[[str], str | None] = lambda _path: None
     versions: tuple[int, int] = (20, 14)
+    framework: Framework = Framework.NODE
 
     @property
     def place(self) -> Place:
@@ -60,23 +63,27 @@ def is_suite(path: str) -> bool:
     return is_source(path) and is_test_path(path)
 
 
-def suite_paths(tests: Files) -> list[str]:
+def suite_paths(tests: Files, framework: Framework = Framework.NODE) -> list[str]:
     """Those of the files that hold tests: by their names, or all sources when no name says so."""
     sources = [path for path in tests if is_source(path) and not path.endswith((".d.ts", ".d.mts", ".d.cts"))]
-    using = [path for path in sources if _TEST_MODULE in tests[path]]
+    using = [path for path in sources if (_TEST_MODULE if framework is Framework.NODE else "expect") in tests[path]]
     candidates = using or sources
     return [path for path in candidates if is_suite(path)] or candidates
 
 
-def canary(folder: str) -> tuple[str, str, frozenset[str]]:
+def canary(folder: str, framework: Framework = Framework.NODE) -> tuple[str, str, frozenset[str]]:
     """Path, text and test name of a file whose only test must fail."""
     name = f"case {secrets.token_hex(4)}"
     low, high = secrets.randbelow(1000), 1000 + secrets.randbelow(9000)
+    if framework is not Framework.NODE:
+        head = "import { expect, test } from 'vitest';\n\n" if framework is Framework.VITEST else ""
+        text = f"{head}test('{name}', () => {{\n  expect({low}).toBe({high});\n}});\n"
+        return _random_file(folder, ".test.js"), text, frozenset({name})
     text = (
         "import test from 'node:test';\nimport assert from 'node:assert/strict';\n\n"
         f"test('{name}', () => {{\n  assert.equal({low}, {high});\n}});\n"
     )
-    return _random_file(folder, ".mjs"), text, frozenset({name})
+    return _random_file(folder, ".test.mjs"), text, frozenset({name})
 
 
 def prepare(role: Role, path: str, text: str, around: Around) -> SuiteFile:
@@ -89,15 +96,19 @@ def prepare(role: Role, path: str, text: str, around: Around) -> SuiteFile:
 
 
 def _prepared(role: Role, path: str, text: str, root: Node, around: Around) -> SuiteFile:
-    known = names.read(root)
-    found = _opened(outline(root, known), path, around)
-    folder, ending = path[: path.rfind("/") + 1], PurePosixPath(path).suffix
+    framework = around.framework
+    known = names.read(root, has_globals=framework is not Framework.NODE)
+    found = _opened(outline(root, known, numbers_suites=framework is not Framework.JEST), path, around)
+    folder, ending = path[: path.rfind("/") + 1], _ending(path)
     listed = {escaped(case.name): case.name for case in found.cases if case.name}
     keeps_name = _keeps_name(path, text, around)
     staged_text, (must_fail_path, must_fail_text, must_fail_names) = text, canary(folder)
     if not keeps_name:
         must_fail_path, must_fail_names = _random_file(folder, ending), frozenset(listed)
-        staged_text, must_fail_text = with_copy(text, root, found, known, around.helper)
+        staged_text, must_fail_text = with_copy(
+            text, root, found, known, around.helper,
+            declares=framework is Framework.JEST and path.endswith(TYPED),
+        )  # fmt: skip
     return SuiteFile(
         role=role,
         path=path,
@@ -111,7 +122,9 @@ def _prepared(role: Role, path: str, text: str, root: Node, around: Around) -> S
         must_fail_names=must_fail_names,
         copied=not keeps_name,
         mirrored=not keeps_name,
-        apart=runs_typed(path, around.versions) and is_eligible(path, text, root, known, around.place),
+        apart=framework is Framework.NODE
+        and runs_typed(path, around.versions)
+        and is_eligible(path, text, root, known, around.place),
     )
 
 
@@ -122,12 +135,12 @@ def escaped(name: str) -> str:
 
 def checks_something(text: str) -> bool:
     """Tell whether a file of tests holds an assertion that can fail."""
-    root = parse("a.mts" if re.search(r"\)\s*:\s*\w|\binterface\b|\bas const\b", text) else "a.mjs", text)
+    root = parse("a.tsx" if re.search(r"\)\s*:\s*\w|\binterface\b|\bas const\b", text) else "a.mjs", text)
     if root.has_error:
         return True  # the run itself will say what is wrong with it
-    known = names.read(root)
+    known = names.read(root, has_globals=_TEST_MODULE not in text)
     calls = (node for node in walk(root) if node.type == "call_expression")
-    return any(known.check(call.child_by_field_name("function")) for call in calls)
+    return any(known.expectation(call) or known.check(call.child_by_field_name("function")) for call in calls)
 
 
 def _opened(found: Outline, path: str, around: Around) -> Outline:
@@ -146,4 +159,10 @@ def _keeps_name(path: str, text: str, around: Around) -> bool:
 
 
 def _random_file(folder: str, ending: str) -> str:
-    return f"{folder}{secrets.token_hex(6)}.test{ending}"
+    return f"{folder}{secrets.token_hex(6)}{ending}"
+
+
+def _ending(path: str) -> str:
+    """What a random name ends in, so that what goes by the names of tests goes by this one as well."""
+    found = re.search(r"[._-](?:test|spec)\.\w+$", path)
+    return f".{found[0][1:]}" if found else f".test{PurePosixPath(path).suffix}"

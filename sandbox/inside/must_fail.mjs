@@ -8,18 +8,21 @@ import { isDeepStrictEqual } from "node:util";
 
 const checks = { __proto__: null, ...assert };
 const { AssertionError } = assert;
-const { apply, getPrototypeOf, ownKeys } = Reflect;
+const { apply, defineProperty, getPrototypeOf, ownKeys } = Reflect;
 const { create, freeze } = Object;
 const { isArray } = Array;
+const { indexOf, splice } = Array.prototype;
 const { isFinite: isFiniteNumber, isInteger, isNaN: isNotANumber } = Number;
 const { floor, random } = Math;
 const { set: setEntry } = Map.prototype;
 const { add: addItem, has: hasItem } = Set.prototype;
-const { toUpperCase, slice } = String.prototype;
+const { toUpperCase, slice, split } = String.prototype;
+const { toString: toSource } = Function.prototype;
 const { exec } = RegExp.prototype;
 const [MapOf, SetOf, DateOf, BigIntOf] = [Map, Set, Date, BigInt];
 const [plain, mapping, items, dates] = [Object.prototype, Map.prototype, Set.prototype, Date.prototype];
 const LETTERS = "bcdfghjklmnpqrstvwxz";
+const EQUALITIES = { __proto__: null, toBe: 1, toEqual: 1, toStrictEqual: 1 }; // of jest and vitest
 const KEEPS = { __proto__: null, throws: 1, rejects: 1, doesNotThrow: 1, doesNotReject: 1 }; // of its arguments
 const OPPOSITE = {
   __proto__: null, notEqual: "equal", notStrictEqual: "strictEqual", notDeepEqual: "deepEqual", match: "doesNotMatch",
@@ -30,11 +33,13 @@ const OPPOSITE = {
 export class MustFail {
   #mustFail;
   #reached;
+  #doneAt;
 
-  /** `storage` tells which test a call belongs to. */
-  constructor(mustFail, storage) {
+  /** `storage` tells which test a call belongs to, `doneAt` which of a test's parameters is a callback. */
+  constructor(mustFail, storage, doneAt = 1) {
     this.#mustFail = mustFail;
     this.#reached = storage;
+    this.#doneAt = doneAt;
   }
 
   #note() {
@@ -61,6 +66,27 @@ export class MustFail {
     return check(left, other);
   }
 
+  /** Make the call at the end of a chain, as in `expect(x).resolves.toBe(y)`; a copy makes one that must fail. */
+  expect(chain, expectation, ...values) {
+    const words = apply(split, chain, ["."]);
+    if (!this.#mustFail) {
+      return follow(expectation, words, values);
+    }
+    this.#note();
+    const last = words.length - 1;
+    const at = apply(indexOf, words, ["not"]);
+    if (at >= 0) {
+      apply(splice, words, [at, 1]);
+      return follow(expectation, words, values);
+    }
+    const other = EQUALITIES[words[last]] ? perturbed(values[0]) : values[0];
+    if (isDeepStrictEqual(other, values[0])) {
+      apply(splice, words, [last, 0, "not"]);
+      return follow(expectation, words, values);
+    }
+    return follow(expectation, words, [other]);
+  }
+
   /** A condition; a copy has its opposite. */
   is(value) {
     if (!this.#mustFail) {
@@ -75,6 +101,7 @@ export class MustFail {
     if (!this.#mustFail || typeof callback !== "function") {
       return callback;
     }
+    const doneAt = this.#doneAt;
     const run = (self, args) => {
       const test = { reached: false, above: this.#reached.getStore() };
       const check = (result) => {
@@ -83,34 +110,45 @@ export class MustFail {
         }
         return result;
       };
-      return this.#reached.run(test, () => settled(callback, self, args, check));
+      const last = args.length - 1;
+      const isDone = last >= doneAt && args.length === callback.length && typeof args[last] === "function";
+      return this.#reached.run(test, () => settled(callback, self, args, check, isDone ? last : -1));
     };
-    // node:test looks at the number of parameters: the second one is a callback.
-    return callback.length > 1
-      ? function mustFail(context, done) {
-          return run(this, [context, done]);
-        }
-      : function mustFail(context) {
-          return run(this, [context]);
-        };
+    const mustFail = function (...args) {
+      return run(this, args);
+    };
+    // The frameworks look at the number of parameters, and vitest at how they are written.
+    defineProperty(mustFail, "length", { value: callback.length });
+    defineProperty(mustFail, "toString", { value: () => apply(toSource, callback, []) });
+    return mustFail;
   }
 }
 
-function settled(callback, self, args, check) {
-  if (args.length < 2) {
+/** What a chain of properties ends in, called; each is read once, in their order. */
+function follow(start, words, values) {
+  let owner = start;
+  for (let i = 0; i < words.length - 1; i += 1) {
+    owner = owner[words[i]];
+  }
+  return apply(owner[words[words.length - 1]], owner, values);
+}
+
+function settled(callback, self, args, check, doneAt) {
+  if (doneAt < 0) {
     const result = apply(callback, self, args);
     return typeof result?.then === "function" ? result.then(check) : check(result);
   }
-  const done = (error) => {
+  const done = args[doneAt];
+  args[doneAt] = (error) => {
     let failure = error;
     try {
       failure ??= check(undefined);
     } catch (missing) {
       failure = missing;
     }
-    args[1](failure);
+    done(failure);
   };
-  return apply(callback, self, [args[0], done]);
+  return apply(callback, self, args);
 }
 
 const among = (count) => floor(random() * count);

@@ -1,4 +1,4 @@
-"""Runs suites of node:test: a process of its own for each file.
+"""Runs suites of node:test, a process of its own for each file, and of vitest and jest by their own processes.
 
 This is part of the trusted parent. Each line that a process reports must bear the run's secret, its report must have
 an end, and its exit status must be what its report says; from all of them comes one report in the language of
@@ -9,9 +9,11 @@ an end, and its exit status must be what its report says; from all of them comes
 
 import json
 import os
+import sys
 from collections.abc import Sequence
 from typing import Any, NoReturn
 
+from . import shut_off
 from .child import Child
 from .segments import KEPT as KEPT_OUTPUT
 
@@ -21,11 +23,15 @@ Found = dict[str, Any]
 KEPT = ("HOME", "TMPDIR", "LANG", "NIGHTSHIFT_JOB")
 FORGED = "not from the recorder"
 OUT_OF_MEMORY = "out of memory"
+DONE_AT = {"vitest": 99, "jest": 0}
+"""From which of a test's parameters on the last one may be a callback."""
 CODE = os.path.dirname(os.path.abspath(__file__))
 
 
 def suite(job: Job) -> Found:
     """Run each file in turn; returns what `Child.watch` does for a session of pytest."""
+    if job["node"]["runner"]:
+        return _by_runner(job)
     total, left = Total(), job
     for path in job["session"]["files"]:
         found = _run(job, path, left, flags(job, is_must_fail=job["must_fail"]))
@@ -34,6 +40,47 @@ def suite(job: Job) -> Found:
         if total.stopped:
             break
     return total.answer(total.stopped or "exited")
+
+
+def _by_runner(job: Job) -> Found:
+    """All files by vitest or jest: a process for each package of the repository that has some."""
+    total, left, node = Total(), job, job["node"]
+    packages: dict[str, list[str]] = {}
+    for path in job["session"]["files"]:
+        packages.setdefault(node["roots"].get(path, ""), []).append(path)
+    for root, files in packages.items():
+        words = [node["path"], *node["flags"], os.path.join(CODE, f"{node['runner']}.mjs")]
+        child = Child(become, words)
+        child.send(json.dumps(_for_runner(job, os.path.join(os.getcwd(), root), files)).encode())
+        found = child.watch(left)
+        left = less(left, found)
+        total.take(files[0], found, job)
+        if total.stopped:
+            break
+    return total.answer(total.stopped or "exited")
+
+
+def _for_runner(job: Job, root: str, files: Sequence[str]) -> dict[str, Any]:
+    """What the runner's process is told, with what it tells those that it forks for the tests."""
+    node = job["node"]
+    worker = {
+        "helper": node["told"]["helper"],
+        "must_fail": job["must_fail"],
+        "done_at": DONE_AT[node["runner"]],
+        "is_context": node["runner"] == "jest",
+    }
+    return {
+        "secret": node["told"]["secret"],
+        "workspace": os.getcwd() + os.sep,
+        "root": os.path.normpath(root),
+        "files": files,
+        "forks": {
+            "words": shut_off.words(sys.executable, CODE),
+            "environment": shut_off.environment(),
+            "flags": node["flags"],
+        },
+        "worker": worker,
+    }
 
 
 def less(job: Job, found: Found) -> Job:
