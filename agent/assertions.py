@@ -23,9 +23,11 @@ _EXCUSES = frozenset({"skip", "skipif", "skipIf", "skipUnless", "xfail", "import
 _EXCUSING = frozenset({"pytest", "pytest.mark", "mark", "unittest", "self"})
 _TEST_FOLDERS = frozenset({"tests", "test", "testing", "conftest"})
 _CATCHES = frozenset({"AssertionError", "Exception", "BaseException"})
-_JS_ASSERT = re.compile(r"\bassert(?:\.\w+)?\s*\(")
-_JS_TEST = re.compile(r"\b(?:test|it)\s*\(")
-_JS_EXCUSE = re.compile(r"\b(?:test|it|describe|suite|t)\.(skip|todo)\s*\(|[{,]\s*(skip|todo)\s*:")
+_JS_ASSERT = re.compile(r"\bassert(?:\.\w+)?\s*\(|\bexpect(?:\.\w+)?\s*\(")
+_JS_TEST = re.compile(r"\b(?:test|it)(?:\.each\s*\([^)]*\))?\s*\(")
+_JS_EXCUSE = re.compile(
+    r"\b(?:test|it|describe|suite|t)\.(skip|todo|skipIf|runIf|fails|failing)\s*\(|[{,]\s*(skip|todo)\s*:"
+)
 
 
 def asserts_something(path: str, text: str) -> bool:

@@ -189,7 +189,7 @@ def _tests(root: Node) -> Iterator[tuple[str, Node]]:
 
 
 def _asserts(node: Node) -> bool:
-    return any(name.startswith(("assert", "t.assert")) or name.endswith("Equal") for name in _called(node))
+    return any(name.startswith(("assert", "t.assert", "expect")) or name.endswith("Equal") for name in _called(node))
 
 
 def _called(node: Node) -> set[str]:

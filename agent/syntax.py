@@ -38,7 +38,7 @@ _CHECKS: dict[str, Callable[[str, str], object]] = {
     "json": lambda _path, text: json.loads(text),
     "toml": lambda _path, text: tomllib.loads(text),
     "go": _go,
-    **dict.fromkeys(("js", "mjs", "cjs", "ts", "mts", "cts"), _javascript),
+    **dict.fromkeys(("js", "mjs", "cjs", "jsx", "ts", "mts", "cts", "tsx"), _javascript),
 }
 # Places and names where a text may be broken, or be a dialect, on purpose.
 _EXEMPT_FOLDERS = frozenset({"data", "fixtures", "testdata", "templates", "snapshots"})

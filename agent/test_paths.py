@@ -6,7 +6,9 @@ are no packages.
 
 from __future__ import annotations
 
+import posixpath
 import re
+from collections import Counter
 from collections.abc import Collection, Iterator
 
 from agent.interface import touched_names
@@ -14,15 +16,17 @@ from agent.view import base_text
 from core import golang
 from core.attempt_state import AttemptContext
 from core.commit_message import slug
-from core.javascript import is_source
+from core.javascript import TYPED, is_source
+from core.javascript_tests import Framework, wanted
 from core.line_changes import written
 from core.paths import is_test_path
 from core.tasks import Change, Files, Language
 from core.tree import Tree
 
 _MOST_CHARS = 32
-_TEST_FOLDERS = ("tests", "test")
+_TEST_FOLDERS = ("tests", "test", "__tests__")
 _FORMS = {Language.PYTHON: "test_{}.py", Language.JAVASCRIPT: "{}.test.mjs", Language.GO: "{}_test.go"}
+_SCRIPT_TEST = re.compile(r"\.(test|spec)\.[cm]?[jt]sx?$")
 
 
 def suggested(context: AttemptContext, tree: Tree, change: Change) -> str:
@@ -31,12 +35,12 @@ def suggested(context: AttemptContext, tree: Tree, change: Change) -> str:
     module = _main_module(tree, change, language)
     text = change.get(module) or ""
     # Go's tests lie beside the code, in its package.
-    folder = module[: module.rfind("/") + 1] if language is Language.GO else _folder(module, tree)
+    folder = module[: module.rfind("/") + 1] if language is Language.GO else _folder(module, tree, language)
     words = _snake(slug(context.task.spec.description))[:_MOST_CHARS].strip("_")
     what = [_snake(name)[:_MOST_CHARS] for name in touched_names(module, text, base_text(tree, module))[:1]]
     stem = _stem(module) or words
     taken = {path.rpartition("/")[2] for path in tree.entries() if is_test_path(path)}
-    form = _FORMS[language]
+    form = _form_of_script(module, tree) if language is Language.JAVASCRIPT else _FORMS[language]
     names = (form.format(name) for name in _names(stem, [*what, words]))
     return folder + next(name for name in names if name not in taken)
 
@@ -80,9 +84,26 @@ def _stem(module: str) -> str:
     return _snake((folders or [""])[-1] if stem in {"__init__", "__main__", "index"} else stem)
 
 
-def _folder(module: str, tree: Tree) -> str:
+def _form_of_script(module: str, tree: Tree) -> str:
+    """How tests of a module are named: as those that are there, in its language where something runs it."""
+    form = _FORMS[Language.JAVASCRIPT]
+    if wanted(module, lambda path: base_text(tree, path)) is Framework.NODE:
+        typed = [path for path in tree.entries() if is_test_path(path) and path.endswith(TYPED)]
+        return "{}.test.ts" if typed and module.endswith(TYPED) else form
+    found = Counter(match[1] for path in tree.entries() if (match := _SCRIPT_TEST.search(path)))
+    kind = found.most_common(1)[0][0] if found else "test"
+    ending = posixpath.splitext(module)[1]
+    return f"{{}}.{kind}{ending if is_source(module) else '.js'}"
+
+
+def _folder(module: str, tree: Tree, language: Language) -> str:
     """The folder of tests that is nearest to a module; `tests/` where there is none."""
     tests = [path for path in tree.entries() if is_test_path(path)]
+    beside = module[: module.rfind("/") + 1]
+    if language is Language.JAVASCRIPT and any(
+        path.rpartition("/")[0] + "/" == beside for path in tests if "/" in path
+    ):
+        return beside
     parts = module.split("/")[:-1]
     for depth in range(len(parts), -1, -1):
         above = "".join(f"{part}/" for part in parts[:depth])

@@ -276,7 +276,9 @@ async def write_tests(
 
 def _request(context: AttemptContext, state: AttemptState, services: AgentServices) -> Prompt:
     about = sections.prompt_context(context, state, services, Phase.TESTING)
-    head = system(Phase.TESTING, sections.language_file(context, tests=True), *sections.kind_file(context))
+    head = system(
+        Phase.TESTING, sections.tests_file(context, services.tree, state.change), *sections.kind_file(context)
+    )
     path = test_paths.suggested(context, services.tree, state.change)
     again = "Mend what the complaint names." if state.own_tests else "Write the tests."
     earlier = [

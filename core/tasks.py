@@ -55,11 +55,15 @@ class Kind(StrEnum):
 
 
 class Language(StrEnum):
-    """The language of the task's code and tests."""
+    """The language of the task's code and tests; TypeScript is JavaScript whose types its files or tools leave out."""
 
     PYTHON = "python"
     JAVASCRIPT = "javascript"
     GO = "go"
+
+    @classmethod
+    def _missing_(cls, value: object) -> Language | None:
+        return cls.JAVASCRIPT if value == "typescript" else None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -59,7 +59,10 @@ class Node:
     def refusal(self, path: str) -> str:
         """Why it cannot run a file; empty when it can."""
         if path.endswith(TYPED) and not self.runs_types:
-            return f"{path} is TypeScript, which needs Node.js 22.6 or newer; this machine has {self.version}"
+            return (
+                f"{path} is TypeScript, which needs Node.js 22.6 or newer; this machine has {self.version} "
+                "(vitest, jest or tsx of the repository's lock file do without)"
+            )
         return ""
 
     def stored(self) -> dict[str, str]:

@@ -25,7 +25,7 @@ from agent.view import View
 from core import projects
 from core.attempt_state import AttemptContext, AttemptState
 from core.gauge import Gauge
-from core.javascript import is_source
+from core.javascript import SOURCES, is_source
 from core.paths import is_test_path
 from core.tasks import Files
 
@@ -78,7 +78,7 @@ def mentioned(text: str, view: View, *, by_name: bool = True) -> list[str]:
 
 def named_paths(text: str) -> list[str]:
     """Words of a text that have the form of a path of Python, JavaScript or Go, in order."""
-    return [word for word in _named(text) if word.endswith((".py", ".js", ".mjs", ".cjs", ".ts", ".go"))]
+    return [word for word in _named(text) if word.endswith((".py", ".go", *SOURCES))]
 
 
 def expected_files(context: AttemptContext, state: AttemptState, view: View) -> list[str]:

@@ -21,10 +21,14 @@ from core.attempt_state import AttemptContext, AttemptState, Lesson
 from core.brief import Brief
 from core.dialogue import Message
 from core.gauge import Gauge
+from core.javascript import is_source
+from core.javascript_tests import Framework, wanted
 from core.masking import printable
 from core.projects import LAID_OUT
 from core.remarks import Gravity
 from core.states import Phase
+from core.tasks import Change, Language
+from core.tree import Tree
 
 _LESSON_CHARS = 600
 _MAX_MISSING = 10
@@ -96,6 +100,16 @@ def language_file(context: AttemptContext, *, tests: bool = False) -> str:
     """The name of the prompt part about the task's language."""
     name = context.task.spec.language.value
     return f"languages/{name}_tests" if tests else f"languages/{name}"
+
+
+def tests_file(context: AttemptContext, tree: Tree, change: Change) -> str:
+    """The name of the prompt part about tests in the task's language: those of what runs a package's tests."""
+    if context.task.spec.language is Language.JAVASCRIPT:
+        first = next((path for path, text in change.items() if text is not None and is_source(path)), "")
+        framework = wanted(first, lambda path: base_text(tree, path))
+        if framework is not Framework.NODE:
+            return f"languages/{framework}_tests"
+    return language_file(context, tests=True)
 
 
 def kind_file(context: AttemptContext) -> tuple[str, ...]:

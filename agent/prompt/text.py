@@ -35,6 +35,9 @@ _LANGUAGES = {
     "js": "javascript",
     "mjs": "javascript",
     "cjs": "javascript",
+    "jsx": "javascript",
+    **dict.fromkeys(("ts", "mts", "cts"), "typescript"),
+    "tsx": "tsx",
     "go": "go",
     "md": "markdown",
 }

@@ -6,8 +6,9 @@ import re
 from dataclasses import dataclass
 
 _WORDS = (
-    "bat c cc cfg conf cpp cs css csv env go h hpp htm html ini ipynb java jinja jinja2 js json jsx kt less lock md mjs"
-    " cjs php pl po ps1 proto py pyi pyx r rb rs rst scss sh sql svelte svg swift tex toml ts tsv tsx txt vue xml yaml"
+    "bat c cc cfg conf cpp cs css csv env go h hpp htm html ini ipynb java jinja jinja2 js json jsx kt less lock md"
+    " mjs cjs cts mts"
+    " php pl po ps1 proto py pyi pyx r rb rs rst scss sh sql svelte svg swift tex toml ts tsv tsx txt vue xml yaml"
     " yml"
 )
 _EXTENSIONS = frozenset(_WORDS.split())

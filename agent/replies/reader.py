@@ -28,6 +28,7 @@ _COMPATIBLE = {
     for languages, extensions in (
         ("python python3 py", "py,pyi"),
         ("javascript js node", "js,mjs,cjs,jsx"),
+        ("typescript ts tsx", "ts,mts,cts,tsx"),
         ("go golang", "go"),
         ("bash sh shell zsh console terminal", "sh,"),
         ("output text txt log plaintext", "txt,log,md,csv,"),

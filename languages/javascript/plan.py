@@ -6,14 +6,16 @@ import secrets
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 
+from core import javascript_tests as frameworks
 from core.dependencies import ImportCache
 from core.errors import SandboxError
+from core.javascript import TYPED
+from core.javascript_tests import Framework
 from core.paths import is_test_path
 from core.tasks import Files, Language, TaskSpec
 from core.verdicts import SuiteJob
-from languages.javascript import commands, frameworks, split, suite
+from languages.javascript import commands, split, suite
 from languages.javascript.faults import mutated
-from languages.javascript.frameworks import Framework
 from languages.javascript.outline import Outline
 from languages.javascript.split import Place
 from languages.javascript.suite import Around, checks_something
@@ -24,6 +26,7 @@ from sandbox.runtime import Runtime
 
 __all__ = ["checks_something", "make", "mutated", "refusal"]
 
+_TSX = "node_modules/tsx/"
 BESIDE_HEAP_MB, LEAST_HEAP_MB = 128, 64
 """What Node.js uses besides the heap of the tested code, and what that heap has at least."""
 RESERVED_MB = 16 << 10
@@ -36,7 +39,8 @@ class NodeLaunch:
 
     Attributes:
         runner: what runs the tests.
-        roots: the files of a run of vitest or jest to the folders of their packages, where these are not the tree's root.
+        roots: files of vitest or jest to the folders of their packages, where these are not the tree's root.
+        loads_types: whether TypeScript needs the project's own `tsx`, because this Node.js does not run it.
         program: Node.js, as a path inside.
         flags: its options.
         helper: the global that must-fail copies use.
@@ -51,6 +55,7 @@ class NodeLaunch:
     modules: frozenset[str]
     runner: Framework = Framework.NODE
     roots: Mapping[str, str] = field(default_factory=dict)
+    loads_types: bool = False
 
     @property
     def framework(self) -> str:
@@ -74,16 +79,22 @@ class NodeLaunch:
             "modules": sorted(self.modules),
             "runner": "" if self.runner is Framework.NODE else self.runner.value,
             "roots": dict(self.roots),
+            "loads_types": self.loads_types,
         }
         return {"node": node}
 
 
 def refusal(spec: TaskSpec, node: Node | None) -> str:
-    """Why this machine cannot judge a task: no Node.js, or one too old; empty when it can, and for other languages."""
+    """Why this machine cannot judge a task: no Node.js, or one too old; empty when it can, and for other languages.
+
+    The environment of a repository may have what runs TypeScript, which is seen when there is one.
+    """
     if spec.language is not Language.JAVASCRIPT:
         return ""
     if node is None:
         return INSTALL
+    if spec.repo is not None:
+        return ""
     return next((why for path in (*spec.tests, *spec.files) if (why := node.refusal(path))), "")
 
 
@@ -103,7 +114,7 @@ def make(job: SuiteJob, imports: ImportCache, runtime: Runtime) -> Plan:
         raise SandboxError(INSTALL)
     planner = _NodePlanner(job, imports, node)
     planned = planner.plan()
-    for file in planned.files if planner.framework is Framework.NODE and not job.environment else ():
+    for file in planned.files if planner.framework is Framework.NODE and not planner.loads_types else ():
         if why := node.refusal(file.path):
             raise SandboxError(why)
     launch = NodeLaunch(
@@ -114,6 +125,7 @@ def make(job: SuiteJob, imports: ImportCache, runtime: Runtime) -> Plan:
         modules=planner.modules(planned),
         runner=planner.framework,
         roots=planner.roots(planned),
+        loads_types=planner.loads_types,
     )
     return replace(planned, launch=launch, command=planner.reporting(planned.command, runtime.inside))
 
@@ -138,6 +150,8 @@ class _NodePlanner(Planner):
         self.helper = f"_{secrets.token_hex(4)}"
         super().__init__(job, imports)
         self.framework = frameworks.of_all(self._asked(), self._text)
+        has_packages = bool(job.environment) or any(path.startswith(_TSX) for path in self._entries)
+        self.loads_types = has_packages and not node.runs_types and any(p.endswith(TYPED) for p in self._present)
 
     def _asked(self) -> Iterator[tuple[str, str]]:
         """The files of tests that say what runs them, path and text: given ones first, those of the base last."""
@@ -154,7 +168,8 @@ class _NodePlanner(Planner):
             framework=self.framework,
         )  # fmt: skip
         for path in suite.suite_paths(tests, self.framework):
-            yield suite.prepare(role, path, tests[path].replace("\r\n", "\n"), around)
+            found = suite.prepare(role, path, tests[path].replace("\r\n", "\n"), around)
+            yield replace(found, apart=found.apart and not self.loads_types)
 
     def _split(self, files: tuple[SuiteFile, ...], _support: Collection[str]) -> SplitPlan | None:
         fit = [file for file in files if file.apart]

@@ -1,4 +1,4 @@
-"""Prepares files of node:test, vitest and jest for a run: under random names, each with a copy in which every test must fail.
+"""Prepares files of tests for a run: under random names, each with a copy in which every test must fail.
 
 A file keeps its name where something may rely on it: another test mentions it, it asks for its own path for more than
 the folder, or snapshots lie beside it. Such a file has no copy but a canary beside it. Titles stay as they are.
@@ -15,11 +15,11 @@ from pathlib import PurePosixPath
 from typing import TYPE_CHECKING
 
 from core.javascript import TYPED, is_source, parse, walk
+from core.javascript_tests import Framework
 from core.paths import is_test_path
 from core.tasks import Files
 from languages.javascript import names
 from languages.javascript.copies import with_copy
-from languages.javascript.frameworks import Framework
 from languages.javascript.outline import Outline, outline
 from languages.javascript.split import Place, is_eligible, runs_typed
 from languages.plan import Role, SuiteFile

@@ -25,6 +25,7 @@ FORGED = "not from the recorder"
 OUT_OF_MEMORY = "out of memory"
 DONE_AT = {"vitest": 99, "jest": 0}
 """From which of a test's parameters on the last one may be a callback."""
+TSX = ("node_modules/tsx", "/node_modules/tsx")
 CODE = os.path.dirname(os.path.abspath(__file__))
 
 
@@ -91,10 +92,17 @@ def less(job: Job, found: Found) -> Job:
 
 def _run(job: Job, path: str, left: Job, words: list[str]) -> Found:
     """One file in a process of its own, within what is left of the run's time."""
+    if job["node"]["loads_types"]:
+        words = [*_types_loaded(), *words]
     child = Child(become, [job["node"]["path"], *words])
     told = {**job["node"]["told"], "token": job["token"], "path": path, "workspace": os.getcwd() + os.sep}
     child.send(json.dumps(told).encode())
     return child.watch(left)
+
+
+def _types_loaded() -> list[str]:
+    """The words that have TypeScript loaded by the tsx of the project, where it has one."""
+    return ["--import", "tsx"] if any(map(os.path.isdir, TSX)) else []
 
 
 def flags(job: Job, *, is_must_fail: bool) -> list[str]:

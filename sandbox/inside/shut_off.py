@@ -15,7 +15,7 @@ _OUR_LIBRARIES = "LD_LIBRARY_PATH"  # of this interpreter, where it is a copy
 
 def words(executable: str, code: str) -> list[str]:
     """The words that the program's own follow; `code` is the folder of this package."""
-    folder, package = os.path.split(code)  # noqa: PTH206 (pathlib is slow to import)
+    folder, package = os.path.split(code)
     return [executable, "-I", "-S", "-c", START.format(package=package), folder]
 
 
