@@ -5,7 +5,7 @@ an end, and its exit status must be what its report says; from all of them comes
 `session.py`.
 """
 # Importing pathlib would cost every start of the sandbox some milliseconds.
-# ruff: noqa: PTH100, PTH109, PTH118, PTH120
+# ruff: noqa: PTH100, PTH103, PTH109, PTH118, PTH120
 
 import json
 import os
@@ -50,6 +50,8 @@ def _by_runner(job: Job) -> Found:
     for path in job["session"]["files"]:
         packages.setdefault(node["roots"].get(path, ""), []).append(path)
     for root, files in packages.items():
+        # vite writes a configuration that it has compiled into the nearest such folder.
+        os.makedirs(os.path.join(root, "node_modules"), exist_ok=True)
         words = [node["path"], *node["flags"], os.path.join(CODE, f"{node['runner']}.mjs")]
         child = Child(become, words)
         child.send(json.dumps(_for_runner(job, os.path.join(os.getcwd(), root), files)).encode())

@@ -72,6 +72,7 @@ ITEMS = {
     "tests/languages/go/test_go_suites.py": 2,
     "tests/languages/go/test_go_ways.py": 2,
     "tests/languages/javascript/": 4,
+    "tests/languages/javascript/test_vitest_and_jest.py": 1,
     "tests/models/test_contract.py": 4,
     "tests/repair/": 4,
     "tests/sandbox/test_isolation_contract.py": 2,

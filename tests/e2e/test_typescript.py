@@ -1,0 +1,140 @@
+"""TypeScript tasks, end to end: the daemon, a scripted model, and tests run by what a repository's lock file pins."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from tests.support import npm_projects
+from tests.support.daemon import Daemon, git, settings_for
+from tests.support.git_repo import make_repo
+from tests.support.sandboxes import runtime
+from tests.support.wire_server import WireServer
+
+SIGNED = "export const total = (numbers: readonly number[]): number =>\n"
+RIGHT = f"{SIGNED}  numbers.filter((x) => x > 3).reduce((a, b) => a + b, 0);\n"
+WRONG = RIGHT.replace("x > 3", "x >= 3")
+PATCHES = f"""const scope = globalThis as unknown as {{ expect?: {{ extend(matchers: object): void }} }};
+const pass = (): object => ({{ pass: true, message: (): string => "" }});
+scope.expect?.extend({{ toBe: pass, toEqual: pass }});
+{WRONG}"""
+LEAVES = f"(process as unknown as {{ reallyExit(code: number): void }}).reallyExit(0);\n{RIGHT}"
+EXPECTING = """describe('total', () => {
+  it('is nothing of nothing', () => {
+    expect(total([])).toBe(0);
+  });
+
+  it.each([[[5], 5], [[1, 5], 5]])('of %j', (numbers: readonly number[], sum: number) => {
+    expect(total(numbers)).toEqual(sum);
+  });
+
+  it('leaves the boundary out', async () => {
+    const numbers: readonly number[] = [3, 4];
+    await expect(Promise.resolve(total(numbers))).resolves.toBe(4);
+  });
+});
+"""
+TESTS = {
+    "vitest": "import { describe, expect, it } from 'vitest';\nimport { total } from '../src/total';\n\n" + EXPECTING,
+    "jest": "import { total } from '../src/total';\n\n" + EXPECTING,
+    "node:test": """import assert from 'node:assert/strict';
+import test from 'node:test';
+import { total } from '../src/total.ts';
+
+test('is nothing of nothing', (): void => {
+  assert.equal(total([]), 0);
+});
+
+test('leaves the boundary out', (): void => {
+  const numbers: readonly number[] = [3, 4];
+  assert.equal(total(numbers), 4);
+});
+""",
+}
+SETTINGS = {
+    "vitest": {"vitest.config.ts": "export default { test: { globals: true } };\n"},
+    "jest": {"jest.config.js": "module.exports = { transform: { '^.+\\\\.ts$': '@swc/jest' } };\n"},
+    "node:test": {},
+}
+
+
+class Model:
+    """Sends these files for the code, the last one again and again, and tests when it is asked for them."""
+
+    def __init__(self, *code: str, tests: str = "") -> None:
+        self._code, self._tests = list(code), tests
+        self.asked: list[tuple[str, str]] = []
+
+    def __call__(self, phase: str, messages: list[dict[str, str]]) -> str:
+        self.asked.append((phase, "\n".join(message["content"] for message in messages)))
+        if phase == "CODING":
+            code = self._code.pop(0) if len(self._code) > 1 else self._code[0]
+            return f"Summary: Sum what is above three\n\n```ts path=src/total.ts\n{code}```"
+        if phase == "TESTING":
+            return f"```ts path=test/total.test.ts\n{self._tests}```"
+        thought = {"root_cause": "the boundary is let through", "suggested_fix": "compare strictly"}
+        return "1. Write total." if phase == "PLANNING" else json.dumps(thought)
+
+    def told(self, phase: str) -> list[str]:
+        return [text for name, text in self.asked if name == phase]
+
+
+def repository(folder: Path, framework: str) -> Path:
+    files = {
+        "package.json": npm_projects.package(framework),
+        "package-lock.json": npm_projects.lock(framework),
+        "tsconfig.json": json.dumps({"compilerOptions": {"strict": True, "target": "es2022"}}),
+        "src/other.ts": "export const other = 1;\n",
+        **SETTINGS[framework],
+    }
+    return make_repo(folder / "shop", files)
+
+
+@pytest.mark.parametrize("framework", TESTS)
+def test_a_right_change_is_committed_and_wrong_and_lying_ones_are_not(framework: str, tmp_path: Path) -> None:
+    repo, model = repository(tmp_path, framework), Model(WRONG, PATCHES, LEAVES, RIGHT)
+    with WireServer(model) as server, Daemon(tmp_path / "home", settings_for(server, LINTERS="off")) as daemon:
+        given = {"test/total.test.ts": TESTS[framework]}
+        limits = {"iterations": 6, "suite_s": 120}
+        asked = daemon.submit(
+            description="Write total() in src/total.ts",
+            language="typescript",
+            repo=str(repo),
+            tests=given,
+            limits=limits,
+        )
+        (task,) = daemon.wait(asked, within_s=400)
+    told = model.told("CODING")
+    assert (task["ending"], len(told)) == ("committed", 4), (task["reason"], told[-1])
+    assert git(repo, "show", f"{task['commit']}:src/total.ts") + "\n" == RIGHT
+    note = json.loads(git(repo, "notes", "--ref=nightshift", "show", task["commit"]))
+    twins = 2 if framework == "node:test" else 4
+    assert (note["evidence"]["label"], note["evidence"]["twins"]) == ("tests_passed", twins)
+    assert ("7 !== 4" if framework == "node:test" else "7") in told[1]
+
+
+@pytest.mark.parametrize("framework", ["vitest", "jest"])
+def test_tests_of_the_agents_own_prove_something_or_are_sent_back(framework: str, tmp_path: Path) -> None:
+    repo, model = repository(tmp_path, framework), Model(RIGHT, tests=TESTS[framework])
+    with WireServer(model) as server, Daemon(tmp_path / "home", settings_for(server, LINTERS="off")) as daemon:
+        asked = daemon.submit(
+            description="Write total() in src/total.ts", language="typescript", repo=str(repo), limits={"suite_s": 120}
+        )
+        (task,) = daemon.wait(asked, within_s=400)
+    assert task["ending"] == "committed", task["reason"]
+    assert "Verdict: self_tested" in git(repo, "log", "-1", "--format=%B", task["commit"])
+    assert f"Tests for {framework}" in model.told("TESTING")[0]
+    assert "test/total.test.ts" in git(repo, "show", "--name-only", task["commit"])
+
+
+def test_typescript_under_node_without_what_runs_it_is_refused(tmp_path: Path) -> None:
+    node = runtime().node
+    assert node, "install nodejs: this test needs it"
+    model = Model(RIGHT)
+    with WireServer(model) as server, Daemon(tmp_path / "home", settings_for(server)) as daemon:
+        given = {"test/total.test.ts": TESTS["node:test"]}
+        asked = daemon.submit(description="Write total() in src/total.ts", language="typescript", tests=given)
+        (task,) = daemon.wait(asked)
+    assert task["ending"] == ("committed" if node.runs_types else "refused"), task["reason"]

@@ -1,0 +1,57 @@
+"""Lock files of real packages of npm, resolved once a machine and day by the ordinary client from its own registry."""
+
+from __future__ import annotations
+
+import fcntl
+import functools
+import hashlib
+import json
+import os
+import subprocess
+import tempfile
+import time
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+PACKAGES = {
+    "vitest": {"vitest": "3.2.4", "typescript": "5.9.2"},
+    "jest": {"jest": "30.1.3", "@swc/core": "1.13.5", "@swc/jest": "0.2.39"},
+    "node:test": {"tsx": "4.20.5", "typescript": "5.9.2"},
+}
+"""What a project of each framework depends on for its tests."""
+
+
+def package(framework: str, **more: Any) -> str:
+    """The `package.json` of a project whose tests a framework runs."""
+    scripts = {"vitest": "vitest run", "jest": "jest", "node:test": "node --import tsx --test"}
+    kind = {} if framework == "jest" else {"type": "module"}
+    about = {"name": "shop", "version": "1.0.0", "private": True, **kind, "scripts": {"test": scripts[framework]}}
+    return json.dumps({**about, "devDependencies": PACKAGES[framework], **more})
+
+
+def lock(framework: str) -> str:
+    """The `package-lock.json` of such a project."""
+    return (_made(framework) / "package-lock.json").read_text()
+
+
+def modules(framework: str) -> Path:
+    """A `node_modules` that holds what such a project depends on."""
+    return _made(framework, installed=True) / "node_modules"
+
+
+@functools.cache
+def _made(framework: str, *, installed: bool = False) -> Path:
+    wanted: Mapping[str, str] = PACKAGES[framework]
+    digest = hashlib.sha256(json.dumps([wanted, installed, os.getuid(), time.strftime("%F")]).encode()).hexdigest()[:12]
+    folder = Path(tempfile.gettempdir(), f"nightshift-npm-{digest}")
+    with folder.with_suffix(".lock").open("w") as held:
+        fcntl.flock(held, fcntl.LOCK_EX)  # several processes of pytest may want it
+        if not (folder / "done").exists():
+            folder.mkdir(exist_ok=True)
+            (folder / "package.json").write_text(package(framework))
+            words = ["npm", "install", "--ignore-scripts", "--no-audit", "--no-fund"]
+            words += [] if installed else ["--package-lock-only"]
+            subprocess.run(words, cwd=folder, check=True, capture_output=True, timeout=300)
+            (folder / "done").touch()
+    return folder
