@@ -380,6 +380,7 @@ async def test_a_file_that_newer_work_put_where_another_is_moved_to_sends_the_ta
     assert isinstance(await site.land(at_root, other, begun), Landed)
     again = await site.land(workspace, task, work)
     assert isinstance(again, Reopened)
+    assert "together with" not in again.why, "a file was left behind"
     tip = site.parts.git.tree(None, again.state.base)
     assert "rename these in one of them first" in (work.scope.fault(tip) or "")
 
