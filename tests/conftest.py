@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
 
 import hypothesis
 import pytest
 
+from core.ports import Sandbox
 from tests.support import tiers
-from tests.support.sandboxes import Judge, open_folder
+from tests.support.sandboxes import Judge, open_folder, opened
 
 hypothesis.settings.register_profile(
     "quick", max_examples=tiers.MOST_EXAMPLES, stateful_step_count=tiers.MOST_STEPS, deadline=None
@@ -36,5 +37,14 @@ def folder() -> Iterator[Path]:
 
 
 @pytest.fixture
-def judge(folder: Path) -> Judge:
-    return Judge(folder / "staging")
+async def sandbox(folder: Path) -> AsyncIterator[Sandbox]:
+    """The strong sandbox, nested as the daemon's is."""
+    async with opened("nested", folder) as box:
+        yield box
+
+
+@pytest.fixture
+async def judge(folder: Path) -> AsyncIterator[Judge]:
+    made = Judge(folder / "staging")
+    yield made
+    await made.aclose()

@@ -1,14 +1,13 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterator
 
 import pytest
 
 from core.errors import CommandBlocked
 from core.events import Kind
 from core.verdicts import Label, Verdict
-from tests.support.sandboxes import Judge, open_folder
+from tests.support.sandboxes import Judge
 from verdict import judging
 
 ADD = {"solution.py": "def add(a, b):\n    return a + b\n"}
@@ -20,12 +19,6 @@ GIVEN = {
     )
 }
 SMALL, NEGATIVE = "tests/test_given.py::test_small", "tests/test_given.py::test_negative"
-
-
-@pytest.fixture
-def judge() -> Iterator[Judge]:
-    with open_folder() as folder:
-        yield Judge(folder / "staging")
 
 
 def results(verdict: Verdict) -> dict[str, str]:

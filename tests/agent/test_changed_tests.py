@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -13,15 +12,11 @@ from attempt.regression import WithRegression
 from core.attempt_state import AttemptState
 from core.commit_message import message_for
 from core.dependencies import ImportCache
-from core.events import Event
 from core.states import Outcome, Phase
-from sandbox import choose
-from sandbox.runtime import open_runtime
-from test_runner import SuiteRunner
 from tests.support.agent_parts import Bench, block, case_for, model_for
+from tests.support.sandboxes import Judge
 
 P = Phase
-RUNNER = Path(__file__).parents[2] / ".runner"
 OLD = "def grade(points):\n    return 'pass' if points >= 50 else 'fail'\n\n\ndef best():\n    return 100\n"
 NEW = OLD.replace("50", "60")
 TESTS = """import pytest
@@ -50,12 +45,8 @@ TASK = "Let grade() in grades.py pass from 60 points on"
 BOTH = block("grades.py", NEW) + "\n" + block(PATH, CHANGED)
 
 
-async def bench_for(folder: Path, *codings: str, change_tests: ChangeTests = "ask", **more: Any) -> Bench:
-    runtime = open_runtime(RUNNER)
-    found = await choose("auto", runtime=runtime, scratch=folder / "scratch")
-    assert found.sandbox is not None, found.report
-    suite = SuiteRunner(found.sandbox, runtime, emit=list[Event]().append, staging_dir=folder / "staging")
-    suite_with_others = WithRegression(suite, ImportCache())
+def bench_for(judge: Judge, *codings: str, change_tests: ChangeTests = "ask", **more: Any) -> Bench:
+    suite_with_others = WithRegression(judge.runner, ImportCache())
     settings = AgentSettings(change_tests=change_tests, clear_enough=0)
     return Bench(model_for(*codings, **more), suite=suite_with_others, base=BASE, settings=settings)
 
@@ -66,8 +57,8 @@ async def asked_of(bench: Bench) -> AttemptState:
     return work
 
 
-async def test_the_owner_is_asked_with_both_texts_and_his_yes_lets_the_change_pass(tmp_path: Path) -> None:
-    bench = await bench_for(tmp_path, BOTH)
+async def test_the_owner_is_asked_with_both_texts_and_his_yes_lets_the_change_pass(judge: Judge) -> None:
+    bench = bench_for(judge, BOTH)
     work = await asked_of(bench)
     (ask,) = work.asks
     assert "-    assert grade(50) == 'pass'" in ask.question
@@ -83,8 +74,8 @@ async def test_the_owner_is_asked_with_both_texts_and_his_yes_lets_the_change_pa
     assert "Changed-Tests: tests/test_grades.py" in text
 
 
-async def test_a_no_keeps_the_test_whatever_is_proposed_next(tmp_path: Path) -> None:
-    bench = await bench_for(tmp_path, *[BOTH] * 9)
+async def test_a_no_keeps_the_test_whatever_is_proposed_next(judge: Judge) -> None:
+    bench = bench_for(judge, *[BOTH] * 9)
     work = await asked_of(bench)
     going_on = replace(work, phase=P.TESTING, held_in=None, asks=(), test_changes={PATH: CHANGED + "\n\nX = 1\n"})
     denied = case_for(TASK, denied=frozenset({work.asks[0].subject}), iterations=1)
@@ -96,8 +87,8 @@ async def test_a_no_keeps_the_test_whatever_is_proposed_next(tmp_path: Path) -> 
     assert "Your change of tests/test_grades.py was not taken: it is a test that its owner keeps" in step.state.feedback
 
 
-async def test_a_yes_is_for_that_very_text(tmp_path: Path) -> None:
-    bench = await bench_for(tmp_path, BOTH)
+async def test_a_yes_is_for_that_very_text(judge: Judge) -> None:
+    bench = bench_for(judge, BOTH)
     work = await asked_of(bench)
     other = CHANGED.replace("grade(60)", "grade(61)")
     going_on = replace(work, phase=P.TESTING, held_in=None, asks=(), test_changes={PATH: other})
@@ -106,24 +97,24 @@ async def test_a_yes_is_for_that_very_text(tmp_path: Path) -> None:
     assert again.asks[0].subject != work.asks[0].subject
 
 
-async def test_tests_that_the_agent_alone_wrote_change_unasked(tmp_path: Path) -> None:
-    bench = replace(await bench_for(tmp_path, BOTH), wrote={PATH})
+async def test_tests_that_the_agent_alone_wrote_change_unasked(judge: Judge) -> None:
+    bench = replace(bench_for(judge, BOTH), wrote={PATH})
     done = await bench.run(case_for(TASK))
     assert (done.phase, done.iteration) == (P.COMMIT, 1), done.feedback
     assert dict(done.changed_tests) == {PATH: CHANGED}
 
 
 @pytest.mark.parametrize("allowed", ["tests/test_grades.py", "tests/*"])
-async def test_a_task_may_allow_it(tmp_path: Path, allowed: str) -> None:
-    bench = await bench_for(tmp_path, BOTH)
+async def test_a_task_may_allow_it(judge: Judge, allowed: str) -> None:
+    bench = bench_for(judge, BOTH)
     done = await bench.run(case_for(TASK, allow=[allowed]))
     assert done.phase is P.COMMIT, done.feedback
 
 
-async def test_the_settings_may_allow_it_or_keep_all_tests(tmp_path: Path) -> None:
-    free = await bench_for(tmp_path / "a", BOTH, change_tests="allow")
+async def test_the_settings_may_allow_it_or_keep_all_tests(judge: Judge) -> None:
+    free = bench_for(judge, BOTH, change_tests="allow")
     assert (await free.run(case_for(TASK))).phase is P.COMMIT
-    bound = await bench_for(tmp_path / "b", BOTH, change_tests="keep")
+    bound = bench_for(judge, BOTH, change_tests="keep")
     end = await bound.run(case_for(TASK, iterations=1))
     assert end.phase is P.ABANDON
     assert not end.changed_tests
@@ -139,30 +130,30 @@ async def test_the_settings_may_allow_it_or_keep_all_tests(tmp_path: Path) -> No
         ("def test_grade()\n    assert 1\n", "is not valid"),
     ],
 )
-async def test_what_loses_more_than_the_contradiction_is_left_out_and_told(tmp_path: Path, text: str, why: str) -> None:
+async def test_what_loses_more_than_the_contradiction_is_left_out_and_told(judge: Judge, text: str, why: str) -> None:
     text = "import pytest\n" + text if "pytest" in text else text
     sent = block("grades.py", NEW) + "\n" + block(PATH, text)
-    bench = replace(await bench_for(tmp_path, *[sent] * 4), wrote={PATH})
+    bench = replace(bench_for(judge, *[sent] * 4), wrote={PATH})
     end = await bench.run(case_for(TASK, iterations=1))
     assert end.phase is P.ABANDON
     told = next(step.state.feedback for step in reversed(bench.steps) if step.outcome is Outcome.REDO)
     assert why in told
 
 
-async def test_a_test_that_still_passes_stays_and_costs_nothing(tmp_path: Path) -> None:
+async def test_a_test_that_still_passes_stays_and_costs_nothing(judge: Judge) -> None:
     code = OLD + "\n\ndef worst():\n    return 0\n"
     own = "from grades import worst\n\n\ndef test_worst():\n    assert worst() == 0\n"
     more = TESTS + "\n\ndef test_more():\n    assert best() == 100\n"
     sent = block("grades.py", code) + "\n" + block(PATH, more)
-    bench = await bench_for(tmp_path, sent, TESTING=[block("tests/test_worst.py", own)])
+    bench = bench_for(judge, sent, TESTING=[block("tests/test_worst.py", own)])
     done = await bench.run(case_for("Add worst() to grades.py: 0"))
     assert (done.phase, done.iteration) == (P.COMMIT, 1), done.feedback
     assert list(done.own_tests) == ["tests/test_worst.py"]
 
 
-async def test_a_rename_takes_its_tests_along(tmp_path: Path) -> None:
+async def test_a_rename_takes_its_tests_along(judge: Judge) -> None:
     sent = block("grades.py", OLD.replace("best", "top")) + "\n" + block(PATH, TESTS.replace("best", "top"))
-    bench = replace(await bench_for(tmp_path, sent), wrote={PATH})
+    bench = replace(bench_for(judge, sent), wrote={PATH})
     done = await bench.run(case_for("Rename best() in grades.py to top()"))
     assert (done.phase, done.iteration) == (P.COMMIT, 1), done.feedback
 
@@ -175,12 +166,12 @@ GONE = f"```python path=cart.py delete\n```\n\n```python path={OF_CART} delete\n
 REMOVE = "Remove cart.py"
 
 
-async def removing(folder: Path, reply: str = GONE, base: dict[str, str] = SHOP, **more: Any) -> Bench:
-    return replace(await bench_for(folder, *[reply] * 4, **more), base=base)
+def removing(judge: Judge, reply: str = GONE, base: dict[str, str] = SHOP, **more: Any) -> Bench:
+    return replace(bench_for(judge, *[reply] * 4, **more), base=base)
 
 
-async def test_an_owner_is_asked_once_whether_tests_go_with_what_they_test(tmp_path: Path) -> None:
-    bench = await removing(tmp_path)
+async def test_an_owner_is_asked_once_whether_tests_go_with_what_they_test(judge: Judge) -> None:
+    bench = removing(judge)
     work = await bench.run(case_for(REMOVE))
     assert (work.phase, work.held_in) == (P.AWAITING_APPROVAL, P.TESTING), work.feedback
     (ask,) = work.asks
@@ -199,17 +190,17 @@ async def test_an_owner_is_asked_once_whether_tests_go_with_what_they_test(tmp_p
     assert (kept.phase, kept.removed_tests) == (P.ABANDON, ())
 
 
-async def test_a_yes_to_a_removal_is_for_the_text_that_goes(tmp_path: Path) -> None:
-    work = await (await removing(tmp_path / "a")).run(case_for(REMOVE))
-    other = await removing(tmp_path / "b", base={**SHOP, OF_CART: CART_TESTS + "    assert total([]) == 0\n"})
+async def test_a_yes_to_a_removal_is_for_the_text_that_goes(judge: Judge) -> None:
+    work = await removing(judge).run(case_for(REMOVE))
+    other = removing(judge, base={**SHOP, OF_CART: CART_TESTS + "    assert total([]) == 0\n"})
     again = await other.run(case_for(REMOVE, granted=frozenset({work.asks[0].subject})))
     assert again.phase is P.AWAITING_APPROVAL
 
 
-async def test_tests_of_the_agent_alone_go_unasked_and_a_task_or_the_settings_may_let_others_go(tmp_path: Path) -> None:
-    own = replace(await removing(tmp_path / "a"), wrote={OF_CART})
-    allowed = await removing(tmp_path / "b")
-    free = await removing(tmp_path / "c", change_tests="allow")
+async def test_tests_of_the_agent_alone_go_unasked_and_a_task_or_the_settings_may_let_others_go(judge: Judge) -> None:
+    own = replace(removing(judge), wrote={OF_CART})
+    allowed = removing(judge)
+    free = removing(judge, change_tests="allow")
     for bench, case in (
         (own, case_for(REMOVE)),
         (allowed, case_for(REMOVE, allow=["tests/*"])),
@@ -217,7 +208,7 @@ async def test_tests_of_the_agent_alone_go_unasked_and_a_task_or_the_settings_ma
     ):
         done = await bench.run(case)
         assert (done.phase, done.removed_tests) == (P.COMMIT, (OF_CART,)), done.feedback
-    bound = await (await removing(tmp_path / "d", change_tests="keep")).run(case_for(REMOVE, iterations=1))
+    bound = await removing(judge, change_tests="keep").run(case_for(REMOVE, iterations=1))
     assert (bound.phase, bound.removed_tests) == (P.ABANDON, ())
 
 
@@ -240,26 +231,24 @@ STAYING = "def test_best():\n    assert best() == 100\n"
         ("Rename cart.py to basket.py", GONE + block("basket.py", CART), CART_TESTS, "does not ask to remove"),
     ],
 )
-async def test_tests_of_what_stays_are_not_removed(
-    tmp_path: Path, words: str, reply: str, tests: str, why: str
-) -> None:
-    bench = replace(await removing(tmp_path, reply, {**SHOP, OF_CART: tests}, TESTING=[TRUE] * 9), wrote={OF_CART})
+async def test_tests_of_what_stays_are_not_removed(judge: Judge, words: str, reply: str, tests: str, why: str) -> None:
+    bench = replace(removing(judge, reply, {**SHOP, OF_CART: tests}, TESTING=[TRUE] * 9), wrote={OF_CART})
     end = await bench.run(case_for(words, iterations=1))
     assert not end.removed_tests
     told = [step.state.feedback for step in bench.steps if step.outcome is Outcome.REDO]
     assert any(why in one for one in told), (told, end.phase)
 
 
-async def test_the_tests_of_what_stays_remain_where_the_others_are_taken_out(tmp_path: Path) -> None:
+async def test_the_tests_of_what_stays_remain_where_the_others_are_taken_out(judge: Judge) -> None:
     left = f"from importlib.util import find_spec\n\nfrom grades import best\n\n\n{STAYING}\n\n"
     left += "def test_cart_is_gone():\n    assert find_spec('cart') is None\n"
     reply = GONE.partition("\n\n")[0] + "\n\n" + block(OF_CART, left)
-    bench = replace(await removing(tmp_path, reply, {**SHOP, OF_CART: MIXED + STAYING}), wrote={OF_CART})
+    bench = replace(removing(judge, reply, {**SHOP, OF_CART: MIXED + STAYING}), wrote={OF_CART})
     done = await bench.run(case_for(REMOVE))
     assert (done.phase, dict(done.changed_tests)) == (P.COMMIT, {OF_CART: left}), done.feedback
 
 
-async def test_tests_do_not_go_while_what_they_test_is_there(tmp_path: Path) -> None:
-    bench = await removing(tmp_path, GONE.partition("\n\n")[2], TESTING=[TRUE] * 9)
+async def test_tests_do_not_go_while_what_they_test_is_there(judge: Judge) -> None:
+    bench = removing(judge, GONE.partition("\n\n")[2], TESTING=[TRUE] * 9)
     end = await replace(bench, wrote={OF_CART}).run(case_for(REMOVE, iterations=1))
     assert (end.removed_tests, dict(end.change)) == ((), {})

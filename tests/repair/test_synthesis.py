@@ -6,10 +6,11 @@ from pathlib import Path
 
 import pytest
 
+from core.ports import Sandbox
 from repair import synthesis
 from repair.evaluation import EvaluationJob, SynthesisJob, SynthesisResult
 from repair.synthesis import SandboxSynthesiser, recordable
-from tests.support.sandboxes import bubblewrap, runtime
+from tests.support.sandboxes import runtime
 from tests.support.trees import TextTree
 from verdict.answer import ProgramAnswer
 from verdict.suite_runs import SuiteRuns
@@ -18,8 +19,8 @@ from verdict.suite_runs import SuiteRuns
 class Finder:
     """Looks for functions of `work.py`."""
 
-    def __init__(self, folder: Path) -> None:
-        self._runner = SandboxSynthesiser(SuiteRuns(bubblewrap(), runtime(), folder / "staging", mask=str))
+    def __init__(self, sandbox: Sandbox, folder: Path) -> None:
+        self._runner = SandboxSynthesiser(SuiteRuns(sandbox, runtime(), folder / "staging", mask=str))
 
     async def __call__(self, stub: str, tests: str, budget_s: float = 7, **files: str) -> SynthesisResult:
         job = EvaluationJob(
@@ -30,8 +31,8 @@ class Finder:
 
 
 @pytest.fixture
-def find(folder: Path) -> Finder:
-    return Finder(folder)
+def find(sandbox: Sandbox, folder: Path) -> Finder:
+    return Finder(sandbox, folder)
 
 
 def holds(found: SynthesisResult, *checks: str) -> bool:

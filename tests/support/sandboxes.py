@@ -111,13 +111,18 @@ def open_folder() -> Iterator[Path]:
 
 
 class Judge:
-    """A suite runner over the strong sandbox with its events kept."""
+    """A suite runner over the strong sandbox, nested as the daemon's is, with its events kept."""
 
     def __init__(self, staging: Path, shown: Runtime | None = None) -> None:
         self.events: list[Event] = []
         self.staging = staging
-        self.runner = SuiteRunner(bubblewrap(), shown or runtime(), emit=self.events.append, staging_dir=staging)
+        self._sandbox = NestedSandbox(bubblewrap(), shown or runtime())
+        self.runner = SuiteRunner(self._sandbox, shown or runtime(), emit=self.events.append, staging_dir=staging)
         self._two = asyncio.Semaphore(2)
+
+    async def aclose(self) -> None:
+        """End what waits for runs."""
+        await self._sandbox.aclose()
 
     async def __call__(
         self, change: Change, given: Files | None = None, base: Files | None = None, **more: Any

@@ -46,7 +46,6 @@ LONG = (
 """Single tests of seven seconds of processor time and more, in files of short ones."""
 TESTS: dict[str | tuple[str, ...], int] = {
     LONG: 1,
-    "tests/agent/test_changed_tests.py": 9,
     "tests/e2e/": 8,
     "tests/environments/": 16,
     "tests/languages/go/test_go_suites.py": 3,
@@ -68,7 +67,6 @@ ITEMS = {
     "tests/checks/test_javascript_forgers.py": 40,
     "tests/checks/test_python_forgers.py": 40,
     "tests/checks/test_right_programs.py": 12,
-    "tests/agent/test_changed_tests.py": 2,
     "tests/languages/go/test_go_suites.py": 2,
     "tests/languages/go/test_go_ways.py": 2,
     "tests/languages/javascript/": 4,

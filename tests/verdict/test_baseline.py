@@ -13,7 +13,7 @@ from core.isolation import RunLimits, SandboxJob, SandboxResult
 from core.ports import Sandbox
 from core.verdicts import Result, SuiteJob, Verdict
 from test_runner import SuiteRunner
-from tests.support.sandboxes import bubblewrap, runtime
+from tests.support.sandboxes import Judge, runtime
 from tests.support.trees import TextTree
 from verdict import baseline
 from verdict.baseline import Baselines
@@ -64,8 +64,8 @@ class Noted:
 
 
 @pytest.fixture
-def box() -> Noted:
-    return Noted(bubblewrap())
+def box(sandbox: Sandbox) -> Noted:
+    return Noted(sandbox)
 
 
 async def judged(box: Noted, folder: Path, app: str, base: dict[str, str] | None = None, **more: Any) -> Verdict:
@@ -250,38 +250,37 @@ COMMAND = {
 TWICE = "import app\n\n\ndef test_twice():\n    assert app.twice(2) == 4\n"
 
 
-async def commanded(folder: Path, asked: str | None, app: str = RIGHT, base: dict[str, str] | None = None) -> Verdict:
-    runner = SuiteRunner(bubblewrap(), runtime(), emit=lambda _: None, staging_dir=folder / "staging")
+async def commanded(judge: Judge, asked: str | None, app: str = RIGHT, base: dict[str, str] | None = None) -> Verdict:
     tree = TextTree({**COMMAND, **(base or {})})
-    return await runner.judge(SuiteJob(base=tree, change={"app.py": app}, command=("pytest",), asked=asked))
+    return await judge.runner.judge(SuiteJob(base=tree, change={"app.py": app}, command=("pytest",), asked=asked))
 
 
-async def test_a_command_is_not_failed_by_what_this_machine_does_not_have(folder: Path) -> None:
-    verdict = await commanded(folder, "Write a function three.")
+async def test_a_command_is_not_failed_by_what_this_machine_does_not_have(judge: Judge) -> None:
+    verdict = await commanded(judge, "Write a function three.")
     assert verdict.passed, f"{verdict.reason} {verdict.failures}"
     assert verdict.before == ("tests/test_net.py::test_fetch", "tests/test_yaml.py")
     assert verdict.evidence.ids == ("tests/test_app.py::test_one",)
-    wrong = await commanded(folder, "Write a function three.", APP.replace("return 1", "return 2"))
+    wrong = await commanded(judge, "Write a function three.", APP.replace("return 1", "return 2"))
     assert wrong.failing == {"tests/test_app.py::test_one"}
 
 
 @pytest.mark.parametrize(
     "asked", ["Let it read yaml.", "Let `fetch` return bytes.", "See tests/test_net.py", "Make the tests pass", None]
 )
-async def test_what_the_task_names_is_excused_by_nothing(folder: Path, asked: str | None) -> None:
-    verdict = await commanded(folder, asked)
+async def test_what_the_task_names_is_excused_by_nothing(judge: Judge, asked: str | None) -> None:
+    verdict = await commanded(judge, asked)
     assert not verdict.passed
 
 
 @pytest.mark.parametrize(
     "test", [TWICE, TWICE.replace("import app", "from app import twice"), TWICE.replace("import app", "import app.x")]
 )
-async def test_of_a_command_what_the_code_may_mend_is_excused_by_nothing(folder: Path, test: str) -> None:
-    verdict = await commanded(folder, "Double numbers.", base={"tests/test_twice.py": test})
+async def test_of_a_command_what_the_code_may_mend_is_excused_by_nothing(judge: Judge, test: str) -> None:
+    verdict = await commanded(judge, "Double numbers.", base={"tests/test_twice.py": test})
     assert not verdict.passed
     assert any(name.startswith("tests/test_twice.py") for name in verdict.failing)
 
 
-async def test_a_command_of_which_nothing_passes_does_not_pass(folder: Path) -> None:
-    verdict = await commanded(folder, "Write a function three.", base={"tests/test_app.py": ""})
+async def test_a_command_of_which_nothing_passes_does_not_pass(judge: Judge) -> None:
+    verdict = await commanded(judge, "Write a function three.", base={"tests/test_app.py": ""})
     assert verdict.reason == "no test ran"

@@ -19,7 +19,7 @@ from core.ports import Sandbox
 from core.tasks import Language
 from core.verdicts import Result, SuiteJob, Verdict
 from test_runner import SuiteRunner
-from tests.support.sandboxes import ISOLATIONS, bubblewrap, opened, runtime
+from tests.support.sandboxes import ISOLATIONS, opened, runtime
 from tests.support.trees import TextTree
 from verdict import time_limits
 from verdict.judging import LIMIT
@@ -61,8 +61,8 @@ class Noted:
 
 
 @pytest.fixture
-def box() -> Noted:
-    return Noted(bubblewrap())
+def box(sandbox: Sandbox) -> Noted:
+    return Noted(sandbox)
 
 
 def runner(box: Sandbox, folder: Path) -> SuiteRunner:

@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import pytest
 
 from core.verdicts import SuiteJob, Verdict
-from test_runner import SuiteRunner
-from tests.support.sandboxes import bubblewrap, runtime
+from tests.support.sandboxes import Judge
 from tests.support.trees import TextTree
 
 CONFTEST = "import pytest\n\n\n@pytest.fixture\ndef terminal():\n    pytest.skip('there is none')\n"
@@ -89,45 +86,43 @@ FORGED = {
 }  # fmt: skip
 
 
-async def judged(folder: Path, app: str, test: str) -> Verdict:
-    runner = SuiteRunner(bubblewrap(), runtime(), emit=lambda _: None, staging_dir=folder / "staging")
+async def judged(judge: Judge, app: str, test: str) -> Verdict:
     given = {"tests/test_given.py": test}
-    return await runner.judge(SuiteJob(base=TextTree(BASE), change={"app.py": app}, given=given))
+    return await judge.runner.judge(SuiteJob(base=TextTree(BASE), change={"app.py": app}, given=given))
 
 
 @pytest.mark.parametrize("kind", LET_OFF)
-async def test_a_given_test_that_its_text_lets_off_refuses_no_right_answer(folder: Path, kind: str) -> None:
-    verdict = await judged(folder, RIGHT, TWO + LET_OFF[kind])
+async def test_a_given_test_that_its_text_lets_off_refuses_no_right_answer(judge: Judge, kind: str) -> None:
+    verdict = await judged(judge, RIGHT, TWO + LET_OFF[kind])
     assert verdict.passed, f"{verdict.reason} {verdict.failures}"
     assert "tests/test_given.py::test_two" in verdict.evidence.ids
     assert any("skipped or failed as expected" in note for note in verdict.evidence.notes)
 
 
-async def test_a_wrong_answer_beside_tests_that_are_let_off_is_refused(folder: Path) -> None:
-    verdict = await judged(folder, RIGHT.replace("return 2", "return 5"), TWO + LET_OFF["xfail"] + LET_OFF["skip"])
+async def test_a_wrong_answer_beside_tests_that_are_let_off_is_refused(judge: Judge) -> None:
+    verdict = await judged(judge, RIGHT.replace("return 2", "return 5"), TWO + LET_OFF["xfail"] + LET_OFF["skip"])
     assert verdict.reason == "1 failed of 1 tests"
     assert [failure.id for failure in verdict.failures] == ["tests/test_given.py::test_two"]
 
 
 @pytest.mark.parametrize("kind", FORGED)
-async def test_tested_code_lets_no_given_test_off(folder: Path, kind: str) -> None:
+async def test_tested_code_lets_no_given_test_off(judge: Judge, kind: str) -> None:
     raised, test = FORGED[kind]
-    verdict = await judged(folder, RAISES.format(raised), ONE + test)
+    verdict = await judged(judge, RAISES.format(raised), ONE + test)
     assert verdict.reason == "1 skipped of 2 tests", verdict.failures
 
 
 @pytest.mark.parametrize("kind", [kind for kind, (raised, _) in FORGED.items() if "unittest" not in raised])
-async def test_tested_code_lets_no_test_of_the_base_off_that_it_did_not_before(folder: Path, kind: str) -> None:
+async def test_tested_code_lets_no_test_of_the_base_off_that_it_did_not_before(judge: Judge, kind: str) -> None:
     raised, test = FORGED[kind]
     base = {**BASE, "tests/test_old.py": ONE.partition("def test_one")[0] + test}
-    runner = SuiteRunner(bubblewrap(), runtime(), emit=lambda _: None, staging_dir=folder / "staging")
     given = {"tests/test_given.py": ONE}
     for app, reason in ((BASE["app.py"], "1 skipped of 2 tests"), (RAISES.format(raised), "1 test passed")):
         job = SuiteJob(
             base=TextTree({**base, "app.py": app}), change={"app.py": RAISES.format(raised)}, given=given,
             regression=("tests/test_old.py",),
         )  # fmt: skip
-        assert (await runner.judge(job)).reason == reason
+        assert (await judge.runner.judge(job)).reason == reason
 
 
 @pytest.mark.parametrize(
@@ -138,12 +133,12 @@ async def test_tested_code_lets_no_test_of_the_base_off_that_it_did_not_before(f
         "import pytest\n\npytestmark = pytest.mark.xfail\n\n\ndef test_a():\n    assert False\n",
     ],
 )
-async def test_where_all_given_tests_are_let_off_none_ran(folder: Path, text: str) -> None:
-    verdict = await judged(folder, RIGHT, text)
+async def test_where_all_given_tests_are_let_off_none_ran(judge: Judge, text: str) -> None:
+    verdict = await judged(judge, RIGHT, text)
     assert not verdict.passed
     assert verdict.reason == "no test ran"
 
 
-async def test_a_strict_mark_keeps_its_word(folder: Path) -> None:
-    verdict = await judged(folder, RIGHT, TWO + "@pytest.mark.xfail(strict=True)\ndef test_x():\n    app.two()\n")
+async def test_a_strict_mark_keeps_its_word(judge: Judge) -> None:
+    verdict = await judged(judge, RIGHT, TWO + "@pytest.mark.xfail(strict=True)\ndef test_x():\n    app.two()\n")
     assert verdict.reason == "1 failed of 2 tests"

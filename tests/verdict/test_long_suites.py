@@ -13,7 +13,7 @@ from core.isolation import RunLimits, SandboxJob, SandboxResult
 from core.ports import Sandbox
 from core.verdicts import SuiteJob, Verdict
 from test_runner import SuiteRunner
-from tests.support.sandboxes import bubblewrap, runtime
+from tests.support.sandboxes import runtime
 from tests.support.trees import TextTree
 
 APP = "def one():\n    return 1\n"
@@ -56,8 +56,8 @@ class Noted:
 
 
 @pytest.fixture
-def box() -> Noted:
-    return Noted(bubblewrap())
+def box(sandbox: Sandbox) -> Noted:
+    return Noted(sandbox)
 
 
 async def judged(box: Noted, folder: Path, app: str, base: dict[str, str] | None = None) -> Verdict:

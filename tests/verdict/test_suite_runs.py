@@ -13,7 +13,7 @@ from core.isolation import RunLimits, SandboxJob, SandboxResult
 from core.ports import Sandbox
 from core.verdicts import SuiteJob, Verdict
 from test_runner import SuiteRunner
-from tests.support.sandboxes import Judge, bubblewrap, runtime
+from tests.support.sandboxes import Judge, runtime
 from tests.support.trees import TextTree
 from verdict.suite_runs import surely_fail_before
 
@@ -44,8 +44,8 @@ class Noted:
 
 
 @pytest.fixture
-def box() -> Noted:
-    return Noted(bubblewrap())
+def box(sandbox: Sandbox) -> Noted:
+    return Noted(sandbox)
 
 
 async def judged(box: Noted, folder: Path, change: dict[str, str], given: dict[str, str]) -> Verdict:
@@ -148,9 +148,11 @@ async def test_copies_that_leave_something_behind_for_one_another_are_looked_at_
     assert [len(files) for files in alone] == [3, 3, 1, 1, 1, 1], "three copies are doubtful, and two once more"
 
 
-async def test_a_second_look_is_taken_as_well_where_something_else_failed_before(folder: Path) -> None:
+async def test_a_second_look_is_taken_as_well_where_something_else_failed_before(
+    folder: Path, sandbox: Sandbox
+) -> None:
     red = {"tests/test_red.py": "import not_there\nfrom solution import toggle\n\n\ndef test_red():\n    toggle()\n"}
-    runner = SuiteRunner(bubblewrap(), runtime(), emit=lambda _: None, staging_dir=folder / "staging")
+    runner = SuiteRunner(sandbox, runtime(), emit=lambda _: None, staging_dir=folder / "staging")
     job = SuiteJob(base=TextTree(red), change=dict(TOGGLE), given=TOGGLED, regression=tuple(red))
     verdict = await runner.judge(job)
     assert verdict.passed, verdict.reason

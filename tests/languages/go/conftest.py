@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest
@@ -9,5 +10,7 @@ from tests.support.sandboxes import Judge
 
 
 @pytest.fixture
-def judge(folder: Path) -> Judge:
-    return Judge(folder / "staging", golang.runtime())
+async def judge(folder: Path) -> AsyncIterator[Judge]:
+    made = Judge(folder / "staging", golang.runtime())
+    yield made
+    await made.aclose()
