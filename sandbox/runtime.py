@@ -322,11 +322,18 @@ def prepare(runner: Path, programs: Sequence[Program] = (), chosen: Interpreter 
     for folder in home.iterdir():
         others = (node.path if node else "/", *((go.path, go.cache) if go else ()))
         used = any(Path(path).is_relative_to(folder) for path in (python.path, *others))
-        building = folder.name.startswith(".") and time.time() - folder.stat().st_mtime < BUILDING_S
-        kept = used or building or folder.name.startswith(_SERIES)
+        kept = used or _is_being_built(folder) or folder.name.startswith(_SERIES)
         if folder.is_dir() and folder.name not in in_use and not kept:
             shutil.rmtree(folder, ignore_errors=True)
     return True
+
+
+def _is_being_built(folder: Path) -> bool:
+    """Tell whether another process may be at it, or has just moved it to its place."""
+    try:
+        return folder.name.startswith(".") and time.time() - folder.stat().st_mtime < BUILDING_S
+    except FileNotFoundError:
+        return True
 
 
 def _go(home: Path) -> Go | None:
