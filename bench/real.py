@@ -167,9 +167,8 @@ class Reader:
         tree = self._git.open(str(self._repo), base, 1, "bench", datetime.now(UTC)).tree
         reached = self._reached(tree, right) | {path for path in tests if not path.endswith("conftest.py")}
         self._checkout.at(base)
-        plain = self._checkout.run(reached)
         self._checkout.put(tests)
-        bare_base = self._checkout.run(reached) if tests else plain
+        bare_base = self._checkout.run(reached)
         self._checkout.put(right)
         bare = self._checkout.run(reached)
         mended = bare.passing - bare_base.passing
@@ -180,7 +179,7 @@ class Reader:
         texts = {path: text for path in suites if (text := tests.get(path) or self._checkout.read(path))}
         given = tests or texts
         wrong = self._faulty(right, given, mended) if self._dice.random() < self._wrong else None
-        pinned = self._pinned(base, tests, right, plain)
+        pinned = self._pinned(base, tests, right)
         return Case(
             name=name, description=row["description"], kind=row.get("kind", "commit"),
             packages=tuple(row.get("packages", ())), base=base, before=before, right=right, wrong=wrong,
@@ -195,10 +194,11 @@ class Reader:
     def _reached(self, tree: Tree, change: Change) -> frozenset[str]:
         return dependants(tree, change.keys(), self._imports)
 
-    def _pinned(self, base: str, tests: Files, right: Change, plain: Ran) -> tuple[str, ...]:
+    def _pinned(self, base: str, tests: Files, right: Change) -> tuple[str, ...]:
         """The tests of the base that the change breaks: they say the opposite of the task."""
         self._checkout.at(base)
         old = [path for path in tests if self._checkout.read(path) is not None]
+        plain = self._checkout.run(old)
         self._checkout.put(right)
         return tuple(sorted(self._checkout.run(old).failing & plain.passing))
 
@@ -231,7 +231,7 @@ def _own(texts: Files, mended: frozenset[str], name: str) -> dict[str, str]:
     for path, text in texts.items():
         wanted = {test.partition("::")[2] for test in bare if test.startswith(f"{path}::")} & functions.names(text)
         other = path.removesuffix(".py") + f"_{re.sub(r'[^a-z0-9]+', '_', name)}.py"
-        own = functions.only(text, wanted)
+        own = functions.without_unused_imports(functions.only(text, wanted))
         if wanted and not excuses(other, own):  # whoever writes tests is told not to let them off
             found[other] = own
     return found
