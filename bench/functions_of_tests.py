@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-import re
 from collections.abc import Collection, Iterator
 
 _Function = ast.FunctionDef | ast.AsyncFunctionDef
@@ -34,28 +33,6 @@ def without(text: str, unwanted: Collection[str]) -> str:
 def only(text: str, wanted: Collection[str]) -> str:
     """The file with these tests, and everything that is no test."""
     return without(text, names(text) - set(wanted))
-
-
-def without_unused_imports(text: str) -> str:
-    """The file without imports of names that it says nowhere else: linters would refuse it for them."""
-    lines = text.splitlines(keepends=True)
-    imports = [node for node in ast.walk(ast.parse(text)) if isinstance(node, ast.Import | ast.ImportFrom)]
-    spans = {node: range(node.lineno - 1, node.end_lineno or node.lineno) for node in imports}
-    cut = {number for span in spans.values() for number in span}
-    said = set(re.findall(r"\w+", "".join(line for number, line in enumerate(lines) if number not in cut)))
-    for node in sorted(imports, key=lambda node: -node.lineno):
-        kept = [name for name in node.names if (name.asname or name.name).partition(".")[0] in said]
-        if len(kept) < len(node.names) and getattr(node, "module", "") != "__future__" and node.names[0].name != "*":
-            shown = ast.unparse(_import(node, kept)) if kept else "pass" if node.col_offset else ""
-            span = spans[node]
-            lines[span.start : span.stop] = [f"{' ' * node.col_offset}{shown}\n"] if shown else []
-    return "".join(lines)
-
-
-def _import(node: ast.Import | ast.ImportFrom, names: list[ast.alias]) -> ast.stmt:
-    if isinstance(node, ast.Import):
-        return ast.Import(names=names)
-    return ast.ImportFrom(module=node.module, names=names, level=node.level)
 
 
 def exchanged(text: str, other: str, wanted: Collection[str]) -> str:

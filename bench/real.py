@@ -183,7 +183,8 @@ class Reader:
         return Case(
             name=name, description=row["description"], kind=row.get("kind", "commit"),
             packages=tuple(row.get("packages", ())), base=base, before=before, right=right, wrong=wrong,
-            given=given, own=_own(texts, mended, name), pinned=pinned, unpinned=_unpinned(before, tests, pinned),
+            given=given, own=_own(texts, mended, name, self._checkout.folder),
+            pinned=pinned, unpinned=_unpinned(before, tests, pinned),
             bare=bare, bare_base=bare_base,
         )  # fmt: skip
 
@@ -224,14 +225,25 @@ def _changed_lines(before: str, after: str) -> set[int]:
     return {n + 1 for tag, _, _, j, j_end in matcher.get_opcodes() if tag != "equal" for n in range(j, j_end)}
 
 
-def _own(texts: Files, mended: frozenset[str], name: str) -> dict[str, str]:
+def _tidied(path: str, text: str, folder: Path) -> str:
+    """A file as its writer would leave it, of whose imports and blank lines no linter of this repository complains."""
+    ruff, named = Path(sys.executable).with_name("ruff"), ["--quiet", "--no-cache", "--stdin-filename", path, "-"]
+    for words in (["check", "--select", "F401,I001", "--fix", "--exit-zero"], ["format"]):
+        done = subprocess.run(
+            [ruff, *words, *named], cwd=folder, input=text, capture_output=True, text=True, check=True
+        )
+        text = done.stdout
+    return text
+
+
+def _own(texts: Files, mended: frozenset[str], name: str, folder: Path) -> dict[str, str]:
     """The tests that a change lets pass, in files of another name."""
     bare = {functions.bare_id(test) for test in mended}
     found = {}
     for path, text in texts.items():
         wanted = {test.partition("::")[2] for test in bare if test.startswith(f"{path}::")} & functions.names(text)
         other = path.removesuffix(".py") + f"_{re.sub(r'[^a-z0-9]+', '_', name)}.py"
-        own = functions.without_unused_imports(functions.only(text, wanted))
+        own = _tidied(other, functions.only(text, wanted), folder)
         if wanted and not excuses(other, own):  # whoever writes tests is told not to let them off
             found[other] = own
     return found

@@ -71,17 +71,3 @@ def test_tests_are_exchanged_for_another_versions_and_what_it_lacks_goes() -> No
 
 def test_parameters_are_no_part_of_a_bare_id() -> None:
     assert functions.bare_id("tests/test_a.py::TestIt::test_two[a::b]") == "tests/test_a.py::TestIt::test_two"
-
-
-def test_imports_of_names_that_no_kept_test_says_are_left_out() -> None:
-    text = (
-        "from __future__ import annotations\nimport os\nfrom app import (\n    one,\n    two,\n)\n"
-        "try:\n    import fast\nexcept ImportError:\n    fast = None\n"
-        "try:\n    import slow\nexcept ImportError:\n    pass\n"
-        "from app import *\n\n\ndef test_one():\n    assert one() == 1\n"
-    )
-    assert functions.without_unused_imports(text) == (
-        "from __future__ import annotations\nfrom app import one\n"
-        "try:\n    import fast\nexcept ImportError:\n    fast = None\ntry:\n    pass\nexcept ImportError:\n    pass\n"
-        "from app import *\n\n\ndef test_one():\n    assert one() == 1\n"
-    )
