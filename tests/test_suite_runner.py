@@ -500,6 +500,18 @@ async def test_settings_and_fixtures_come_from_the_base_and_the_start(judge: Jud
     assert Kind.FILES_DROPPED in {event.kind for event in judge.events}
 
 
+async def test_the_mark_of_a_plugin_that_is_not_loaded_ends_no_suite(judge: Judge) -> None:
+    base = {
+        "pytest.ini": "[pytest]\nfilterwarnings = error\n",
+        "conftest.py": "import pytest\n\n\ndef pytest_collection_modifyitems(items):\n    for item in items:\n"
+        "        item.add_marker(pytest.mark.no_cover)\n",
+    }
+    known = await judge(ADD, GIVEN, base)
+    assert known.passed, f"{known.reason} {known.failures}"
+    typo = await judge(ADD, GIVEN, {**base, "conftest.py": base["conftest.py"].replace("no_cover", "no_covre")})
+    assert "Unknown pytest.mark.no_covre" in typo.reason
+
+
 async def test_only_the_closure_is_staged_where_that_is_enough(judge: Judge) -> None:
     async def run(other: str, solution: str = ADD["solution.py"]) -> Verdict:
         return await judge({"solution.py": solution}, GIVEN, {"other.py": other}, whole_tree=False)

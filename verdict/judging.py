@@ -283,7 +283,8 @@ def stopping(run: Run) -> Failure | None:
         detail = shaping.tail(run.names.text(run.result.stderr.decode("utf-8", "replace")))
         return _stop(run, "Crash", "the run ended without an answer", detail)
     if session.internal:
-        return _stop(run, "InternalError", f"{run.plan.framework} failed: {session.internal}")
+        said, trace = session.internal.rstrip().rpartition("\n")[2], run.names.text(shaping.tail(session.internal))
+        return _stop(run, "InternalError", f"{run.plan.framework} failed: {said}", trace)
     if not session.finishes:
         return _stop(run, "Crash", _crash(session, run.plan.framework), run.names.text(session.output.get("", "")))
     return None

@@ -15,6 +15,8 @@ from languages.python.faults import mutated
 from sandbox.runtime import Runtime
 
 __all__ = ["checks_something", "make", "mutated"]
+_MARKS, _UNKNOWN = ("no_cover", "xdist_group", "flaky", "limit_memory"), "pytest.PytestUnknownMarkWarning"
+"""Marks of plugins that serve no verdict and are not loaded: warnings that are errors would end a suite with them."""
 
 
 def make(job: SuiteJob, imports: ImportCache, _runtime: Runtime) -> Plan:
@@ -75,6 +77,7 @@ class _PytestPlanner(Planner):
         words += ["--continue-on-collection-errors"]
         words += [word for name in ("addopts", "pythonpath", "required_plugins") for word in ("-o", f"{name}=")]
         words += [word for plugin in settings.plugins for word in ("-p", plugin)]
+        words += [word for mark in _MARKS for word in ("-W", f"ignore:Unknown pytest.mark.{mark}:{_UNKNOWN}")]
         words += [] if support else ["--noconftest"]
         return (*words, *self._leaving_out, *(self._command.selecting if self._command else ()))
 
