@@ -38,7 +38,7 @@ from core.tree import Tree
 from core.verdicts import Result, Trial
 
 MOST_DIFF_CHARS = 6000
-"""What is longer nobody reads before he says yes."""
+"""A change that is longer nobody reads before he says yes; a file that is removed is shown so far."""
 _SUBJECT = "test"
 _MOVES = re.compile(r"\b(?:renam|mov)(?:e[sd]?|ing)\b", re.IGNORECASE)
 
@@ -84,12 +84,16 @@ async def settled(context: AttemptContext, state: AttemptState, services: AgentS
             failed |= bool(failing)
         elif _is_granted(context, state, services, path, _subject(path, text, before)):
             taken[path] = text
-        elif len(diff := _diff(path, before, text or "")) > MOST_DIFF_CHARS:
+        elif len(diff := _diff(path, before, text or "")) > MOST_DIFF_CHARS and text is not None:
             left_out[path] = "changes more than its owner could be asked about; change the failing tests alone"
             failed = True
         else:
             asks.append(
-                Ask(kind=AskKind.FINDING, subject=_subject(path, text, before), question=_question(path, text, diff))
+                Ask(
+                    kind=AskKind.FINDING,
+                    subject=_subject(path, text, before),
+                    question=_question(path, text, _cut(diff, f"{state.base[:12]}:{state.scope.full(path)}")),
+                )
             )
     _report(services, left_out)
     changed = {path: text for path, text in taken.items() if text is not None}
@@ -191,6 +195,15 @@ def _question(path: str, text: str | None, diff: str) -> str:
 def _diff(path: str, before: str, text: str) -> str:
     lines = difflib.unified_diff(before.splitlines(), text.splitlines(), path, path, lineterm="", n=2)
     return printable("\n".join(lines))
+
+
+def _cut(diff: str, place: str) -> str:
+    """A difference, of a long one the beginning and how all of it is read."""
+    if len(diff) <= MOST_DIFF_CHARS:
+        return diff
+    shown = diff[:MOST_DIFF_CHARS].rpartition("\n")[0]
+    more = diff[len(shown) :].count("\n")
+    return f"{shown}\n\nand {more} more lines; `git show {place}` has all of it"
 
 
 def _report(services: AgentServices, left_out: Mapping[str, str]) -> None:

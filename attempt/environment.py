@@ -1,8 +1,8 @@
 """The environment of an attempt: what its base declares, made with the owner's consent before anything is run.
 
 A lock or a list of packages in the owner's own commit is consent for the wheels that it names, unless the settings say
-that he is asked first. What a change declares is none: it is asked for like any package. An environment that cannot be
-made now, because the package index is away, is done without: then runs have what they had before there were any.
+that he is asked first. What a change declares is none: it is asked for like any package. A part that cannot be made
+now, because the package index is away, is done without; the others are kept, and the evidence names what the run had.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ class EnvironmentChoice:
         self._task, self._services, self._events = task, services, events
 
     async def of(self, tree: Tree) -> Environment:
-        """The environment of a tree, made by now; none where it declares nothing, or it cannot be had.
+        """The environment of a tree, made by now, with the parts that can be had; none where there are none.
 
         Raises:
             NeedsApproval: the owner wants to be asked first.
@@ -43,14 +43,19 @@ class EnvironmentChoice:
         if not found.digest or not self._is_allowed(found):
             return NO_ENVIRONMENT
         try:
-            made = await environments.make(tree, found)
+            making = await environments.make(tree, found)
         except SandboxError as error:
-            text = f"the environment of {_listed(found.sources)} cannot be made, runs do without it: {error}"
-            self._events.emit(Kind.ENVIRONMENT_FAILED, text[:500], level=Level.WARNING, **_data(found))
+            self._say_failed(found, f"{_listed(found.sources)}: {error}")
             return NO_ENVIRONMENT
-        for one in made:
+        for why in making.failed:
+            self._say_failed(found, why)
+        for one in making.new:
             self._events.emit(Kind.ENVIRONMENT_MADE, _told(one)[:500], **_data(found))
-        return found
+        return making.environment
+
+    def _say_failed(self, found: Environment, why: str) -> None:
+        text = f"a part of the environment cannot be made, runs do without it: {why}"
+        self._events.emit(Kind.ENVIRONMENT_FAILED, text[:500], level=Level.WARNING, **_data(found))
 
     def _is_allowed(self, found: Environment) -> bool:
         if self._services.defaults.environments == "trust":

@@ -116,8 +116,10 @@ class Verification:
             return replace(report, checks=(*report.checks, gone))
         opened = await self._open_suite()
         if note.environment and opened.environments:
-            found = await opened.environments.of(again.job.base)
-            again = replace(again, job=replace(again.job, environment=found.digest))
+            digest = note.environment
+            if not await opened.environments.declares(again.job.base, digest):
+                digest = (await opened.environments.of(again.job.base)).digest
+            again = replace(again, job=replace(again.job, environment=digest))
         verdict = await self._judged(note, again, opened)
         if isinstance(verdict, Check):
             return replace(report, checks=(*report.checks, verdict))

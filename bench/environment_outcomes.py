@@ -201,7 +201,7 @@ async def compared(
     tree = git_manager.tree(str(repo), git(repo, "rev-parse", "HEAD"))
     began = time.perf_counter()
     environment: Environment = await environments.of(tree)
-    new = await environments.make(tree, environment)
+    new = (await environments.make(tree, environment)).new
     made_s = time.perf_counter() - began
     shown = await environments.runtime_for(runtime, tree, environment.digest)
     made = new or tuple(

@@ -188,7 +188,7 @@ def _switch(name: str, text: str, *more: str) -> Callable[[F], F]:
 @_option("--kind", type=click.Choice(list(map(str, Kind))), help="What is being built.", **_MORE)
 @_option("--language", type=click.Choice(list(map(str, Language))), help="python by default.", **_MORE)
 @_option("--tests", help="A file of tests that must pass (FILE, or PATH=FILE). Repeat for more.", **_REPEAT, **_MORE)
-@_option("--test-command", metavar="COMMAND", help="Judge by this command's exit code instead.", **_MORE)
+@_option("--test-command", metavar="COMMAND", help="Judge by this command and the tests that it reports.", **_MORE)
 @_option("--cases", metavar="FILE", help="Calls and results, kept from the model: YAML or JSON.", **_MORE)
 @_option("--oracle", metavar="FILE", help="A module that knows the results of cases without one.", **_MORE)
 @_option("--file", "files", help="A file to start with (FILE, or PATH=FILE). Repeat for more.", **_REPEAT, **_MORE)

@@ -43,6 +43,19 @@ class MadeEnvironment:
     size_bytes: int = 0
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Making:
+    """What came of making an environment.
+
+    `environment` has the parts that are there, `new` are those that were made now, and `failed` says of each of the
+    others why it cannot be made.
+    """
+
+    environment: Environment
+    new: tuple[MadeEnvironment, ...] = ()
+    failed: tuple[str, ...] = ()
+
+
 class EnvironmentStore(Protocol):
     """Finds and makes environments."""
 
@@ -50,10 +63,14 @@ class EnvironmentStore(Protocol):
         """What the tree of a commit declares; nothing is made."""
         ...
 
-    async def make(self, tree: Tree, environment: Environment) -> tuple[MadeEnvironment, ...]:
-        """Make what is not there yet; what was made now comes back.
+    async def make(self, tree: Tree, environment: Environment) -> Making:
+        """Make what is not there yet, as far as it can be made.
 
         Raises:
-            SandboxError: it cannot be made.
+            SandboxError: nothing of it can be made, or the tree declares another one.
         """
+        ...
+
+    async def declares(self, tree: Tree, digest: str) -> bool:
+        """Tell whether a digest is of what the tree of a commit declares, or of some of its parts."""
         ...

@@ -9,13 +9,14 @@ from __future__ import annotations
 import asyncio
 import hashlib
 from collections import OrderedDict
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from functools import cached_property
+from itertools import combinations
 from pathlib import Path
 from typing import Any, Protocol
 
-from core.environments import NO_ENVIRONMENT, Environment, MadeEnvironment
+from core.environments import NO_ENVIRONMENT, Environment, MadeEnvironment, Making
 from core.errors import SandboxError
 from core.tasks import Change
 from core.tree import Tree
@@ -109,22 +110,33 @@ class Environments:
 
     async def of(self, tree: Tree) -> Environment:
         """What the tree of a commit declares; nothing is made."""
-        recipes = await self._recipes(tree)
-        if not recipes:
-            return NO_ENVIRONMENT
-        digest = hashlib.sha256("\0".join(recipe.name for recipe in recipes).encode()).hexdigest()[:24]
-        sources = dict.fromkeys(path for recipe in recipes for path in recipe.texts)
-        return Environment(digest=digest, sources=tuple(sources))
+        return _of(await self._recipes(tree))
 
-    async def make(self, tree: Tree, environment: Environment) -> tuple[MadeEnvironment, ...]:
-        """Make what is not there yet; what was made now comes back.
+    async def declares(self, tree: Tree, digest: str) -> bool:
+        """Tell whether a digest is of what the tree of a commit declares, or of some of its parts."""
+        return any(_of(some).digest == digest for some in _choices(await self._recipes(tree)))
+
+    async def make(self, tree: Tree, environment: Environment) -> Making:
+        """Make what is not there yet; a part that cannot be made does not keep the others away.
 
         Raises:
-            SandboxError: it cannot be made, or the tree declares another one.
+            SandboxError: nothing of it can be made, or the tree declares another one.
         """
-        made = [(recipe.name, await self._made(recipe)) for recipe in await self._of_digest(tree, environment.digest)]
-        new = {name for name, (_, is_new) in made if is_new}
-        return tuple(one for one in self.kept() if one.name in new) if new else ()
+        there, new, failed = list[Recipe](), set[str](), list[str]()
+        last: SandboxError | None = None
+        for recipe in await self._of_digest(tree, environment.digest):
+            try:
+                _, is_new = await self._made(recipe)
+            except SandboxError as error:
+                last = error
+                failed.append(f"{', '.join(recipe.texts)}: {error}")
+                continue
+            there.append(recipe)
+            new |= {recipe.name} if is_new else set()
+        if last and not there:
+            raise last
+        made = tuple(one for one in self.kept() if one.name in new) if new else ()
+        return Making(environment=_of(there), new=made, failed=tuple(failed))
 
     async def runtime_for(self, runtime: Runtime, tree: Tree, digest: str, change: Change | None = None) -> Runtime:
         """A runtime with an environment, which is made where it is not there.
@@ -147,10 +159,12 @@ class Environments:
         return runtime
 
     async def _of_digest(self, tree: Tree, digest: str) -> tuple[Recipe, ...]:
-        if (found := await self.of(tree)).digest != digest:
-            told = ", ".join(found.sources) or "nothing"
-            raise SandboxError(f"environment {digest[:12]} is not what the tree declares ({told})")
-        return await self._recipes(tree)
+        recipes = await self._recipes(tree)
+        for some in _choices(recipes):
+            if _of(some).digest == digest:
+                return some
+        told = ", ".join(_of(recipes).sources) or "nothing"
+        raise SandboxError(f"environment {digest[:12]} is not what the tree declares ({told})")
 
     async def _recipes(self, tree: Tree) -> tuple[Recipe, ...]:
         key = tree.commit
@@ -210,6 +224,21 @@ class Environments:
     def sweep(self, keep_mb: float | None = None) -> None:
         """Remove what was not used for long, and what is too much."""
         self._store.sweep(keep_mb)
+
+
+def _of(recipes: Sequence[Recipe]) -> Environment:
+    """The environment of some parts."""
+    if not recipes:
+        return NO_ENVIRONMENT
+    digest = hashlib.sha256("\0".join(recipe.name for recipe in recipes).encode()).hexdigest()[:24]
+    sources = dict.fromkeys(path for recipe in recipes for path in recipe.texts)
+    return Environment(digest=digest, sources=tuple(sources))
+
+
+def _choices(recipes: tuple[Recipe, ...]) -> Iterator[tuple[Recipe, ...]]:
+    """All parts, then each way to do without some of them."""
+    for count in range(len(recipes), 0, -1):
+        yield from combinations(recipes, count)
 
 
 def kept_in(folder: Path) -> list[MadeEnvironment]:

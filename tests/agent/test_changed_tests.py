@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from agent.changed_tests import MOST_DIFF_CHARS
 from agent.services import AgentSettings, ChangeTests
 from attempt.regression import WithRegression
 from core.attempt_state import AttemptState
@@ -195,6 +196,20 @@ async def test_a_yes_to_a_removal_is_for_the_text_that_goes(judge: Judge) -> Non
     other = removing(judge, base={**SHOP, OF_CART: CART_TESTS + "    assert total([]) == 0\n"})
     again = await other.run(case_for(REMOVE, granted=frozenset({work.asks[0].subject})))
     assert again.phase is P.AWAITING_APPROVAL
+
+
+async def test_a_long_file_of_tests_is_asked_about_by_its_beginning_and_where_all_of_it_is(judge: Judge) -> None:
+    long = CART_TESTS + "".join(f"    assert total([{number}]) == {number}\n" for number in range(400))
+    held = await removing(judge, base={**SHOP, OF_CART: long}).run(case_for(REMOVE))
+    assert held.phase is P.AWAITING_APPROVAL, held.feedback
+    (ask,) = held.asks
+    assert f"what {OF_CART} tests" in ask.question
+    assert f"`git show {'0' * 12}:{OF_CART}` has all of it" in ask.question
+    shown = ask.question.count("\n-    assert total([")
+    left = int(ask.question.partition(" more lines;")[0].rpartition("and ")[2])
+    assert 100 < shown < 400
+    assert len(ask.question) < MOST_DIFF_CHARS + 300
+    assert shown + left == 401
 
 
 async def test_tests_of_the_agent_alone_go_unasked_and_a_task_or_the_settings_may_let_others_go(judge: Judge) -> None:

@@ -73,10 +73,10 @@ async def test_modules_are_fetched_once_and_built_with_offline(folder: Path, pro
     tree, found = TextTree({"go.mod": MOD, "go.sum": sums()}), environments(folder, proxy)
     environment = await found.of(tree)
     assert environment.sources == ("go.mod", "go.sum")
-    (made,) = await found.make(tree, environment)
+    (made,) = (await found.make(tree, environment)).new
     assert dict(made.packages) == {NAME: VERSION}
     assert made.interpreter == f"Go {golang.runtime().go.version}"  # type: ignore[union-attr]
-    assert await found.make(tree, environment) == ()
+    assert (await found.make(tree, environment)).new == ()
     runner = SuiteRunner(
         bubblewrap(), golang.runtime(), emit=lambda _event: None, staging_dir=folder / "staging", environments=found
     )

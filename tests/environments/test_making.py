@@ -24,15 +24,17 @@ ROOT = Path(__file__).resolve().parents[2]
 class Copying:
     """Makes a folder with the text of `needs.lock` in it."""
 
-    kind = "copy"
+    def __init__(self, wait_s: float = 0.0, name: str = "needs.lock") -> None:
+        self.filled, self._wait_s, self._name = 0, wait_s, name
 
-    def __init__(self, wait_s: float = 0.0) -> None:
-        self.filled, self._wait_s = 0, wait_s
+    @property
+    def kind(self) -> str:
+        return "copy" if self._name == "needs.lock" else "other"
 
     def recipe(self, files: DeclaredFiles) -> Recipe | None:
-        folder = files.nearest(("needs.lock",))
-        text = None if folder is None else files.text(f"{folder}needs.lock")
-        return None if text is None else Recipe(kind=self.kind, texts={f"{folder}needs.lock": text})
+        folder = files.nearest((self._name,))
+        text = None if folder is None else files.text(f"{folder}{self._name}")
+        return None if text is None else Recipe(kind=self.kind, texts={f"{folder}{self._name}": text})
 
     async def fill(self, recipe: Recipe, folder: Path) -> Made:
         self.filled += 1
@@ -64,11 +66,11 @@ async def test_the_same_declarations_have_the_same_environment_and_others_anothe
 async def test_a_made_environment_is_shown_read_only_and_told_of(folder: Path) -> None:
     found, tree = environments(folder), TextTree({"needs.lock": "1"})
     environment = await found.of(tree)
-    (made,) = await found.make(tree, environment)
+    (made,) = (await found.make(tree, environment)).new
     assert (made.kind, made.sources, made.packages, made.remarks) == (
         "copy", ("needs.lock",), {"needs": "1"}, ("nothing left out",),
     )  # fmt: skip
-    assert await found.make(tree, environment) == ()
+    assert (await found.make(tree, environment)).new == ()
     job = SuiteJob(base=tree, change={"needs.lock": "2"}, environment=environment.digest)
     shown = await runtime_of(runtime(), job, layers=None, environments=found)
     assert (shown.mounts[-1].host / "needs").read_text() == "1", "what a change declares is no part of it"
@@ -92,6 +94,26 @@ async def test_one_that_cannot_be_made_leaves_nothing_and_is_tried_again(folder:
             await found.runtime_for(runtime(), tree, (await found.of(tree)).digest)
     assert maker.filled == 2
     assert list((folder / "environments").iterdir()) == []
+
+
+async def test_a_part_that_cannot_be_made_leaves_the_others(folder: Path) -> None:
+    store = FolderStore(folder / "environments", keep_mb=100)
+    found = Environments(store, [Copying(), Copying(name="tools.lock")])
+    tree = TextTree({"needs.lock": "impossible", "tools.lock": "1"})
+    whole = await found.of(tree)
+    making = await found.make(tree, whole)
+    assert making.failed == ("needs.lock: it cannot be made",)
+    assert [one.sources for one in making.new] == [("tools.lock",)]
+    left = making.environment
+    assert (left.sources, left.digest != whole.digest) == (("tools.lock",), True)
+    shown = await found.runtime_for(runtime(), tree, left.digest)
+    assert (shown.mounts[-1].host / "needs").read_text() == "1"
+    assert await found.declares(tree, left.digest)
+    assert await found.declares(tree, whole.digest)
+    assert not await found.declares(TextTree({"tools.lock": "2"}), left.digest)
+    alone = TextTree({"needs.lock": "impossible"})
+    with pytest.raises(SandboxError, match="cannot be made"):
+        await found.make(alone, await found.of(alone))
 
 
 async def test_an_environment_of_another_tree_is_refused(folder: Path) -> None:

@@ -52,7 +52,7 @@ def tree(packages: Mapping[str, Any], **files: str) -> TextTree:
 
 
 async def made(environments: Environments, base: TextTree) -> tuple[MadeEnvironment, Path]:
-    (found,) = await environments.make(base, await environments.of(base))
+    (found,) = (await environments.make(base, await environments.of(base))).new
     return found, environments._store.path(found.name) / "node_modules"
 
 
@@ -222,7 +222,7 @@ async def test_a_registry_that_does_not_answer_leaves_nothing(folder: Path, regi
 async def test_a_lock_that_cannot_be_used_says_so_and_nothing_is_shown(environments: Environments) -> None:
     base = TextTree({"yarn.lock": "__metadata:\n  version: 8\n", "index.js": ""})
     environment = await environments.of(base)
-    (found,) = await environments.make(base, environment)
+    (found,) = (await environments.make(base, environment)).new
     assert "yarn 2 or newer" in found.remarks[0]
     assert await environments.runtime_for(runtime(), base, environment.digest) == runtime()
 

@@ -71,12 +71,12 @@ class Home:
 
     async def remarks(self, base: Mapping[str, str]) -> tuple[str, ...]:
         tree = TextTree(base)
-        (made,) = await self.environments.make(tree, await self.environments.of(tree))
+        (made,) = (await self.environments.make(tree, await self.environments.of(tree))).new
         return made.remarks
 
     async def packages(self, base: Mapping[str, str]) -> dict[str, str]:
         tree = TextTree(base)
-        (made,) = await self.environments.make(tree, await self.environments.of(tree))
+        (made,) = (await self.environments.make(tree, await self.environments.of(tree))).new
         return dict(made.packages)
 
 
@@ -124,7 +124,7 @@ async def test_what_has_no_wheel_or_is_not_there_is_left_out_and_told(home: Home
 async def test_of_requirements_that_do_not_go_together_the_later_ones_are_left_out_and_told(home: Home) -> None:
     base = {"requirements.txt": "moonphase==1.0\ntidewave\n", "requirements-dev.txt": "moonphase==3.0\n"}
     tree = TextTree(base)
-    (made,) = await home.environments.make(tree, await home.environments.of(tree))
+    (made,) = (await home.environments.make(tree, await home.environments.of(tree))).new
     assert made.packages == {"moonphase": "1.0", "tidewave": "2.0"}
     assert any("moonphase" in remark and "left out" in remark for remark in made.remarks)
 
@@ -257,4 +257,4 @@ async def test_two_tasks_make_one_environment(home: Home) -> None:
     tree = TextTree(CODE)
     found = await home.environments.of(tree)
     made = await asyncio.gather(*(home.environments.make(tree, found) for _ in range(3)))
-    assert sorted(map(len, made)) == [0, 0, 1]
+    assert sorted(len(making.new) for making in made) == [0, 0, 1]
