@@ -11,7 +11,7 @@ from languages.python.outline import Case
 _MARKS = {"skip": "skip", "skipif": "skip", "xfail": "xfail"}
 _CALLS = frozenset({"skip", "xfail", "importorskip"})
 _UNCONDITIONAL = {"skip": "skip", "expectedFailure": "xfail"}
-"""Decorators of unittest's; what its other ones do cannot be told from what tested code does."""
+"""Decorators of unittest's; its other skips are read as pytest's (`languages.python.unittest_skips`)."""
 
 
 def excuses(tree: ast.Module, cases: Collection[Case]) -> Excuses:

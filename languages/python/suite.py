@@ -28,6 +28,7 @@ from languages.python.copies import must_fail_copy
 from languages.python.excuses import excuses
 from languages.python.outline import Case, Outline, outline
 from languages.python.pytest_settings import PytestSettings
+from languages.python.unittest_skips import as_pytest
 from sandbox.source import Edit, Source
 
 _ASKS_OWN_NAME = re.compile(r"__name__|__qualname__|\bnodeid\b|\bnode\b|_getframe|currentframe|inspect|CURRENT_TEST")
@@ -72,7 +73,7 @@ def canary(folder: str, settings: PytestSettings) -> tuple[str, str, frozenset[s
 def _prepared(role: Role, path: str, text: str, around: Surroundings) -> SuiteFile:
     settings, folder = around.settings, path[: path.rfind("/") + 1]
     try:
-        source = Source(text)
+        source = Source(as_pytest(text) if role is Role.GIVEN else text)
     except SyntaxError:
         return SuiteFile(role=role, path=path, staged=path, text=text, original=text)
     found = outline(source.tree, settings)

@@ -52,6 +52,14 @@ LET_OFF = {
         "    @unittest.expectedFailure\n    def test_y(self):\n        assert app.two() == 3\n"
     ),
 }
+OF_UNITTEST = {
+    "skipIf": "    @unittest.skipIf(sys.platform == 'linux', 'r')\n    def test_x(self):\n        assert False\n",
+    "skipUnless": "    @unittest.skipUnless(two() == 3, 'r')\n    def test_x(self):\n        assert False\n",
+    "skipTest": "    def test_x(self):\n        if two() == 2:\n            self.skipTest('r')\n        assert False\n",
+    "setUp": (
+        "    def setUp(self):\n        raise unittest.SkipTest('r')\n\n    def test_x(self):\n        assert False\n"
+    ),
+}
 RAISES = "import pytest\nimport unittest\n\n\ndef two():\n    raise {}('r')\n\n\ndef one():\n    return 2\n"
 ONE = "import pytest\nimport unittest\nimport app\n\n\ndef test_one():\n    assert app.one() == 2\n\n\n"
 FORGED = {
@@ -76,6 +84,21 @@ FORGED = {
             "        self.assertEqual(app.two(), 3)\n"
         ),
     ),
+    "code that skips what unittest skips itself": (
+        "unittest.SkipTest",
+        (
+            "class TestX(unittest.TestCase):\n    def test_x(self):\n        if app.two() == 2:\n"
+            "            self.skipTest('r')\n        assert False\n"
+        ),
+    ),
+    "code that skips where unittest prepares a class": (
+        "unittest.SkipTest",
+        (
+            "class TestX(unittest.TestCase):\n    @classmethod\n    def setUpClass(cls):\n"
+            "        cls.two = app.two()\n\n"
+            "    @unittest.skipIf(False, 'r')\n    def test_x(self):\n        self.assertEqual(self.two, 3)\n"
+        ),
+    ),
     "code that skips in a fixture": (
         "pytest.skip.Exception",
         (
@@ -97,6 +120,16 @@ async def test_a_given_test_that_its_text_lets_off_refuses_no_right_answer(judge
     assert verdict.passed, f"{verdict.reason} {verdict.failures}"
     assert "tests/test_given.py::test_two" in verdict.evidence.ids
     assert any("skipped or failed as expected" in note for note in verdict.evidence.notes)
+
+
+@pytest.mark.parametrize("kind", OF_UNITTEST)
+async def test_a_given_test_that_unittest_skips_by_its_text_needs_no_base_that_it_can_be_imported_with(
+    judge: Judge, kind: str
+) -> None:
+    head = "import sys\nimport unittest\n\nfrom app import two\n\n\ndef test_two():\n    assert two() == 2\n\n\n"
+    verdict = await judged(judge, RIGHT, f"{head}class TestX(unittest.TestCase):\n{OF_UNITTEST[kind]}")
+    assert verdict.passed, f"{verdict.reason} {verdict.failures}"
+    assert "tests/test_given.py::test_two" in verdict.evidence.ids
 
 
 async def test_a_wrong_answer_beside_tests_that_are_let_off_is_refused(judge: Judge) -> None:
