@@ -28,7 +28,7 @@ from core.errors import GitError, MergeConflict
 from core.events import CommitData, Emitter, Kind, Level
 from core.held_out import HeldOut
 from core.isolation import RunLimits
-from core.projects import WHOLE, Scope, steering, whole_of
+from core.projects import WHOLE, Scope, beginning, projects_of, steering, whole_of
 from core.remarks import counted, masked
 from core.revisions import Commit, Workspace
 from core.states import Phase
@@ -93,6 +93,8 @@ class Integration:
         blocked = await asyncio.to_thread(self.services.git.blocked, workspace) if wanted else None
         moving = wanted and blocked is None
         async with self.services.merge_locks[workspace.git_dir] if moving else nullcontext():
+            if moving and (again := await asyncio.to_thread(self._without_project, workspace, state)):
+                return again
             commit = await self._committed(workspace, state, moving=moving)
             if commit is None:
                 return Landed(reason=self._nothing_changed(state))
@@ -244,6 +246,38 @@ class Integration:
 
     # --- what stands in the way
 
+    def _without_project(self, workspace: Workspace, state: AttemptState) -> Reopened | None:
+        """Have the task planned anew where a project that it works on or moves is gone; None where all are there."""
+        git, mine = self.services.git, {*filter(None, (state.project,)), *state.moved}
+        if self._resumed or not mine or (tip := git.tip(workspace)) == state.base:
+            return None
+        then, now = (set(projects_of(git.tree(None, commit))) for commit in (state.base, tip))
+        gone = sorted((mine & then) - now)
+        if not gone:
+            return None
+        why = f"the project {gone[0]} is not there any more: another task moved or removed it"
+        self._events.emit(Kind.CONFLICT, why, level=Level.WARNING)
+        again = replace(
+            state,
+            base=tip,
+            phase=Phase.PLANNING,
+            project=beginning(self.task.spec),
+            moved=(),
+            removes_project=False,
+            plan="",
+            change=dict(self.task.spec.files),
+            own_tests={},
+            former_tests={},
+            test_changes={},
+            removed_tests=(),
+            merged_tests={},
+            declared={},
+            checked=None,
+            verdict=None,
+            feedback=why,
+        )
+        return Reopened(why=why, state=again)
+
     async def _conflicted(
         self, workspace: Workspace, state: AttemptState, tip: str, conflict: MergeConflict
     ) -> Reopened:
@@ -256,6 +290,10 @@ class Integration:
         carried = await self._carried(workspace, state, state.change, tip, conflict.merged)
         kept = {path: text for path, text in carried.items() if path not in lost}
         tests = await asyncio.to_thread(self._merged_tests, workspace, state, conflict.merged, lost)
+        for path in sorted(self.task.spec.tests.keys() & lost):
+            full = workspace.scope.full(path)
+            text = f"{full} stays as the task gave it, without newer edits: `git show {tip[:12]}:{full}` has these"
+            self._events.emit(Kind.CONFLICT, text, level=Level.WARNING)
         feedback = (
             f"Newer work changed the same lines while you were at it. Make your change again on top of it.\n{conflict}"
         )

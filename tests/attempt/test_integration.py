@@ -227,6 +227,24 @@ async def test_given_tests_keep_the_edits_of_newer_work_after_a_conflict_in_anot
     assert site.open(second).tree.read("test_calc.py").decode() == both
 
 
+async def test_an_owner_is_told_which_newer_edits_a_given_test_takes_the_place_of(site: Site) -> None:
+    base = site.task(1, tests={"test_calc.py": TEST_ADD})
+    await site.land(at := site.open(base), base, await site.judged(at, base, {"calc.py": ADD}))
+    theirs, mine = (TEST_ADD.replace("add(2, 3) == 5", each) for each in ("add(1, 1) == 2", "add(4, 4) == 8"))
+    first, second = site.task(2, tests={"test_calc.py": theirs}), site.task(3, tests={"test_calc.py": mine})
+    at_first, at_second = site.open(first), site.open(second)
+    one, two = (AttemptState(phase=Phase.COMMIT, base=at.base, change={f"{n}.py": ""}) for n in "ab")
+    landed = await site.land(at_first, first, one)
+    assert isinstance(landed, Landed)
+    end = await site.land(at_second, second, two)
+    assert isinstance(end, Reopened)
+    assert dict(end.state.change) == {"b.py": ""}
+    told = [event.message for event in site.events if event.kind is Kind.CONFLICT]
+    place = f"{str(landed.commit)[:12]}:test_calc.py"
+    assert told[1:] == [f"test_calc.py stays as the task gave it, without newer edits: `git show {place}` has these"]
+    assert git(at_first.repo, "show", place) == theirs.rstrip()
+
+
 async def test_an_edit_of_a_file_that_newer_work_renamed_is_judged_under_its_new_name(site: Site) -> None:
     body = "".join(f"def f{n}():\n    return {n}\n\n\n" for n in range(12))
     test = "from {} import f1, f11\n\n\ndef test_f():\n    assert f11() == 11 and f1() == {}\n"
@@ -369,6 +387,24 @@ async def test_work_on_a_project_that_landed_while_it_was_renamed_has_its_new_na
     assert (note.project, note.moved, note.changed) == ("figures", ("stat",), ("README.md",))
     message = git(workspace.repo, "log", "-1", "--format=%B", str(landed.commit))
     assert "All files of stat were moved into figures." in message
+
+
+async def test_work_on_a_project_that_was_renamed_meanwhile_is_planned_anew(site: Site) -> None:
+    task, workspace, work = await _moving(site)
+    other = site.task(3)
+    in_stat = site.parts.git.within(site.open(other), Scope(project="stat"))
+    judged = await site.judged(in_stat, other, {"calc.py": ADD + "\n\nOFTEN = 1\n"})
+    late = replace(judged, project="stat", plan="Project: stat", own_tests={"tests/test_more.py": TEST_DOUBLE})
+    assert isinstance(await site.land(workspace, task, work), Landed)
+    end = await site.land(in_stat, other, late)
+    assert isinstance(end, Reopened)
+    assert end.why == "the project stat is not there any more: another task moved or removed it"
+    state = end.state
+    assert (state.phase, state.project, state.plan, dict(state.change)) == (Phase.PLANNING, None, "", {})
+    assert state.base == site.parts.git.resolve(None, "main")
+    assert not state.own_tests
+    tip = site.parts.git.tree(None, state.base)
+    assert not any(path.startswith("stat/") for path in tip.entries())
 
 
 async def test_a_file_that_newer_work_put_where_another_is_moved_to_sends_the_task_back(site: Site) -> None:
