@@ -163,6 +163,25 @@ async def test_only_a_plan_chooses_and_only_once() -> None:
             _ = [step async for step in machine.steps(case(), start)]
 
 
+async def test_only_the_first_plan_moves_projects_and_only_once() -> None:
+    async def moving(_context: object, before: AttemptState, _services: object) -> Step:
+        return Step(phase=before.phase, outcome=Outcome.OK, state=replace(before, moved=("stat",)))
+
+    first = AttemptState(phase=Phase.PLANNING, base="0" * 40, project="shop")
+    bench = Bench(model_for(), base=MERGED)
+    async for step in Machine(bench.tools, {Phase.PLANNING: moving}).steps(case(), first):
+        assert step.state.moved == ("stat",)
+        break
+    for start in (
+        replace(first, phase=Phase.CODING),
+        replace(first, iteration=1),
+        replace(first, moved=("almanac",)),
+    ):
+        machine = Machine(Bench(model_for(), base=MERGED).tools, {start.phase: moving})
+        with pytest.raises(NightshiftError, match="changed the project"):
+            _ = [step async for step in machine.steps(case(), start)]
+
+
 class Wants:
     """Asks for every package that a plan names and that is not decided on."""
 
