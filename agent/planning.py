@@ -48,6 +48,7 @@ from core.projects import whole_of
 from core.states import Outcome, Phase
 from core.subtasks import FEWEST, MOST, Subtask, as_plan
 from core.tasks import TaskSpec
+from core.tree import Tree
 
 _MAX_PLAN_CHARS = 4000
 _MAX_DECLINED_CHARS = 600
@@ -210,10 +211,10 @@ def _split(state: AttemptState, parts: tuple[Subtask, ...]) -> Step:
     return Step(phase=Phase.PLANNING, outcome=Outcome.SPLIT, state=state, note=note, data=data)
 
 
-def _names_projects(context: AttemptContext, state: AttemptState) -> bool:
+def _names_projects(context: AttemptContext, state: AttemptState, tree: Tree) -> bool:
     """Tell whether the plan may name projects of the workspace."""
-    asked = (choice.is_open, choice.may_move, whole_project.may_remove)
-    return any(may(context, state) for may in asked)
+    about_whole = choice.may_move(context, state, tree) or whole_project.may_remove(context, state)
+    return about_whole or choice.is_open(context, state)
 
 
 def _request(context: AttemptContext, state: AttemptState, services: AgentServices) -> Prompt:
@@ -221,7 +222,7 @@ def _request(context: AttemptContext, state: AttemptState, services: AgentServic
     more = [
         *(["split"] if _may_split(context, state) else []),
         *(["projects"] if choice.is_open(context, state) else []),
-        *(["moves"] if choice.may_move(context, state) else []),
+        *(["moves"] if choice.may_move(context, state, services.tree) else []),
         *(["removals"] if whole_project.may_remove(context, state) else []),
     ]
     head = system(Phase.PLANNING, sections.language_file(context), *sections.kind_file(context), *more)
@@ -230,7 +231,7 @@ def _request(context: AttemptContext, state: AttemptState, services: AgentServic
         sections.the_task(about),
         sections.the_answers(about),
         sections.the_tests(about),
-        *([choice.the_projects(about)] if _names_projects(context, state) else []),
+        *([choice.the_projects(about)] if _names_projects(context, state, services.tree) else []),
         sections.the_repository(about),
         sections.the_conventions(about),
         sections.the_lessons(about),

@@ -38,6 +38,7 @@ _ASKS_TO_MOVE = re.compile(
     r"|new name|(?:is|be) (?:now )?called|call it|mov(?:e[sd]?|ing) (?:\S+ ){0,3}project)\b",
     re.IGNORECASE,
 )
+_PROJECT = re.compile(r"\bprojects?\b", re.IGNORECASE)
 _NO_PROJECT = frozenset({"", "none", "root", "workspace", "no", "n-a"})
 _MOST = 60
 _MAX_ABOUT_CHARS = 200
@@ -49,11 +50,14 @@ def is_open(context: AttemptContext, state: AttemptState) -> bool:
     return not context.whole_tree and state.project is None and projects.beginning(context.task.spec) is None
 
 
-def may_move(context: AttemptContext, state: AttemptState) -> bool:
-    """Tell whether the plan may move projects into the one in which the task works."""
-    if context.whole_tree or state.moved or state.iteration or not _ASKS_TO_MOVE.search(context.task.spec.description):
+def may_move(context: AttemptContext, state: AttemptState, tree: Tree) -> bool:
+    """Tell whether the plan may move projects into the one in which the task works: its words are about such."""
+    words = context.task.spec.description
+    if context.whole_tree or state.moved or state.iteration or not _ASKS_TO_MOVE.search(words):
         return False
-    return bool(state.project) or is_open(context, state)
+    known = projects.projects_of(projects.whole_of(tree))
+    named = context.task.spec.project or _PROJECT.search(words) or any(projects.is_named(name, words) for name in known)
+    return bool(known and named) and (bool(state.project) or is_open(context, state))
 
 
 def moved(context: AttemptContext, state: AttemptState, tree: Tree) -> AttemptState:
@@ -64,7 +68,7 @@ def moved(context: AttemptContext, state: AttemptState, tree: Tree) -> AttemptSt
         state: with a plan, and with the project where that is chosen.
         tree: of the workspace, or the part of it that the task sees.
     """
-    found = _MOVES.search(state.plan) if may_move(context, state) else None
+    found = _MOVES.search(state.plan) if may_move(context, state, tree) else None
     whole = projects.whole_of(tree)
     known = projects.projects_of(whole)
     names = (

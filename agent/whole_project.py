@@ -52,12 +52,8 @@ def removed(context: AttemptContext, state: AttemptState, tree: Tree) -> Attempt
     named = (
         found is not None and found["name"].lower() == name and name in projects.projects_of(projects.whole_of(tree))
     )
-    return replace(state, removes_project=True) if named and _is_named(name, context.task.spec.description) else state
-
-
-def _is_named(name: str, description: str) -> bool:
-    words = "[ _-]?".join(map(re.escape, re.split(r"[-_]", name)))
-    return re.search(rf"(?<![\w-]){words}(?![\w-])", description, re.IGNORECASE) is not None
+    goes = named and projects.is_named(name, context.task.spec.description)
+    return replace(state, removes_project=True) if goes else state
 
 
 def removal(state: AttemptState, tree: Tree) -> Step:

@@ -56,6 +56,12 @@ def projects_of(tree: Tree) -> tuple[str, ...]:
     )
 
 
+def is_named(name: str, text: str) -> bool:
+    """Tell whether a text has the name of a project, with any sign or none between its words."""
+    words = "[ _-]?".join(map(re.escape, re.split(r"[-_]", name)))
+    return re.search(rf"(?<![\w-]){words}(?![\w-])", text, re.IGNORECASE) is not None
+
+
 def place_fault(name: str, tree: Tree) -> str | None:
     """Say why a workspace has no place for a project of this name, or None when it has."""
     if why := name_fault(name):

@@ -278,6 +278,7 @@ MERGE = "Merge stat into shop: `mean(x)` in mean.py returns what it did, beside 
         ("Use the mean of stat in shop", "Project: shop\nMoves: stat", "shop", ()),
         ("Move the function mean from stat to shop", "Project: shop\nMoves: stat", "shop", ()),
         ("Merge stat into shop", "Project: none\nMoves: stat", ROOT, ()),
+        ("Join two lists, in lists.py", "Project: shop\nMoves: stat", "shop", ()),
     ],
 )
 def test_a_plan_moves_projects_where_the_task_asks_for_that(
