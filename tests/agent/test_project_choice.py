@@ -332,12 +332,20 @@ async def test_a_merged_project_is_judged_by_the_tests_of_both_where_they_lie_no
     assert "Means of columns." in model.prompt(1)
 
 
-async def test_a_move_that_cannot_be_made_is_asked_about() -> None:
+async def test_a_move_that_cannot_be_made_is_asked_about_and_done_without_or_refused() -> None:
     clash = {**MERGED, "shop/mean.py": "mean = 1\n"}
-    model = model_for(RIGHT, PLANNING=["Project: shop\nMoves: stat\n1. README.md: both"])
-    end = await Bench(model, base=clash).run(case(MERGE))
-    assert end.phase is Phase.AWAITING_APPROVAL
-    assert "stat cannot be moved into shop: more than one of shop, stat has mean.py" in end.reason
+    plans = ["Project: shop\nMoves: stat\n1. README.md: both"] * 3
+    bench = Bench(model_for(RIGHT, PLANNING=plans, TESTING=[OWN]), base=clash)
+    held = await bench.run(case(MERGE))
+    assert held.phase is Phase.AWAITING_APPROVAL
+    assert "stat cannot be moved into shop: more than one of shop, stat has mean.py" in held.reason
+    (ask,) = held.asks
+    on = replace(held, phase=Phase.PLANNING, asks=(), held_in=None)
+    done = await bench.run(replace(case(MERGE), granted=frozenset({ask.subject})), on)
+    assert (done.phase, done.project, done.moved) == (Phase.COMMIT, "shop", ())
+    refused = await bench.run(replace(case(MERGE), denied=frozenset({ask.subject})), on)
+    assert refused.phase is Phase.ABANDON
+    assert "cannot be moved" in refused.reason
 
 
 async def test_other_tasks_are_told_nothing_of_moves() -> None:
