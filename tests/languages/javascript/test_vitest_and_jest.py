@@ -33,7 +33,10 @@ async def judged(
     text = f"{HEADS[framework]}{USES}{tests}"
     given: dict[str, Files] = {"own" if own else "given": {path: text}}
     judge = Judge(folder / "staging", shown)
-    return await judge(dict(code), base=base, language=Language.JAVASCRIPT, cpu_s=60, **given)
+    try:
+        return await judge(dict(code), base=base, language=Language.JAVASCRIPT, cpu_s=60, **given)
+    finally:
+        await judge.aclose()
 
 
 @pytest.fixture(params=FRAMEWORKS)
