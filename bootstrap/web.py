@@ -17,6 +17,7 @@ from bootstrap.store import StoreServices
 from config import Settings
 from core.clock import Clock, utc_now
 from core.errors import GitError
+from core.forecast import WorkSettings
 from core.repositories import OurCommits, RepositoryState, RepositoryStates
 from core.revert import Reverted
 from core.status import DaemonStatus, Restart
@@ -160,8 +161,17 @@ def open_web(
         repository_settings=services.repository_settings,
         environments=lambda: made_environments(settings()),
         install_extra=services.extras.install,
+        work=lambda: _work_settings(settings()),
     )
     return _started(_host(settings(), context), settings().port_file, stack)
+
+
+def _work_settings(settings: Settings) -> WorkSettings:
+    return WorkSettings(
+        workers=settings.worker_count,
+        quiet_hours=tuple(settings.quiet_hours),
+        day_cost_usd=settings.day_cost_usd,
+    )
 
 
 def _started(host: Host, port_file: Path, stack: ExitStack) -> Host:

@@ -10,11 +10,13 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 
 DAYS = ("mon", "tue", "wed", "thu", "fri", "sat", "sun")
 EXAMPLE = "write `22:00-07:00`, `Mon-Fri 09:00-17:30` or `Sat,Sun 00:00-24:00`"
 _DAY_MINUTES = 24 * 60
+FARTHEST = timedelta(days=14)
+"""How far `after_work` looks ahead."""
 _TIMES = r"(?P<start>\d{1,2}:\d\d)\s*[-–]\s*(?P<end>\d{1,2}:\d\d)"
 _SPAN = re.compile(rf"(?:(?P<days>[a-z,\s-]+?)\s+)?{_TIMES}", re.IGNORECASE)
 
@@ -58,6 +60,28 @@ def parse(text: str) -> Span:
 def quiet(spans: Iterable[str], local: datetime) -> str:
     """The first of these spans that a local time lies in, as its owner wrote it; empty when it lies in none."""
     return next((text for text in spans if parse(text).covers(local)), "")
+
+
+def after_work(spans: Iterable[str], now: datetime, work: timedelta) -> datetime | None:
+    """When so much work is done that rests in these spans, to the minute; None where that is too far away to say.
+
+    Args:
+        spans: of local time.
+        now: an aware time.
+        work: how long it takes without a rest.
+    """
+    parsed = [parse(text) for text in spans]
+    if not parsed:
+        return now + work if work <= FARTHEST else None
+    minute, at, left = timedelta(minutes=1), now, work
+    while left > timedelta(0):
+        if at - now > FARTHEST:
+            return None
+        local = at.astimezone()
+        if not any(span.covers(local) for span in parsed):
+            left -= minute
+        at += minute
+    return at + left
 
 
 def _minutes(text: str, most: int) -> int:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 from core.clock import Clock, utc_now
 from core.environments import MadeEnvironment
 from core.errors import ConfigError, ExtraMissing, GitError, NotReverted, StoreError
+from core.forecast import WorkSettings
 from core.masking import Masker
 from core.repositories import RepositoryStates
 from core.repository_settings import RepositoryOptions
@@ -131,7 +132,7 @@ class AppContext:
     `ValueError` where there is no such week. `settings` shows and changes them. `restart` has a worker begin anew,
     and fails with `UnknownWorker`. `repositories` tells within a second or so how they stand, `repository_settings`
     what holds for their tasks, `environments` what was made of their declarations. `install_extra` begins to install
-    optional packages.
+    optional packages. `work` has the settings that a forecast rests on.
     """
 
     database: Database
@@ -157,6 +158,7 @@ class AppContext:
     repository_settings: RepositorySettingsPort = NO_REPOSITORY_SETTINGS
     metrics: Callable[[], bytes] = no_metrics
     install_extra: Callable[[str], None] = cannot_install
+    work: Callable[[], WorkSettings] = WorkSettings
     clock: Clock = utc_now
 
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from flask import Response
 
+from core.forecast import Forecast
+from db.forecasts import foreseen
 from server.context import AppContext
 from server.endpoint import Routes
 from server.lists.series import Stats, StatsQuery, stats
@@ -16,6 +18,12 @@ routes = Routes()
 def show_stats(context: AppContext, query: StatsQuery) -> Stats:
     """Ends of tasks, tries, tokens and cost over time, in buckets as a chart shows them; and by model."""
     return stats(context.database.reader(), query.range, context.clock())
+
+
+@routes.endpoint("GET", "/api/forecast")
+def show_forecast(context: AppContext) -> Forecast:
+    """When the open tasks are likely to have ended, and what that is likely to cost, from what earlier tasks took."""
+    return foreseen(context.database.reader(), context.work(), context.clock())
 
 
 @routes.endpoint("GET", "/api/git")

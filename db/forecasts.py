@@ -1,0 +1,100 @@
+"""A forecast from the database: how long ended tasks took and what they cost, and which tasks are open."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime
+
+from core.clock import from_text
+from core.forecast import Conditions, Forecast, MeasuredTask, OpenTask, WorkSettings, forecast
+from core.states import Ending, Status
+from db import spending
+from db.sqlite import Connection
+
+LATEST = 200
+"""So many of the newest ended tasks are measured: older ones had other models, settings and repositories."""
+MEASURED = (Ending.COMMITTED, Ending.NO_CHANGE, Ending.GAVE_UP, Ending.STUCK, Ending.TIMEOUT)
+"""The endings of tasks that were worked on to their end."""
+
+_WORK = "(SELECT TOTAL(duration_s) FROM iterations WHERE iterations.task_id = tasks.id)"
+_ENDED = (
+    f"SELECT {_WORK}, spent FROM tasks WHERE ended_at IS NOT NULL "  # noqa: S608  # a constant
+    "AND ending IN (SELECT value FROM json_each(?)) ORDER BY ended_at DESC, id DESC LIMIT ?"
+)
+_OPEN = (
+    f"SELECT id, status, not_before, {_WORK}, spent FROM tasks "  # noqa: S608  # a constant
+    "WHERE status IN ('running', 'queued', 'scheduled', 'blocked', 'waiting') "
+    "ORDER BY status <> 'running', status <> 'queued', priority DESC, id"
+)
+_EDGES = (
+    "SELECT task_id, depends_on FROM task_dependencies JOIN tasks ON tasks.id = task_id WHERE tasks.status = 'blocked'"
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OpenTasks:
+    """The open tasks: those that run without their owner, and how many wait for him or for a model."""
+
+    tasks: tuple[OpenTask, ...]
+    for_owner: int
+    for_model: int
+
+
+def foreseen(conn: Connection, work: WorkSettings, now: datetime) -> Forecast:
+    """What is to be expected of the open tasks; today is the UTC day, as for the budget."""
+    open_ = open_tasks(conn, now)
+    left_usd = None
+    if work.day_cost_usd is not None:
+        midnight = now.astimezone(UTC).replace(hour=0, minute=0, second=0, microsecond=0)
+        left_usd = max(0.0, work.day_cost_usd - spending.since(conn, midnight).cost_usd)
+    conditions = Conditions(now=now, workers=work.workers, quiet_hours=work.quiet_hours, left_today_usd=left_usd)
+    return forecast(open_.tasks, measured_tasks(conn), conditions, for_owner=open_.for_owner, for_model=open_.for_model)
+
+
+def measured_tasks(conn: Connection) -> list[MeasuredTask]:
+    """What the newest ended tasks took."""
+    rows = conn.execute(_ENDED, (json.dumps(MEASURED), LATEST)).fetchall()
+    return [MeasuredTask(work_s=row[0], cost_usd=_cost_usd(row[1])) for row in rows]
+
+
+def open_tasks(conn: Connection, now: datetime) -> OpenTasks:
+    """The open tasks, in the order in which they will be claimed."""
+    rows = conn.execute(_OPEN).fetchall()
+    waiting = {row[0] for row in rows if row[1] == Status.WAITING}
+    dependants: dict[int, set[int]] = {}
+    for task_id, depends_on in conn.execute(_EDGES):
+        dependants.setdefault(depends_on, set()).add(task_id)
+    for_owner = _reached(waiting, dependants)
+    running = tuple(row for row in rows if row[0] not in for_owner)
+    return OpenTasks(
+        tasks=tuple(
+            OpenTask(
+                work_s=row[3],
+                cost_usd=_cost_usd(row[4]) or 0.0,
+                due_in_s=max(0.0, (from_text(row[2]) - now).total_seconds()) if row[2] else 0.0,
+                is_running=row[1] == Status.RUNNING,
+            )
+            for row in running
+        ),
+        for_owner=len(for_owner),
+        for_model=sum(row[1] == Status.SCHEDULED and row[2] is None for row in running),
+    )
+
+
+def _reached(begin: Collection[int], dependants: Mapping[int, Collection[int]]) -> set[int]:
+    """These tasks, and all that wait for one of them."""
+    found, left = set(begin), list(begin)
+    while left:
+        for task_id in dependants.get(left.pop(), ()):
+            if task_id not in found:
+                found.add(task_id)
+                left.append(task_id)
+    return found
+
+
+def _cost_usd(spent: str) -> float | None:
+    """The cost that stands in a task's record of what it used; None where the price of a call is not known."""
+    used = json.loads(spent)
+    return None if used.get("unpriced") else float(used.get("cost_usd", 0.0))
