@@ -5,6 +5,7 @@ from __future__ import annotations
 from server.endpoint import Endpoint
 from server.routes import (
     approvals,
+    brief,
     commits,
     environments,
     logs,
@@ -21,6 +22,7 @@ from server.routes import (
 )
 
 ENDPOINTS: tuple[Endpoint, ...] = (
+    *brief.routes.endpoints,
     *tasks.routes.endpoints,
     *timeline.routes.endpoints,
     *approvals.routes.endpoints,

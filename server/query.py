@@ -5,14 +5,17 @@ from __future__ import annotations
 from typing import Annotated, TypeVar
 from urllib.parse import parse_qsl
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import AwareDatetime, BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
 
 from core import faults
+from core.clock import no_number
 
 MAX_ID = 2**63 - 1
 
 Id = Annotated[int, Field(ge=1, le=MAX_ID)]
 After = Annotated[int, Field(ge=0, le=MAX_ID)]
+Time = Annotated[AwareDatetime, BeforeValidator(no_number)]
+"""A time with its zone."""
 
 
 class Query(BaseModel):

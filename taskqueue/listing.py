@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
 
-from core.clock import from_text
+from core.clock import from_text, to_text
 from core.states import Status
 from core.tasks import Kind
 from db.codec import like, storable
@@ -67,13 +67,16 @@ class TaskFilter:
     """Which tasks; what is None or empty lets all pass.
 
     `text` stands in the description, the reason, the repository or the branch (in any case of ASCII letters), begins
-    the commit's id, or is the task's id (`12` or `#12`). `repo` is a repository as tasks name it, or `OWN`.
+    the commit's id, or is the task's id (`12` or `#12`). `repo` is a repository as tasks name it, or `OWN`. `since` and
+    `until` bound when the task ended: since ≤ t < until.
     """
 
     statuses: frozenset[Status] = frozenset()
     text: str = ""
     kind: Kind | None = None
     repo: str | None = None
+    since: datetime | None = None
+    until: datetime | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -139,6 +142,9 @@ def _where(wanted: TaskFilter) -> tuple[str, Sequence[object]]:
         clauses, values = [*clauses, "kind = ?"], [*values, wanted.kind]
     if wanted.repo is not None:
         clauses, values = [*clauses, "repo = ?"], [*values, "" if wanted.repo == OWN else storable(wanted.repo)]
+    for bound, clause in ((wanted.since, "ended_at >= ?"), (wanted.until, "ended_at < ?")):
+        if bound is not None:
+            clauses, values = [*clauses, clause], [*values, to_text(bound)]
     return " AND ".join(clauses), values
 
 

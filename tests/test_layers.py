@@ -23,7 +23,7 @@ LAYERS = {
 """The layer of each module and package at the top level: it imports what is below it, and what `BESIDE` allows."""
 BESIDE = {
     ("cli", "client"), ("main", "bootstrap"), ("task_executor", "attempt"), ("weekly_summary", "report"),
-    ("config", "settings"),
+    ("config", "settings"), ("report", "memory"),
 }  # fmt: skip
 OUTSIDE = {"tests", "bench", "scripts", "examples", "workspace", "reports"}
 """Folders that are no part of the product, wherever they are."""

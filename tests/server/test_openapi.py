@@ -148,6 +148,14 @@ def asked_of_a_course(client: Client, described: dict[str, Any]) -> set[tuple[st
     return seen
 
 
+def asked_of_the_brief(client: Client, described: dict[str, Any]) -> set[tuple[str, int]]:
+    brief, read = "/api/brief", "/api/brief/read"
+    found = {(brief, check(described, "GET", brief, client.get(brief + query))) for query in ("", "?since=x")}
+    for body in ({"until": "2026-11-25T03:00:00Z"}, {"until": "2999-01-01T00:00:00Z"}, {}):
+        found.add((read, check(described, "POST", read, client.post(read, body))))
+    return found
+
+
 def asked_of_reports(client: Client, described: dict[str, Any]) -> set[tuple[str, int]]:
     seen, all_of, one = set(), "/api/reports", "/api/report/{name}"
     for body in ({}, {"week": "2026-W47"}, {"week": "soon"}):
@@ -245,6 +253,7 @@ def test_every_answer_is_as_the_document_says(
     seen |= asked_of_a_course(client, described)
     seen |= asked_of_commits(context, client, described)
     seen |= asked_of_lessons(context, client, described)
+    seen |= asked_of_the_brief(client, described)
     seen |= asked_of_reports(client, described)
     seen |= asked_of_steering(client, described)
     seen |= asked_of_repositories(context, described, tmp_path / "repositories")

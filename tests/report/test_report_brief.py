@@ -1,0 +1,122 @@
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+from zoneinfo import ZoneInfo
+
+import pytest
+
+from core.clock import to_text
+from core.states import Ending
+from core.submission import parse_spec
+from core.tasks import Spent
+from db.state_store import StateStore
+from report import brief
+from report.brief import Figures, Span, Topic, bounds, told
+from tests.support.history import FIRST, WEEK, History
+
+BERLIN = ZoneInfo("Europe/Berlin")
+NOTHING = Figures(landed=0, failed=0, common=0, spent=Spent())
+
+
+def line(**fields: object) -> str:
+    shown = {"landed": 0, "failed": 0, "common": 0, "spent": Spent(), **fields}
+    return ", ".join(part.text for part in told(Figures(**shown)))  # type: ignore[arg-type]  # of a test's own
+
+
+def test_the_line_says_what_landed_failed_cost_and_waits() -> None:
+    spent = Spent(model_calls=3, cost_usd=0.31)
+    said = line(landed=33, failed=9, common=6, spent=spent, needs=3, unread=12)
+    assert said == "33 landed, 9 failed (6 for one cause), $0.31, 3 need you, 12 to read"
+
+
+def test_what_is_nothing_to_speak_of_is_left_out() -> None:
+    assert line() == "0 landed"
+    assert [part.topic for part in told(NOTHING)] == [Topic.LANDED]
+    assert line(landed=1, failed=1, common=1, needs=1) == "1 landed, 1 failed, 1 needs you"
+    assert line(failed=2, common=2, on_branch=1) == "0 landed, 1 left on a branch, 2 failed (all for one cause)"
+
+
+@pytest.mark.parametrize(
+    ("spent", "text"),
+    [
+        (Spent(model_calls=1, cost_usd=0.0042), "$0.0042"),
+        (Spent(model_calls=1, cost_usd=1204.5), "$1,204.50"),
+        (Spent(model_calls=2, cost_usd=0.5, unpriced=1), "$0.50 + ?"),
+        (Spent(model_calls=2, unpriced=2), "price unknown"),
+        (Spent(model_calls=2), "$0"),
+    ],
+)
+def test_a_cost_that_is_not_known_is_never_called_nothing(spent: Spent, text: str) -> None:
+    assert brief.money(spent) == text
+
+
+def test_the_figures_are_those_of_the_span_alone(history: History) -> None:
+    history.week(12, skill=0.5)
+    middle = history.clock.now
+    history.week(12, skill=0.5)
+    db, end = history.store.db, history.clock.now
+    first, second, both = (brief.read(db, *span) for span in ((FIRST, middle), (middle, end), (FIRST, end)))
+    for name in ("landed", "failed"):
+        found = [getattr(each.figures, name) for each in (first, second, both)]
+        assert found[0] + found[1] == found[2] > 0, name
+    assert first.figures.spent.model_calls + second.figures.spent.model_calls == both.figures.spent.model_calls
+    assert sum(len(cause.tasks) for cause in both.causes) == both.figures.failed
+    assert both.figures.common == len(both.causes[0].tasks)
+
+
+def test_a_commit_that_was_taken_back_has_not_landed(history: History) -> None:
+    history.week(12, skill=1.0)
+    span = (FIRST, history.clock.now)
+    before = brief.read(history.store.db, *span).figures.landed
+    conn = history.store.db.reader()
+    (entry,) = conn.execute("SELECT id FROM git_commits WHERE integrated AND reverted_by IS NULL LIMIT 1").fetchone()
+    history.store.db.write(
+        lambda conn: conn.execute("UPDATE git_commits SET reverted_by = 'f00' WHERE id = ?", (entry,)).rowcount
+    ).result()
+    assert brief.read(history.store.db, *span).figures.landed == before - 1
+
+
+def test_a_task_that_is_tried_again_has_not_failed(history: History) -> None:
+    history.week(12, skill=0.2)
+    span = (FIRST, history.clock.now)
+    failed = brief.read(history.store.db, *span).causes[0].tasks
+    history.store.queue.retry(failed[0].id).result()
+    after = brief.read(history.store.db, *span)
+    assert failed[0].id not in [task.id for cause in after.causes for task in cause.tasks]
+
+
+def test_it_begins_where_its_owner_has_read_to_and_else_with_the_first_task(history: History) -> None:
+    db, now = history.store.db, FIRST + WEEK
+    assert bounds(db, Span.READ, now) == (now, now)
+    history.week(3)
+    since, until = bounds(db, Span.READ, now + WEEK)
+    assert FIRST <= since < FIRST + timedelta(hours=1)
+    assert until == now + WEEK
+    StateStore(db).set(brief.READ, to_text(now)).result()
+    assert bounds(db, Span.READ, now + WEEK) == (now, now + WEEK)
+    assert brief.read_up_to(db) == now
+
+
+def test_a_night_is_that_of_the_wall_clock_also_where_the_clock_is_put_back(history: History) -> None:
+    db = history.store.db
+    noon = datetime(2026, 10, 25, 11, tzinfo=UTC)
+    since, until = bounds(db, Span.NIGHT, noon, BERLIN)
+    assert (since.astimezone(UTC).hour, until.astimezone(UTC).hour) == (18, 7)
+    assert until - since == timedelta(hours=13)
+    early = datetime(2026, 10, 25, 3, tzinfo=UTC)
+    assert bounds(db, Span.NIGHT, early, BERLIN)[1] == early
+    assert bounds(db, Span.TODAY, noon, BERLIN)[0].astimezone(UTC) == datetime(2026, 10, 24, 22, tzinfo=UTC)
+
+
+def test_the_cause_of_a_failure_is_named_by_how_the_task_ended_where_no_test_failed(history: History) -> None:
+    queue = history.store.queue
+    history.clock.now = FIRST
+    history.week(2, skill=1.0)
+    for number in range(2):
+        queue.submit(parse_spec({"description": f"task {number}"})).result()
+        task = queue.claim("w1").result()
+        assert task is not None
+        queue.finish(task.id, task.fence, Ending.BUDGET, reason=f"its budget of {number + 3} calls is spent").result()
+    causes = brief.read(history.store.db, FIRST, history.clock.now + WEEK).causes
+    assert [(cause.ending, len(cause.tasks)) for cause in causes] == [(Ending.BUDGET, 2)]
+    assert causes[0].title == "its budget of 3 calls is spent"

@@ -1,0 +1,128 @@
+"""The morning brief over the API: its parts, the pages that they lead to, and what is marked as read."""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import replace
+from datetime import timedelta
+from urllib.parse import parse_qs, quote, urlsplit
+
+import pytest
+
+from core.attempt_state import AttemptState
+from core.clock import from_text, to_text
+from core.states import Ending, Phase
+from db.state_store import Commit, StateStore
+from server.context import AppContext
+from tests.support.app_context import Client
+from tests.support.worked_task import claimed, submit, verdict
+
+LANDED = Commit(
+    task_id=1, attempt=1, repo="/r", branch="agent/1-x", commit="aa11" + "0" * 36, base="b" * 40, subject="Add",
+    label="verified", integrated=True, target="refs/heads/main",
+)  # fmt: skip
+
+
+@pytest.fixture
+def night(context: AppContext) -> AppContext:
+    """Two tasks that fail for one cause, one for another, and one that lands."""
+    for number in range(4):
+        submit(context, f"task {number}\nwith more words")
+    task = context.queue.claim("w").result()
+    assert task is not None
+    context.queue.finish(task.id, task.fence, Ending.COMMITTED).result()
+    StateStore(context.database).record_commit(LANDED).result()
+    for reason in ("the model was away for 3 s", "the model was away for 9 s", "no such repository"):
+        task = context.queue.claim("w").result()
+        assert task is not None
+        context.queue.finish(task.id, task.fence, Ending.REFUSED, reason=reason).result()
+    return context
+
+
+def texts(answer: dict[str, object]) -> list[str]:
+    return str(answer["line"]).split(", ")
+
+
+def test_the_brief_tells_what_came_of_the_work(client: Client, night: AppContext) -> None:
+    told = client.get("/api/brief").json
+    assert texts(told) == ["1 landed", "3 failed (2 for one cause)", "1 to read"]
+    assert (told["done"], told["landed"], told["failed"], told["read_at"]) == (1, 1, 3, None)
+    first, second = told["causes"]
+    assert (first["count"], first["title"]) == (2, "the model was away for 3 s")
+    assert [task["title"] for task in first["tasks"]] == ["task 1", "task 2"]
+    assert second["tasks"][0]["reason"] == "no such repository"
+
+
+def test_a_part_leads_to_exactly_what_it_counts(client: Client, night: AppContext) -> None:
+    parts = {part["topic"]: part for part in client.get("/api/brief").json["parts"]}
+    query = urlsplit(parts["failed"]["address"]).query
+    assert sorted(parse_qs(query)) == ["since", "status", "until"]
+    submit(night, "one more")
+    task = night.queue.claim("w").result()
+    assert task is not None
+    night.queue.finish(task.id, task.fence, Ending.REFUSED, reason="later").result()
+    found = client.get(f"/api/tasks?{query}").json
+    assert (found["total"], found["counts"]["failed"]) == (3, 3)
+
+
+def test_what_was_read_is_not_told_again_and_nothing_is_lost(client: Client, night: AppContext) -> None:
+    seen = client.get("/api/brief").json
+    submit(night, "it fails while its owner reads")
+    task = night.queue.claim("w").result()
+    assert task is not None
+    night.queue.finish(task.id, task.fence, Ending.REFUSED, reason="later").result()
+    marked = client.post("/api/brief/read", {"until": seen["until"]}).json
+    assert marked == {"read_at": seen["until"], "before": None}
+    again = client.get("/api/brief").json
+    assert (again["since"], again["read_at"], again["failed"], again["landed"]) == (seen["until"],) * 2 + (1, 0)
+    undone = client.post("/api/brief/read", {"until": seen["since"]}).json
+    assert undone["before"] == seen["until"]
+    assert client.get("/api/brief").json["failed"] == 4
+
+
+def test_the_span_may_be_chosen(client: Client, night: AppContext) -> None:
+    assert (
+        client.get("/api/brief?since=today").json["failed"] + client.get("/api/brief?since=night").json["failed"] >= 3
+    )
+    later = to_text(night.clock() + timedelta(days=1))
+    told = client.get(f"/api/brief?since={quote(later)}").json
+    assert from_text(told["since"]) <= from_text(told["until"])
+    assert told["line"] == "0 landed, 1 to read"
+    for wrong in ("yesterday", "2026-11-25T10:00:00", "17"):
+        assert "since" in client.get(f"/api/brief?since={wrong}").json["fields"]
+
+
+def test_what_lies_ahead_cannot_be_read(client: Client, night: AppContext) -> None:
+    later = to_text(night.clock() + timedelta(days=1))
+    assert "until" in client.post("/api/brief/read", {"until": later}).json["fields"]
+    assert "until" in client.post("/api/brief/read", {"until": 17}).json["error"]
+    assert client.get("/api/brief").json["read_at"] is None
+
+
+def test_what_failed_over_the_same_assertion_is_one_cause(client: Client, context: AppContext) -> None:
+    for number in range(2):
+        submit(context, f"task {number}")
+        task = claimed(context)
+        work = AttemptState(phase=Phase.TESTING, base="c0ffee" * 6, attempt=task.attempt, verdict=verdict(passed=False))
+        asyncio.run(context.memory().remember(work, task.id, ""))
+        context.queue.finish(task.id, task.fence, Ending.STUCK, reason=f"after {number} of 4 tries").result()
+    (cause,) = client.get("/api/brief").json["causes"]
+    assert (cause["count"], cause["ending"]) == (2, "stuck")
+    assert cause["title"].startswith("AssertionError: assert -1 == 5")
+
+
+def test_no_secret_is_told(client: Client, context: AppContext) -> None:
+    context.mask.learn(["hunter2-of-the-owner"])
+    submit(context, "log in with hunter2-of-the-owner")
+    task = context.queue.claim("w").result()
+    assert task is not None
+    context.queue.finish(task.id, task.fence, Ending.REFUSED, reason="hunter2-of-the-owner is wrong").result()
+    told = client.get("/api/brief")
+    assert "hunter2" not in told.text
+    assert told.json["failed"] == 1
+
+
+def test_a_commit_on_a_branch_is_told_apart(client: Client, night: AppContext) -> None:
+    other = replace(LANDED, commit="cc33" + "0" * 36, integrated=False, target="")
+    StateStore(night.database).record_commit(other).result()
+    assert "1 left on a branch" in texts(client.get("/api/brief").json)
