@@ -20,6 +20,7 @@ SHORT = 40
 """A file with no more definitions than this is shown with all of them."""
 _DOC_LINES, _LINE_CHARS, _VALUE_CHARS = 30, 200, 60
 _MOST_OPTIONS, _MOST_IMPORTED = 30, 12
+_MORE = "… and "
 _OPTIONS = frozenset({"add_argument", "add_parser", "add_option"})
 _ROUTES = frozenset({"add_url_rule", "add_route", "add_api_route", "add_get", "add_post", "add_put", "add_patch",
                      "add_delete", "Route", "path", "re_path"})  # fmt: skip
@@ -64,7 +65,12 @@ def offered(path: str, text: str, before: str | None) -> list[str]:
     kept = found if len(found) <= SHORT else _near(found, touched)
     shown = [line for one in kept for line in _shown(one, whole=one in touched)]
     more = len(found) - len(kept)
-    return [*shown, *_calls(tree), *([f"… and {more} other definitions"] if more else [])]
+    return [*shown, *_calls(tree), *([f"{_MORE}{more} other definitions"] if more else [])]
+
+
+def is_whole(lines: Sequence[str]) -> bool:
+    """Tell whether these lines of a Python file are all that it offers."""
+    return not (lines and lines[-1].startswith(_MORE))
 
 
 def touched_names(path: str, text: str, before: str | None) -> list[str]:

@@ -302,8 +302,12 @@ def _interface(state: AttemptState, services: AgentServices, space: int, gauge: 
     view, shown, names = View(services.tree, state.change), dict[str, str](), list[str]()
     space -= 60
     changed = [path for path, text in state.change.items() if text is not None and path in view]
+    elsewhere = set(view.paths())
     for path in changed:
         lines = interface.offered(path, state.change[path] or "", base_text(services.tree, path))
+        if not lines:
+            names.append(path)
+            continue
         text = "\n".join([path, *("    " + line for line in lines[:_MOST_LINES])])
         space -= (size := gauge.tokens(text + "\n\n"))
         if space < 0:
@@ -311,9 +315,10 @@ def _interface(state: AttemptState, services: AgentServices, space: int, gauge: 
             names.append(path)
         else:
             shown[path] = text
+            elsewhere -= {path} if interface.is_whole(lines) else set()
     parts = [*shown.values(), *([f"Changed as well: {', '.join(names)}"] if names else [])]
     for path in changed:
-        used = interface.imported(path, state.change[path] or "", base_text(services.tree, path), view, view.text)
+        used = interface.imported(path, state.change[path] or "", base_text(services.tree, path), elsewhere, view.text)
         space -= gauge.tokens(used)
         parts += [f"Imported by {path}:\n\n{used}"] if used and space >= 0 else []
     text = quoted("interface", "\n\n".join(parts)) if parts else "(no file was changed)"

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
 
@@ -38,6 +38,7 @@ _MAX_AROUND = 12
 _AROUND_LINES = 15
 _MOST_EXCERPTS = 3
 _MAX_SHARED = 4
+_MAX_TESTS, _MAX_OF_PROJECT = 6, 12
 _PROJECT_FILES = ("README.md", *projects.DEPENDENCY_FILES)
 _NEAR, _AROUND = 0.25, 0.08
 """Ranks beside the highest, below which a file is not shown whole, and not by its outline either."""
@@ -115,7 +116,8 @@ def surroundings(context: AttemptContext, state: AttemptState, view: View, symbo
     """The existing files that matter for the task, at most forty, and further ones by rank (`agent.file_ranking`).
 
     Those that are named or imported come before those that are only near. The daemon's own workspace holds the files of
-    other tasks, so there a file is near only if the task speaks of it. Reads many files the first time: not for the
+    other tasks, so there a file is near only if the task speaks of it or of another of its project; of the task's own
+    project the tests are shown as well. Reads many files the first time: not for the
     loop.
     """
     chosen = _pointed_to(context, state, view)
@@ -133,14 +135,26 @@ def surroundings(context: AttemptContext, state: AttemptState, view: View, symbo
     around = [
         path for path, rank in rest if rank >= _AROUND * (1 if weight_of(path) == 1.0 else 2) and path not in near
     ][:_MAX_AROUND]
-    matter = dict.fromkeys((*chosen[:_MAX_RELEVANT], *near, *(_PROJECT_FILES if state.project else ())))
+    matter = dict.fromkeys((*chosen[:_MAX_RELEVANT], *near))
+    if state.project:
+        nearest = (path for path, _ in order if is_test_path(path))
+        matter |= dict.fromkeys((*_PROJECT_FILES, *_tests_of(matter, nearest, view)))
     return Surroundings(matter=tuple(path for path in matter if path in view), around=tuple(around), interest=interest)
+
+
+def _tests_of(matter: Collection[str], tests: Iterable[str], view: View) -> list[str]:
+    """Of a project's tests some that import what matters: the task may contradict them."""
+    found = (path for path in tests if not set(_imported(path, view.text(path) or "", view)).isdisjoint(matter))
+    return list(islice(found, _MAX_TESTS))
 
 
 def _mentioned_files(
     chosen: Sequence[str], interest: Interest, view: View, tests: Files, symbol_cache: SymbolCache
 ) -> tuple[str, ...]:
-    """Files that are chosen already, then those of other tasks that the task speaks of, with what these import."""
+    """Files that are chosen already, then those of other tasks that the task speaks of, with what belongs to these.
+
+    That is what they import, and the other sources of a project in which they lie.
+    """
     spoken = {
         path: one
         for path, one in spoken_of(view, interest, symbol_cache).items()
@@ -149,7 +163,16 @@ def _mentioned_files(
     scores = by_words(spoken, interest) if len(spoken) > _MAX_SHARED else dict.fromkeys(spoken, 1.0)
     nearest = sorted(spoken, key=lambda path: (-scores.get(path, 0.0), path))[:_MAX_SHARED]
     imported = (near for path in nearest for near in _imported(path, view.text(path) or "", view))
-    return tuple(dict.fromkeys([*chosen, *nearest, *imported]))
+    return tuple(dict.fromkeys([*chosen, *nearest, *imported, *_of_projects(nearest, view)]))
+
+
+def _of_projects(paths: Sequence[str], view: View) -> list[str]:
+    """The README and some sources of the projects in which these files lie."""
+    known = set(projects.projects_of(view.tree))
+    homes = dict.fromkeys(home for path in paths if (home := path.partition("/")[0]) in known)
+    readmes = {f"{home}/README.md" for home in homes}
+    inside = [path for path in view.paths() if path.partition("/")[0] in homes]
+    return [path for path in inside if path in readmes or weight_of(path) == 1.0][:_MAX_OF_PROJECT]
 
 
 def _pointed_to(context: AttemptContext, state: AttemptState, view: View) -> list[str]:

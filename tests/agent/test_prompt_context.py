@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -68,6 +70,30 @@ def test_in_the_shared_workspace_a_task_sees_the_file_that_it_speaks_of_and_what
     named = case_for("Let `RateLimiter` count seconds", whole_tree=False)
     assert surroundings(named, WORK, tree, SymbolCache()).matter == ("limits.py",)
     assert surroundings(case_for("Write slugify(text)", whole_tree=False), WORK, tree, SymbolCache()).matter == ()
+
+
+HABITS = {
+    "README.md": "# habits\n\nkeeps habits\n", "requirements.txt": "pytest\n",
+    "habits.py": "def streak(days): ...\n", "export.py": "from habits import streak\n",
+    "tests/test_habits.py": "from habits import streak\n", "tests/test_colours.py": "import colours\n",
+}  # fmt: skip
+
+
+def test_of_its_project_a_task_sees_the_tests_that_it_may_contradict() -> None:
+    tree = View(FileTree({**HABITS, "colours.py": "RED = 1\n"}), {})
+    case, work = case_for("A streak of habits counts due days", whole_tree=False), replace(WORK, project="habits")
+    found = surroundings(case, work, tree, SymbolCache()).matter
+    assert found == ("habits.py", "README.md", "requirements.txt", "tests/test_habits.py")  # in the room that is left
+    own = replace(work, own_tests={"tests/test_habits.py": "from habits import streak\n"})
+    assert "tests/test_habits.py" not in surroundings(case, own, tree, SymbolCache()).matter  # shown as the task's tests
+
+
+def test_before_the_project_is_chosen_the_sources_of_the_one_that_the_task_speaks_of_are_shown() -> None:
+    other = {"shop/README.md": "# shop\n", "shop/requirements.txt": "", "shop/till.py": "def change(): ...\n"}
+    tree = View(FileTree({**{f"habits/{path}": text for path, text in HABITS.items()}, **other}), {})
+    case = case_for("A streak of habits counts due days", whole_tree=False)
+    found = surroundings(case, WORK, tree, SymbolCache()).matter
+    assert found == ("habits/habits.py", "habits/README.md", "habits/export.py")
 
 
 def test_a_task_names_files_by_path_or_by_a_name_that_only_one_has() -> None:

@@ -37,6 +37,16 @@ async def test_tests_are_written_when_none_were_given_and_decide() -> None:
     assert "assert add(2, 3) == 5" in bench.model.prompt(4), "who writes the code sees the tests"
 
 
+async def test_who_writes_the_tests_is_told_each_definition_once_and_of_files_without_any_the_name() -> None:
+    user = block("total.py", "from add import add\n\n\ndef total(numbers):\n    return add(*numbers)\n")
+    bench = Bench(model_for(f"{RIGHT}\n{user}\n{block('NOTES.md', '# Sums')}", TESTING=[OWN]))
+    await bench.run(case_for(ASKED))
+    prompt = bench.model.prompt(2)
+    assert prompt.count("def add(a, b)") == 1
+    assert "def total(numbers)" in prompt
+    assert "Changed as well: NOTES.md" in prompt
+
+
 async def test_no_model_is_asked_when_tests_or_a_command_are_given() -> None:
     given = {"test_add.py": "from add import add\n\n\ndef test_add():\n    assert add(2, 3) == 5\n"}
     bench = Bench(model_for(RIGHT))
