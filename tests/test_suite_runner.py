@@ -500,6 +500,22 @@ async def test_settings_and_fixtures_come_from_the_base_and_the_start(judge: Jud
     assert Kind.FILES_DROPPED in {event.kind for event in judge.events}
 
 
+async def test_a_command_takes_the_tests_that_pytest_takes_by_itself(judge: Judge) -> None:
+    fails, passes = "def test_it():\n    assert 1 == 2\n", "def test_it():\n    assert 1 == 1\n"
+    base = {
+        "pytest.ini": "[pytest]\ntestpaths = tests\nnorecursedirs = later\naddopts = --ignore=tests/test_slow.py\n",
+        "tests/conftest.py": "collect_ignore = ['test_newer.py', 'newer']\n", "tests/test_now.py": passes,
+        **dict.fromkeys(("bench/test_a.py", "tests/later/test_b.py", "tests/test_slow.py"), fails),
+        **dict.fromkeys(("tests/test_newer.py", "tests/newer/test_c.py"), fails),
+    }  # fmt: skip
+    whole = await judge({"a.py": ""}, base=base, command=("pytest",))
+    assert whole.passed, f"{whole.reason} {whole.failures}"
+    assert results(whole) == {"tests/test_now.py::test_it": "passed"}
+    touched = ("bench/test_a.py", "tests/later/test_b.py", "tests/test_now.py", "tests/test_newer.py")
+    held = await judge({"a.py": ""}, {"tests/test_given.py": passes}, base, regression=touched)
+    assert held.passed, f"{held.reason} {held.failures}"
+
+
 async def test_the_mark_of_a_plugin_that_is_not_loaded_ends_no_suite(judge: Judge) -> None:
     base = {
         "pytest.ini": "[pytest]\nfilterwarnings = error\n",

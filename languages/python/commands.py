@@ -24,12 +24,11 @@ class PytestCommand:
 
     def files(self, paths: Collection[str], settings: PytestSettings) -> list[str]:
         """The test files that it names, among the paths of a tree."""
-        wanted = [target.partition("::")[0].removeprefix("./").rstrip("/") for target in self.targets] or [""]
+        wanted = [target.partition("::")[0].removeprefix("./").rstrip("/") for target in self.targets]
         named = [path for path in wanted if path in paths]
-        folders = tuple("" if path in {"", "."} else f"{path}/" for path in wanted if path not in paths)
-        return named + [
-            p for p in paths if folders and p.startswith(folders) and p not in named and settings.is_suite(p)
-        ]
+        folders = [path for path in wanted if path not in paths]
+        found = settings.collected(paths, folders) if folders or not wanted else []
+        return named + [path for path in found if path not in named]
 
     @property
     def takes_all(self) -> bool:

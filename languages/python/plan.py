@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Iterator
 
 from core.dependencies import ImportCache
@@ -17,6 +18,8 @@ from sandbox.runtime import Runtime
 __all__ = ["checks_something", "make", "mutated"]
 _MARKS, _UNKNOWN = ("no_cover", "xdist_group", "flaky", "limit_memory"), "pytest.PytestUnknownMarkWarning"
 """Marks of plugins that serve no verdict and are not loaded: warnings that are errors would end a suite with them."""
+
+_IGNORES = re.compile(r"\bcollect_ignore(?:_glob)?\b|\bpytest_ignore_collect\b")
 
 
 def make(job: SuiteJob, imports: ImportCache, _runtime: Runtime) -> Plan:
@@ -53,13 +56,17 @@ class _PytestPlanner(Planner):
         return suite.canary(folder, self._settings)
 
     def _is_mine(self, path: str) -> bool:
-        return path.endswith(".py")
+        named = path in self._job.only
+        return path.endswith(".py") and (named or bool(self._settings.collected([path], ["."])))
 
     def _of_command(self) -> list[SuiteFile] | None:
         if self._command is None:
             return None
         paths = self._command.files(self._entries.keys() & self._present, self._settings)
-        return self._command_files(paths, copied=self._command.takes_all and not self._leaving_out)
+        # Under another name a conftest would not know a file that it ignores.
+        ignores = any(_IGNORES.search(self._text(path) or "") for path in self._support(paths))
+        copied = self._command.takes_all and not self._leaving_out and not ignores
+        return self._command_files(paths, copied=copied)
 
     def _support(self, suites: Collection[str]) -> list[str]:
         """The conftests in force, those further up first."""
@@ -75,7 +82,11 @@ class _PytestPlanner(Planner):
         mode = "prepend" if len(support) > 1 and settings.import_mode == "append" else settings.import_mode
         words = ["-c", settings.config or "/dev/null", f"--import-mode={mode}"]
         words += ["--continue-on-collection-errors"]
-        words += [word for name in ("addopts", "pythonpath", "required_plugins") for word in ("-o", f"{name}=")]
+        words += [
+            word
+            for name in ("addopts", "norecursedirs", "pythonpath", "required_plugins")
+            for word in ("-o", f"{name}=")
+        ]
         words += [word for plugin in settings.plugins for word in ("-p", plugin)]
         words += [word for mark in _MARKS for word in ("-W", f"ignore:Unknown pytest.mark.{mark}:{_UNKNOWN}")]
         words += [] if support else ["--noconftest"]

@@ -16,10 +16,15 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from core.paths import folders_of
+
 CONFIG_FILES = (
     "pytest.toml", ".pytest.toml", "pytest.ini", ".pytest.ini", "pyproject.toml", "tox.ini", "setup.cfg",
 )  # fmt: skip
 """Where pytest looks for its settings, in its order."""
+
+NO_RECURSION = ("*.egg", ".*", "_darcs", "build", "CVS", "dist", "node_modules", "venv", "{arch}")
+"""Folders that pytest does not go into by itself."""
 
 _LEAVES_OUT = re.compile(r"not \w+(?: and not \w+)*|not \(\w+(?: or \w+)*\)")
 """Expressions of `-m` and `-k` that choose nothing and only leave tests out."""
@@ -31,7 +36,8 @@ _Read = Callable[[str], str | None]
 class PytestSettings:
     """A repository's settings. `config` is the file that holds them, `paths` are import paths below its root.
 
-    `leaving_out` are the options that leave tests out.
+    `leaving_out` are the options that leave tests out, `ignored` the patterns of files and folders that options do.
+    `test_paths` are where pytest looks for tests when it is not told where, `not_entered` which folders it passes over.
     """
 
     config: str | None = None
@@ -42,6 +48,9 @@ class PytestSettings:
     paths: tuple[str, ...] = ()
     import_mode: str = "append"
     leaving_out: tuple[str, ...] = ()
+    ignored: tuple[str, ...] = ()
+    test_paths: tuple[str, ...] = ()
+    not_entered: tuple[str, ...] = NO_RECURSION
 
     def leaves_out(self, texts: str) -> bool:
         """Tell whether one of these tests may be left out: they mention a word of an option."""
@@ -50,8 +59,30 @@ class PytestSettings:
 
     def is_suite(self, path: str) -> bool:
         """Tell whether pytest takes a file for tests."""
-        name = path.rpartition("/")[2]
-        return any(fnmatch.fnmatchcase(path if "/" in pattern else name, pattern) for pattern in self.files)
+        return _fits(path, self.files)
+
+    def collected(self, paths: Iterable[str], below: Iterable[str] = ()) -> list[str]:
+        """Those of the paths of a tree that pytest finds as tests by itself.
+
+        Args:
+            paths: of all files.
+            below: the folders that it is told, as they are typed; none is those that it takes by itself.
+        """
+        told = [folder.removeprefix("./").rstrip("/") for folder in below]
+        suites = [path for path in paths if self.is_suite(path)]
+        for places in (told or self.test_paths, ("",)):
+            patterns = [re.compile(_glob(place)) for place in places]
+            found = [path for path in suites for start in _starts(path, patterns) if self._enters(path, start)]
+            if found or told:
+                return list(dict.fromkeys(found))
+        return []
+
+    def _enters(self, path: str, start: int) -> bool:
+        """Tell whether pytest gets to a file from a folder, whose path has so many characters."""
+        below = [part for part in (*folders_of(path), path) if len(part) > start]
+        return not any(_fits(part, self.ignored) for part in below) and not any(
+            _fits(part, self.not_entered) for part in below if part != path
+        )
 
     def is_function(self, name: str) -> bool:
         """Tell whether pytest takes a function for a test."""
@@ -110,6 +141,9 @@ def _settings(name: str, found: Mapping[str, Any]) -> PytestSettings:
         paths=_words(found.get("pythonpath")),
         import_mode="importlib" if "--import-mode=importlib" in options else usual.import_mode,
         leaving_out=tuple(_leaving_out(options)),
+        ignored=tuple(_ignored(options)),
+        test_paths=_words(found.get("testpaths")),
+        not_entered=_words(found.get("norecursedirs")) or usual.not_entered,
     )
 
 
@@ -146,6 +180,40 @@ def _leaving_out(options: Iterable[str]) -> Iterable[str]:
         if _LEAVES_OUT.fullmatch(value.strip()):
             yield from (name, value)
     yield from gone
+
+
+def _ignored(options: Iterable[str]) -> Iterable[str]:
+    """What is ignored, as patterns: a path is one that fits itself alone."""
+    words = iter(options)
+    for word in words:
+        name, equals, value = word.partition("=")
+        if name in {"--ignore", "--ignore-glob"}:
+            value = (value if equals else next(words, "")).removeprefix("./").rstrip("/")
+            yield "/" + (re.sub(r"([*?[])", r"[\1]", value) if name == "--ignore" else value)
+
+
+def _fits(path: str, patterns: Iterable[str]) -> bool:
+    """As pytest sees it: a pattern with a slash is for the end of a path, one that begins with it for all of it."""
+    name = path.rpartition("/")[2]
+    return any(
+        fnmatch.fnmatchcase(f"/{path}", pattern if pattern.startswith("/") else f"*/{pattern}")
+        if "/" in pattern
+        else fnmatch.fnmatchcase(name, pattern)
+        for pattern in patterns
+    )
+
+
+def _glob(place: str) -> str:
+    """A regular expression for a path that may have the wildcards of `glob`, and for what lies below it."""
+    plain = place.removeprefix("./").rstrip("/")
+    parts = re.split(r"(\*\*/|\*|\?)", "" if plain == "." else plain)
+    wild = {"**/": "(?:[^/]+/)*", "*": "[^/]*", "?": "[^/]"}
+    return "".join(wild.get(part, re.escape(part)) for part in parts) + (r"(?:/|\Z)" if plain not in {"", "."} else "")
+
+
+def _starts(path: str, patterns: Iterable[re.Pattern[str]]) -> Iterable[int]:
+    """The length of each beginning of a path that fits."""
+    return (len(found[0].rstrip("/")) for pattern in patterns if (found := pattern.match(path)))
 
 
 def _matches(name: str, patterns: Iterable[str]) -> bool:

@@ -124,6 +124,14 @@ def _steady_hypothesis():
     must_fail.BEFORE.append(lambda: settings.load_profile("must_fail"))
 
 
+class Ignored(pytest.File):
+    """A file that is skipped as a whole."""
+
+    def collect(self):
+        """Skip it."""
+        pytest.skip("a conftest of the repository's ignores this file")
+
+
 class Coroutines:
     """Runs coroutine tests where no plugin of the repository's does."""
 
@@ -191,6 +199,15 @@ class Recorder(Coroutines):
     def pytest_sessionstart(self):
         """Remember the framework before any code of the workspace runs."""
         self._sealed = seal.take()
+
+    @hookimpl(wrapper=True)
+    def pytest_collect_file(self, file_path, parent):
+        """Skip a file that a conftest ignores: told of it by name, as of all here, pytest would run it."""
+        found, config = (yield), parent.config
+        places = [place for place in (file_path, *file_path.parents) if config.rootpath in place.parents]
+        if found and any(parent.ihook.pytest_ignore_collect(collection_path=place, config=config) for place in places):
+            return [Ignored.from_parent(parent, path=file_path)]
+        return found
 
     @hookimpl(wrapper=True, tryfirst=True)
     def pytest_make_collect_report(self):
