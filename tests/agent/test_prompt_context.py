@@ -83,9 +83,10 @@ def test_of_its_project_a_task_sees_the_tests_that_it_may_contradict() -> None:
     tree = View(FileTree({**HABITS, "colours.py": "RED = 1\n"}), {})
     case, work = case_for("A streak of habits counts due days", whole_tree=False), replace(WORK, project="habits")
     found = surroundings(case, work, tree, SymbolCache()).matter
-    assert found == ("habits.py", "README.md", "requirements.txt", "tests/test_habits.py")  # in the room that is left
+    assert found == ("habits.py", "README.md", "requirements.txt", "tests/test_habits.py")
     own = replace(work, own_tests={"tests/test_habits.py": "from habits import streak\n"})
-    assert "tests/test_habits.py" not in surroundings(case, own, tree, SymbolCache()).matter  # shown as the task's tests
+    found = surroundings(case, own, tree, SymbolCache()).matter
+    assert "tests/test_habits.py" not in found  # shown as the task's tests
 
 
 def test_before_the_project_is_chosen_the_sources_of_the_one_that_the_task_speaks_of_are_shown() -> None:
