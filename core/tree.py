@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 from core.text import decode
 
@@ -29,6 +29,18 @@ class Tree(Protocol):
 
         Raises:
             KeyError: there is no such file.
+        """
+        ...
+
+
+@runtime_checkable
+class Tagged(Protocol):
+    """A tree whose commit has a history with tags."""
+
+    def described(self) -> str:
+        """The nearest tag with a digit, how many commits ago it was and the commit, as `git describe --long` has them.
+
+        Empty where there is no such tag.
         """
         ...
 

@@ -12,7 +12,7 @@ from functools import cached_property
 from core.projects import place_of
 from core.tasks import Change
 from core.text import decode
-from core.tree import Tree
+from core.tree import Tagged, Tree
 
 MOST_BYTES = 32 << 20
 """A file that is larger declares nothing."""
@@ -36,6 +36,11 @@ class DeclaredFiles:
         """All paths of the repository."""
         gone = {path for path, text in self._over.items() if text is None}
         return (self._tree.entries().keys() | self._over.keys()) - gone
+
+    @property
+    def described(self) -> str:
+        """The tag nearest to the base, as `core.tree.Tagged` has it; empty where there is none."""
+        return self._tree.described() if isinstance(self._tree, Tagged) else ""
 
     def text(self, path: str) -> str | None:
         """The text of a file; None where there is none, or a huge one."""

@@ -27,7 +27,7 @@ from environments.making import Made, Recipe
 from environments.store import FolderStore, remove
 from environments.uv import Uv
 from languages.python import package_layout
-from languages.python.package_layout import CONFIG_FILES, OwnPackage
+from languages.python.package_layout import CONFIG_FILES, UNKNOWN_VERSION, OwnPackage
 from languages.test_config import LIBRARY_NAMES
 from sandbox.runtime import Runtime
 
@@ -233,6 +233,8 @@ def _own(files: DeclaredFiles, folder: str) -> OwnPackage:
 def _seen(files: DeclaredFiles, folder: str) -> tuple[OwnPackage, list[str], list[str]]:
     """The own package, the folders that its modules are imported from as a run has them, and these modules."""
     own = _own(files, folder)
+    if own.name and own.version == UNKNOWN_VERSION:
+        own = replace(own, version=package_layout.tag_version(files.described))
     below = folder.removeprefix(files.place) if folder.startswith(files.place) else None
     if below is None:  # it lies above the project, which is no part of it
         return OwnPackage(), [], []

@@ -51,10 +51,17 @@ class Repository:
 
     def tree(self, commit: str) -> GitTree:
         """The tree of a commit by its full id; the last few are kept. Raises GitError when there is no such commit."""
-        known = self.trees.get(commit) or GitTree(commit, self.read_commit(commit).tree, self.reader)
+        known = self.trees.get(commit) or GitTree(commit, self.read_commit(commit).tree, self.reader, self._describe)
         if commit not in self.trees and len(self.trees) >= 16:
             self.trees.clear()
         return self.trees.setdefault(commit, known)
+
+    def _describe(self, commit: str) -> str:
+        """The tag nearest to a commit; empty where there is none, or the way to it is too long."""
+        try:
+            return self.git.ask("describe", "--tags", "--long", "--match=*[0-9]*", commit, timeout_s=20).text
+        except GitError:
+            return ""
 
     def read_commit(self, commit: str) -> RawCommit:
         """A commit by its full id; raises GitError when there is no such commit."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import threading
 from collections import OrderedDict
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from types import MappingProxyType
 from typing import IO
 
@@ -90,12 +90,14 @@ class GitTree:
     """The files of one commit, read from git's objects (core.tree.Tree).
 
     `entries` has the regular files with names in UTF-8. Links, submodules and other names are in `records` alone: no
-    suite sees them, and every commit keeps them.
+    suite sees them, and every commit keeps them. It tells of tags too (core.tree.Tagged).
     """
 
-    def __init__(self, commit: str, tree: str, reader: Reader) -> None:
+    def __init__(self, commit: str, tree: str, reader: Reader, describe: Callable[[str], str]) -> None:
         self.id = tree
         self._commit, self._reader = commit, reader
+        self._describe = describe
+        self._described: str | None = None
         self._records: Mapping[str, Record] | None = None
         self._entries: Mapping[str, str] | None = None
 
@@ -103,6 +105,12 @@ class GitTree:
     def commit(self) -> str:
         """Full id of the commit."""
         return self._commit
+
+    def described(self) -> str:
+        """The nearest tag of the commit (`core.tree.Tagged`)."""
+        if self._described is None:
+            self._described = self._describe(self._commit)
+        return self._described
 
     @property
     def records(self) -> Mapping[str, Record]:

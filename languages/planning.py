@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import replace
 
 from core.dependencies import ImportCache, closure
@@ -60,6 +60,7 @@ class Planner(ABC):
         staged_as_is = {file.path for file in files if file.staged == file.path}
         hidden = {file.path for file in files if file.staged != file.path}
         texts = {p: encode(t) for p, t in self._over.items() if t is not None and p not in hidden | staged_as_is}
+        texts |= {path: encode(text) for path, text in self._built() if path not in self._present}
         texts |= {f.staged: encode(f.text) for f in files if f.staged == f.path and f.role is not Role.REGRESSION}
         gone = {p for p, t in self._over.items() if t is None} | hidden
         return Plan(
@@ -105,6 +106,10 @@ class Planner(ABC):
 
     def _paths(self) -> tuple[str, ...]:
         """Folders of the tree that modules are imported from."""
+        return ()
+
+    def _built(self) -> Iterable[tuple[str, str]]:
+        """Path and text of files that a build would have made, which the code may want."""
         return ()
 
     def _files(self, named: Sequence[SuiteFile] | None) -> Iterator[SuiteFile]:

@@ -22,6 +22,8 @@ _VERSION = re.compile(
     r"""^(?:__version__|VERSION|version)(?:\s*:[^=\n]+)?\s*=\s*['"]v?([^'"\n]+)['"]""", re.MULTILINE | re.IGNORECASE
 )
 _PLAIN_VERSION = re.compile(r"v?\d[\w.!+-]*")
+_DESCRIBED = re.compile(r"(?:^|[vV_/-])(\d+(?:\.\d+)*(?:(?:a|b|rc|\.post|\.dev)\d+)?)-(\d+)-(g[0-9a-f]+)\Z")
+"""Of `pkg-v1.2rc1-5-gabc` the version, the number of commits since, and the commit."""
 _NAME = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9._-]*[A-Za-z0-9])?")
 _SCRIPT = re.compile(r"[A-Za-z0-9_][\w.-]*")
 _OBJECT = re.compile(r"[A-Za-z_][\w.]*(?::[A-Za-z_][\w.]*)?(?:\s*\[[\w,\s.-]*\])?")
@@ -44,6 +46,7 @@ class OwnPackage:
         groups: further lists of requirements of the repository's, by name.
         requires_python: which versions will do.
         about: fields of its metadata, with values.
+        version_files: what its build writes the version into, which is taken from git's tags.
     """
 
     name: str = ""
@@ -55,6 +58,34 @@ class OwnPackage:
     groups: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     requires_python: str = ""
     about: tuple[tuple[str, str], ...] = ()
+    version_files: tuple[str, ...] = ()
+
+
+def tag_version(described: str) -> str:
+    """The version that a tag stands for, as setuptools_scm counts it; the usual one for none where no tag tells it.
+
+    Args:
+        described: the tag, the commits since and the commit, as of `git describe --long`.
+    """
+    found = _DESCRIBED.search(described)
+    if not found:
+        return UNKNOWN_VERSION
+    version, since, commit = found.groups()
+    if since == "0":
+        return version
+    low, number = re.fullmatch(r"(.*?)(\d+)", version.partition("+")[0].partition(".dev")[0]).groups()  # type: ignore[union-attr] # it ends in a digit
+    return f"{low}{int(number) + 1}.dev{since}+{commit}"
+
+
+def version_text(path: str, version: str) -> str:
+    """What a build writes into a file for a version: a module of Python's, or the version alone."""
+    if not path.endswith(".py"):
+        return f"{version}\n"
+    parts = tuple(int(part) if part.isdecimal() else part for part in re.split(r"[.+]", version))
+    return (
+        f"__version__ = version = {version!r}\n__version_tuple__ = version_tuple = {parts!r}\n"
+        "__commit_id__ = commit_id = None\n"
+    )
 
 
 def read(text_of: _Read, paths: Collection[str]) -> OwnPackage:
@@ -102,6 +133,7 @@ class _Reader:
             groups=self._groups(),
             requires_python=next((_specifier(one) for one in asked if isinstance(one, str)), ""),
             about=tuple(self._about(meta)),
+            version_files=tuple(path for path in map(_folder, self._version_files()) if path),
         )
 
     @property
@@ -144,7 +176,7 @@ class _Reader:
             return declared
         return next(filter(None, self._dynamic_versions(name, roots, declared)), "")
 
-    def _dynamic_versions(  # noqa: C901, PLR0912 (one place after the other where a version may stand)
+    def _dynamic_versions(  # noqa: C901 (one place after the other where a version may stand)
         self, name: str, roots: Sequence[str], declared: str
     ) -> Iterator[str]:
         if declared.startswith("attr:"):
@@ -159,13 +191,7 @@ class _Reader:
         for table in (_table(self._tool.get("hatch")).get("version"), _table(self._tool.get("pdm")).get("version")):
             for path in _strings(_table(table).get("path")):
                 yield self._of_file(path, str(_table(table).get("pattern", "")))
-        scm = (_table(self._tool.get(tool)) for tool in ("setuptools_scm", "setuptools-scm"))
-        hooks = _table(_table(_table(self._tool.get("hatch")).get("build")).get("hooks"))
-        for table in (*scm, *map(_table, hooks.values())):
-            for path in (*_strings(table.get("version_file")), *_strings(table.get("write_to"))):
-                yield self._of_file(path)
-            for path in _strings(table.get("version-file")):
-                yield self._of_file(path)
+        yield from map(self._of_file, self._version_files())
         for path in ("PKG-INFO", *(path for path in self._paths if path.endswith(".egg-info/PKG-INFO"))):
             text = self._text(path) if path in self._paths else None
             if text and (found := re.search(r"^Version: (\S+)$", text.partition("\n\n")[0], re.MULTILINE)):
@@ -177,6 +203,13 @@ class _Reader:
                 base = f"{root}{module.replace('.', '/')}"
                 for path in (f"{base}.py", *(f"{base}/{file}" for file in _WRITTEN)):
                     yield self._of_file(path)
+
+    def _version_files(self) -> Iterator[str]:
+        scm = (_table(self._tool.get(tool)) for tool in ("setuptools_scm", "setuptools-scm"))
+        hooks = _table(_table(_table(self._tool.get("hatch")).get("build")).get("hooks"))
+        for table in (*scm, *map(_table, hooks.values()), _table(_table(self._tool.get("pdm")).get("version"))):
+            for name in ("version_file", "version-file", "write_to"):
+                yield from _strings(table.get(name))
 
     def _of_attribute(self, dotted: str, roots: Sequence[str]) -> str:
         module, _, attribute = dotted.rpartition(".")

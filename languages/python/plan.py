@@ -6,11 +6,13 @@ import re
 from collections.abc import Collection, Iterator
 
 from core.dependencies import ImportCache
+from core.projects import place_of
 from core.tasks import Files
+from core.tree import Tagged
 from core.verdicts import SuiteJob
 from languages.plan import Plan, Role, SplitPlan, SuiteFile
 from languages.planning import Planner
-from languages.python import commands, pytest_settings, split, suite
+from languages.python import commands, package_layout, pytest_settings, split, suite
 from languages.python.assertions import checks_something
 from languages.python.faults import mutated
 from sandbox.runtime import Runtime
@@ -19,6 +21,7 @@ __all__ = ["checks_something", "make", "mutated"]
 _MARKS, _UNKNOWN = ("no_cover", "xdist_group", "flaky", "limit_memory"), "pytest.PytestUnknownMarkWarning"
 """Marks of plugins that serve no verdict and are not loaded: warnings that are errors would end a suite with them."""
 
+_VERSION_FILE = re.compile(r"\b(?:version[-_]file|write_to)\b")
 _IGNORES = re.compile(r"\bcollect_ignore(?:_glob)?\b|\bpytest_ignore_collect\b")
 
 
@@ -91,6 +94,14 @@ class _PytestPlanner(Planner):
         words += [word for mark in _MARKS for word in ("-W", f"ignore:Unknown pytest.mark.{mark}:{_UNKNOWN}")]
         words += [] if support else ["--noconftest"]
         return (*words, *self._leaving_out, *(self._command.selecting if self._command else ()))
+
+    def _built(self) -> Iterator[tuple[str, str]]:
+        """The file with the version, which setuptools_scm and hatch-vcs take from git's tags and git ignores."""
+        if not _VERSION_FILE.search(self._before("pyproject.toml") or ""):
+            return
+        own, (whole, _) = package_layout.read(self._before, self._entries.keys()), place_of(self._job.base)
+        version = package_layout.tag_version(whole.described() if isinstance(whole, Tagged) else "")
+        yield from ((path, package_layout.version_text(path, version)) for path in own.version_files)
 
     def _paths(self) -> tuple[str, ...]:
         return tuple(dict.fromkeys((".", *(["src"] if self._has_src else []), *self._settings.paths)))

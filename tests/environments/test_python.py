@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import sys
 from collections.abc import Mapping
 from dataclasses import replace
@@ -12,13 +13,17 @@ import pytest
 
 from core.errors import SandboxError
 from core.isolation import RunLimits
+from core.revisions import Author
 from core.shell import ShellJob
+from core.tree import Tree
 from core.verdicts import SuiteJob, Verdict
 from environments.making import Environments
 from environments.python import PythonMaker, Series
 from environments.store import FolderStore
 from environments.uv import Uv
+from git_manager import GitManager
 from test_runner import SuiteRunner
+from tests.support.git_repo import git, make_repo, write
 from tests.support.sandboxes import bubblewrap, runtime
 from tests.support.trees import TextTree
 from tests.support.wheelhouse import source, wheel
@@ -60,9 +65,9 @@ class Home:
         self.shell = ShellRunner(bubblewrap(), runtime(), folder / "staging", environments=self.environments)
 
     async def judged(
-        self, base: Mapping[str, str], tests: Mapping[str, str], change: Mapping[str, str] | None = None
+        self, base: Mapping[str, str] | Tree, tests: Mapping[str, str], change: Mapping[str, str] | None = None
     ) -> Verdict:
-        tree = TextTree(base)
+        tree = TextTree(base) if isinstance(base, Mapping) else base
         digest = (await self.environments.of(tree)).digest
         limits = RunLimits(cpu_s=30)
         return await self.runner.judge(
@@ -127,6 +132,41 @@ async def test_of_requirements_that_do_not_go_together_the_later_ones_are_left_o
     (made,) = (await home.environments.make(tree, await home.environments.of(tree))).new
     assert made.packages == {"moonphase": "1.0", "tidewave": "2.0"}
     assert any("moonphase" in remark and "left out" in remark for remark in made.remarks)
+
+
+async def test_a_version_comes_from_the_nearest_tag_and_stands_in_the_file_that_a_build_writes(
+    home: Home, tmp_path: Path
+) -> None:
+    repo = make_repo(tmp_path / "repo", {
+        "pyproject.toml": "[project]\nname = 'shop-till'\ndynamic = ['version']\n"
+        "[tool.setuptools_scm]\nversion_file = 'src/till/_version.py'\n",
+        "src/till/__init__.py": "from till._version import __version__, version_tuple\n", ".gitignore": "_version.py\n",
+    })  # fmt: skip
+    git(repo, "tag", "-a", "-m", "one", "v1.4.9")
+    git(repo, "tag", "nightly")
+    manager = GitManager(
+        workspace=tmp_path / "workspace", author=Author(name="Owner", email="owner@example.org"), auto_push=False,
+        emit=lambda _: None, environ=dict(os.environ),
+    )  # fmt: skip
+
+    async def judged(version: str, beginning: str) -> Verdict:
+        text = (
+            "from importlib import metadata\n\nimport till\n\n\n"
+            f"def test_known():\n    assert metadata.version('shop-till').partition('+')[0] == '{version}'\n\n\n"
+            f"def test_file():\n    assert till.__version__ == metadata.version('shop-till')\n"
+            f"    assert till.version_tuple[:3] == {beginning}\n"
+        )
+        return await home.judged(manager.tree(str(repo), git(repo, "rev-parse", "HEAD")), {"test_till.py": text})
+
+    released = await judged("1.4.9", "(1, 4, 9)")
+    assert released.passed, (released.reason, released.failures)
+    for count in range(2):
+        write(repo, {"a.txt": f"{count}\n"})
+        git(repo, "add", "-A")
+        git(repo, "commit", "-q", "-m", "more")
+    later = await judged("1.4.10.dev2", "(1, 4, 10)")
+    assert later.passed, (later.reason, later.failures)
+    manager.close()
 
 
 async def test_the_metadata_follows_the_change_and_a_broken_one_breaks_nothing(home: Home) -> None:

@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from languages.python import package_layout
 from languages.python.package_layout import OwnPackage, read
 
 
@@ -64,6 +65,30 @@ DYN = "[project]\nname = 'shop'\ndynamic = ['version']\n"
 def test_a_version_is_found_where_it_is_kept_and_nothing_is_executed(files: dict[str, str]) -> None:
     found = package(files)
     assert (found.name, found.version) == ("shop", "3.4")
+
+
+@pytest.mark.parametrize(
+    ("described", "version"),
+    [
+        ("", "0.0.0"), ("v1.2.3-0-gabc123", "1.2.3"), ("1.2-5-gabc", "1.3.dev5+gabc"), ("v1-b2-1-gab", "0.0.0"),
+        ("pkg-v1.0rc1-3-gab", "1.0rc2.dev3+gab"), ("release_2.1-2-gab", "2.2.dev2+gab"),
+        ("2024.1.dev3-4-gab", "2024.2.dev4+gab"), ("v1.2-beta-3-gabc", "0.0.0"), ("x12.3-0-gab", "0.0.0"),
+    ],
+)  # fmt: skip
+def test_a_tag_stands_for_a_version(described: str, version: str) -> None:
+    assert package_layout.tag_version(described) == version
+
+
+def test_what_a_build_writes_the_version_into_lies_in_the_repository_and_is_python() -> None:
+    found = package({
+        "pyproject.toml": f"{DYN}[tool.setuptools_scm]\nversion_file = 'src/shop/_v.py'\nwrite_to = '../x.py'\n"
+        "[tool.hatch.build.hooks.vcs]\nversion-file = '/etc/y.py'\n[tool.pdm.version]\nwrite_to = './V.txt'\n",
+    })  # fmt: skip
+    assert found.version_files == ("src/shop/_v.py", "V.txt")
+    names: dict[str, object] = {}
+    exec(package_layout.version_text("_v.py", "1.2rc1.dev3+gab"), names)
+    assert (names["version"], names["__version_tuple__"]) == ("1.2rc1.dev3+gab", (1, "2rc1", "dev3", "gab"))
+    assert package_layout.version_text("V.txt", "1.2") == "1.2\n"
 
 
 def test_setup_files_are_read_as_data() -> None:
