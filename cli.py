@@ -1,12 +1,13 @@
 #!/usr/bin/env python3
 """The command line: adds tasks, shows what happens to them, and steers the daemon, whether it runs or not.
 
-    cli.py "Create a FastAPI health check endpoint"
-    cli.py --status
-    cli.py --help
+    ./cli.py "Create a FastAPI health check endpoint"
+    ./cli.py status
+    ./cli.py help
 
-It may be started with any Python: where `make` has set up an environment, it goes on in that one. The options stand in
-`client/command.py`, what they do in `client/actions.py`.
+Where it is installed or linked under that name, it is `nightshift`. It may be started with any Python: where `make` has
+set up an environment, it goes on in that one. The commands stand in `client/commands.py`, what they do in
+`client/actions.py`.
 """
 
 from __future__ import annotations

@@ -30,6 +30,7 @@ from core.forking import begun
 from core.held_out import HeldOut
 from core.paths import at_or_below, is_test_path
 from core.ports import Model
+from core.program import typed
 from core.projects import WHOLE, Scope, beginning
 from core.repository_commands import Purpose
 from core.repository_settings import RepositorySettings
@@ -303,7 +304,7 @@ class Attempt:
         try:
             self.services.git.tip(aimed)
         except GitError as error:
-            raise GitError(f"target: {error}; see cli.py --repo-settings {workspace.repo}") from error
+            raise GitError(f"target: {error}; see {typed(f'repo-settings {workspace.repo}')}") from error
         return aimed
 
     def _scope(self, state: AttemptState | None) -> Scope:

@@ -28,6 +28,7 @@ from core.errors import GitError, MergeConflict, NotReverted, SandboxError
 from core.events import Emitter, Event, Kind, Level, RevertedData
 from core.isolation import RunLimits
 from core.ports import Suite
+from core.program import typed
 from core.projects import WHOLE, Scope, scopes_of
 from core.revert import Reverted, revert_message
 from core.revisions import Commit, LogLine, Workspace
@@ -398,7 +399,7 @@ def reverted_already(entry: Entry, by: str) -> NotReverted:
     """Once is enough."""
     number = entry.task_id
     return NotReverted(
-        f"task {number} is taken back already, by {by[:10]}; `cli.py --reapply {number}` brings its work back"
+        f"task {number} is taken back already, by {by[:10]}; `{typed(f'reapply {number}')}` brings its work back"
     )
 
 
@@ -425,22 +426,22 @@ def conflicts_with_later(entry: Entry, paths: Sequence[str], later: Sequence[Log
 
 def breaks_tests(entry: Entry, broken: Sequence[str], later: Sequence[LogLine], *, reapply: bool) -> NotReverted:
     """Other tests need it."""
-    how, option = ("with", "--reapply") if reapply else ("without", "--revert")
+    how, option = ("with", "reapply") if reapply else ("without", "revert")
     return NotReverted(
         "\n".join([
             f"{how} it other tests fail, so nothing was changed: {_some(broken)}",
             *(["later commits touch its files or those tests:", *_commits(later)] if later else []),
-            f"`cli.py {option} {entry.task_id} --force` does it all the same",
+            f"`{typed(f'{option} {entry.task_id} --force')}` does it all the same",
         ])
     )  # fmt: skip
 
 
 def not_judged(entry: Entry, why: str, *, reapply: bool) -> NotReverted:
     """No test can be run here."""
-    option = "--reapply" if reapply else "--revert"
+    option = "reapply" if reapply else "revert"
     return NotReverted(
         f"the tests that its files reach cannot be run: {why}\n"
-        f"`cli.py {option} {entry.task_id} --force` does it without them"
+        f"`{typed(f'{option} {entry.task_id} --force')}` does it without them"
     )
 
 

@@ -33,7 +33,7 @@ from verdict.held.layer import KIND as HELD_OUT
 NOTES = "refs/notes/nightshift"
 _REVERT = (
     "the commit takes another one back, and no evidence is kept for that: its message says which tests were run, and "
-    "`cli.py verify` can look at the commits around it"
+    "`nightshift verify` can look at the commits around it"
 )
 _FETCH = f"git fetch origin {NOTES}:{NOTES}"
 

@@ -2,7 +2,7 @@
 
 What needs one calls `ensure`, on a thread that may wait. With `EXTRAS=auto` the packages are installed then, into the
 environment that the daemon runs in, as wheels in the versions of `requirements/constraints.txt`; with `ask` when the
-owner says so (`--install-extra`), with `off` never. One is installed at a time. Progress is read from what uv prints.
+owner says so (`install-extra`), with `off` never. One is installed at a time. Progress is read from what uv prints.
 
 No build for CUDA is installed on a machine without a GPU: uv is asked first what it would install, and where that holds
 NVIDIA's packages, PyTorch is taken from its own index of builds for the processor (`--torch-backend cpu`). Where that
@@ -29,6 +29,7 @@ from core.errors import ExtraMissing, UnknownExtra
 from core.events import Event, Kind, Level
 from core.masking import printable
 from core.ports import Sink
+from core.program import typed
 from core.status import ExtraState, ExtraStatus, install_by_hand
 from environments.wheels import installers_environment
 from settings.places import ROOT
@@ -196,7 +197,7 @@ class ExtrasInstaller:
     def _advice(self, extra: Extra) -> str:
         if self._policy == "auto":
             return "comes when it is first wanted"
-        asked = f"`cli.py --install-extra {extra.name}`, or " if self._policy == "ask" else ""
+        asked = f"`{typed(f'install-extra {extra.name}')}`, or " if self._policy == "ask" else ""
         return f"not installed (EXTRAS={self._policy}); {asked}{install_by_hand(extra.name)}, brings it"
 
     def _install_quietly(self, extra: Extra) -> None:

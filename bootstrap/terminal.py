@@ -12,11 +12,10 @@ import os
 from collections.abc import Iterator
 
 from core.dialogue import BUILT_IN
+from core.program import program
 from core.queueing import PauseReason
 from core.states import Status
 from core.status import DaemonStatus, ModelStatus, sandbox_in_brief
-from sandbox.bubblewrap import in_container
-from settings.places import IS_CHECKOUT
 
 _STREAMS = (0, 1, 2)
 
@@ -93,8 +92,7 @@ def _lines(status: DaemonStatus, url: str, before: str, entrance: str) -> Iterat
     yield from (_hold(hold) for hold in status.holds)
     yield from status.notices
     yield "Give it a task: edit tasks.yaml, open the dashboard, or type"
-    program = ".venv/bin/python cli.py" if IS_CHECKOUT and not in_container() else "nightshift"
-    yield f'  {program} "Write slugify(text) with tests"'
+    yield f'  {program()} "Write slugify(text) with tests"'
 
 
 def _model(model: ModelStatus) -> str:

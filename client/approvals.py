@@ -9,6 +9,7 @@ from client.output import Cell
 from client.session import Session
 from core.change_checks import AskKind
 from core.errors import IllegalMove
+from core.program import typed
 from server.approvals import ApprovalRow
 
 
@@ -28,7 +29,7 @@ def approve(session: Session, approval_id: int, remark: str = "") -> int:
     if remark and _is_question(session, approval_id):
         raise IllegalMove(
             f"approval {approval_id} is a question, which takes an answer and no remark: "
-            f'cli.py --answer {approval_id} "…"'
+            f'{typed(f"answer {approval_id}")} "…"'
         )
     row = session.client.decide(approval_id, True, remark)
     return _decided(session, row, "answered" if row.kind is AskKind.QUESTION else "granted")
@@ -48,8 +49,8 @@ def answer(session: Session, approval_id: int, text: str) -> int:
     """
     text = text.strip()
     if not text:
-        why = f"--answer: the answer is empty; --approve {approval_id} goes with what is assumed."
-        raise click.UsageError(why)
+        approving = typed(f"approve {approval_id}")
+        raise click.UsageError(f"the answer is empty; {approving} goes with what is assumed.")
     return _decided(session, session.client.answer(approval_id, text), "answered")
 
 

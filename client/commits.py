@@ -5,26 +5,27 @@ from __future__ import annotations
 import asyncio
 import re
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from shlex import quote
 from typing import TYPE_CHECKING
 
 import click
 
+from client.changes import diff_blocks
 from client.errors import Exit, NotFound
 from client.output import Block, Cell, Fields, Lines, Table, Tone, cell, stamp
 from client.session import Session
+from core.program import typed
 from server.commits import CommitRow, Commits
 
 if TYPE_CHECKING:
     from attempt.verify import Report
 
+NEWEST = 500
+"""Among so many commits the beginning of an id is looked for."""
+_TASK, _COMMIT = re.compile(r"[0-9]{1,18}", re.ASCII), re.compile(r"[0-9a-fA-F]{4,64}")
 LABELS = {"verified": Tone.GOOD, "tests_passed": Tone.PLAIN}
-WHAT_TO_DO = (
-    "keep it:       cli.py --reviewed TASK   (or a commit, or all)",
-    "take it back:  cli.py --revert TASK     (a branch that was left for you: git branch -D)",
-)
 _VERIFY_CODES: Mapping[str, Exit] = {"holds": Exit.OK, "does not hold": Exit.FAILED, "not verified": Exit.REFUSED}
 _VERIFY_TONES: Mapping[str, Tone] = {
     "ok": Tone.GOOD,
@@ -35,6 +36,48 @@ _VERIFY_TONES: Mapping[str, Tone] = {
     "does not hold": Tone.BAD,
     "not verified": Tone.WARN,
 }
+
+
+def review(session: Session, what: str | None, *, read: bool, limit: int) -> int:
+    """List the commits that wait to be read; of one, show its change, and on a terminal ask whether it is read now.
+
+    Raises:
+        NotFound: there is no such commit.
+        click.UsageError: `what` is none, or nothing says what to mark as read.
+    """
+    if what is None:
+        if read:
+            raise click.UsageError(f"say which commits you have read: {typed('review 7 --read')}, a commit, or all.")
+        return unread(session, limit)
+    if read or what == "all":
+        return reviewed(session, what)
+    row = _found(session, what)
+    found = session.client.diff(row.task_id)
+    if session.out.as_json:
+        session.print(found, [])
+        return Exit.OK
+    session.out.blocks([_table(session, [row]), *_left_open([row]), *diff_blocks(found)])
+    asks = row.reviewed_at is None and sys.stdin.isatty() and sys.stdout.isatty()
+    if asks and click.confirm("Mark it as read?", default=True, err=True):
+        return reviewed(session, what)
+    return Exit.OK
+
+
+def _found(session: Session, what: str) -> CommitRow:
+    if _TASK.fullmatch(what):
+        rows = session.client.commits(task_id=int(what), limit=1).commits
+    elif _COMMIT.fullmatch(what):
+        newest = session.client.commits(limit=NEWEST).commits
+        rows = [row for row in newest if row.commit.startswith(what.lower())]
+    else:
+        raise _neither(what)
+    if not rows:
+        raise NotFound(f"there is no commit of {'task ' if _TASK.fullmatch(what) else ''}{what}")
+    return rows[0]
+
+
+def _neither(what: str) -> click.UsageError:
+    return click.UsageError(f"name a task's number, a commit (4 characters or more) or all, not {what!r}.")
 
 
 def unread(session: Session, count: int) -> int:
@@ -55,13 +98,12 @@ def reviewed(session: Session, which: str) -> int:
         if not session.settings.db_path.exists():
             raise NotFound("nothing was ever committed here")
         done = session.client.review_all()
-    elif re.fullmatch(r"[0-9]{1,18}", which, re.ASCII):
+    elif _TASK.fullmatch(which):
         done = session.client.review_task(int(which))
-    elif re.fullmatch(r"[0-9a-fA-F]{4,64}", which):
+    elif _COMMIT.fullmatch(which):
         done = session.client.review_commit(which.lower())
     else:
-        why = f"--reviewed takes a task's number, a commit (4 characters or more) or all, not {which!r}."
-        raise click.UsageError(why)
+        raise _neither(which)
     count = len(done.commits)
     marked = f"{count} commit{'' if count == 1 else 's'} marked as read" if count else "nothing of that was unread"
     session.print(done, Cell(f"{marked}, {done.unread} left"))
@@ -115,7 +157,7 @@ def verify(session: Session, commit: str, repo: str) -> int:
 
 def _agreed() -> bool:
     if not sys.stdin.isatty():
-        raise click.UsageError("--undo asks before it acts; say --yes where nobody can answer.")
+        raise click.UsageError("undo asks before it acts; say --yes where nobody can answer.")
     return click.confirm("Take it back?", default=False, err=True)
 
 
@@ -130,6 +172,35 @@ def _described(session: Session, row: CommitRow) -> str:
 def _list(session: Session, found: Commits) -> list[Block]:
     if not found.commits:
         return [Lines(lines=[Cell("you have read every commit")])]
+    looks = [Cell(f"{row.task_id}: git -C {quote(row.repo)} show {row.commit[:10]}", Tone.DIM) for row in found.commits]
+    more = [Cell(f"and {found.unread - len(found.commits)} more", Tone.DIM)] if found.next_after else []
+    return [
+        _table(session, found.commits),
+        *_left_open(found.commits),
+        Lines(lines=[*looks, *more]),
+        Lines(lines=[Cell(line) for line in _what_to_do()]),
+    ]
+
+
+def _what_to_do() -> list[str]:
+    return [
+        f"look at it:    {typed('review TASK')}",
+        f"keep it:       {typed('review TASK --read')}   (or a commit, or all)",
+        f"take it back:  {typed('revert TASK')}          (a branch that was left for you: git branch -D)",
+    ]
+
+
+def _left_open(rows: Sequence[CommitRow]) -> list[Block]:
+    """What readers found and the commits leave as it is."""
+    left = [
+        Cell(f"{row.task_id}: left open: {one.severity} ({one.reader}): {one.place}: {one.reason}", Tone.BAD)
+        for row in rows
+        for one in row.remarks
+    ]
+    return [Lines(lines=left)] if left else []
+
+
+def _table(session: Session, found: Sequence[CommitRow]) -> Table:
     rows = [
         [
             cell(row.task_id),
@@ -139,21 +210,9 @@ def _list(session: Session, found: Commits) -> list[Block]:
             cell(row.target or row.branch, Tone.PLAIN if row.integrated else Tone.WARN),
             cell(row.subject),
         ]
-        for row in found.commits
+        for row in found
     ]
-    left = [
-        Cell(f"{row.task_id}: left open: {one.severity} ({one.reader}): {one.place}: {one.reason}", Tone.BAD)
-        for row in found.commits
-        for one in row.remarks
-    ]
-    looks = [Cell(f"{row.task_id}: git -C {quote(row.repo)} show {row.commit[:10]}", Tone.DIM) for row in found.commits]
-    more = [Cell(f"and {found.unread - len(found.commits)} more", Tone.DIM)] if found.next_after else []
-    return [
-        Table(head=("task", "commit", "label", "made", "on", "subject"), rows=rows),
-        *([Lines(lines=left)] if left else []),
-        Lines(lines=[*looks, *more]),
-        Lines(lines=[Cell(line) for line in WHAT_TO_DO]),
-    ]
+    return Table(head=("task", "commit", "label", "made", "on", "subject"), rows=rows)
 
 
 def _label(row: CommitRow) -> Cell:

@@ -1,7 +1,7 @@
 """The way to the API: over the network where the daemon of a home runs, else to the same application in process.
 
 Whether a daemon runs is known from the lock that it holds, not from its port: another home's daemon, or another
-program, may answer there. So an answer counts only if it has the shape of the daemon's. `cli.py --status` is asked for
+program, may answer there. So an answer counts only if it has the shape of the daemon's. The status is asked for
 often, by scripts and status bars, so nothing here imports pydantic, Flask or the settings until it must
 (`tests/client/test_connection.py`).
 """

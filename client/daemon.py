@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+
 import click
 
 from client.errors import Exit
@@ -11,13 +13,27 @@ from client.views import pause_reasons
 from core.clock import to_text, utc_now
 from core.errors import ConfigError, NightshiftError
 from core.masking import Masker
+from core.program import typed
 
+WATCH_S = 2.0
 SINCE_CHECKPOINT = "now"
-"""The week that `--report` means where none is given: the time since the last checkpoint."""
+"""The week that `report` means where none is given: the time since the last checkpoint."""
 
 
-def status(session: Session) -> int:
-    """What the daemon does now."""
+def status(session: Session, *, watch: bool = False) -> int:
+    """What the daemon does now; to `watch` goes on until interrupted, whether a daemon comes or goes."""
+    if not watch:
+        return _status(session)
+    while True:
+        session.out.clear()
+        _status(session)
+        time.sleep(WATCH_S)
+        if session.out.reader_has_gone():
+            raise BrokenPipeError
+        session.disconnect()
+
+
+def _status(session: Session) -> int:
     report = session.connection.status()
     session.print(report, session.views.report(report))
     return live_or_noted(session)
@@ -55,7 +71,7 @@ def checkpoint(session: Session) -> int:
     if answer.asked:
         line = "checkpoint: what runs finishes, then the report is written and nothing is begun until you resume"
     else:
-        line = "a checkpoint is under way or waits for you already; `cli.py --resume` lets tasks go on"
+        line = f"a checkpoint is under way or waits for you already; `{typed('resume')}` lets tasks go on"
     session.print(answer, Cell(line))
     session.note_if_down(
         "its next start holds the checkpoint" if answer.asked else "it will start without claiming tasks"
@@ -79,7 +95,7 @@ def reload(session: Session) -> int:
 def install_extra(session: Session, name: str) -> int:
     """Have optional packages installed."""
     answer = session.client.install_extra(name)
-    session.print(answer, Cell(f"{answer.name} is being installed; `cli.py --status` tells how it goes"))
+    session.print(answer, Cell(f"{answer.name} is being installed; `{typed('status')}` tells how it goes"))
     return Exit.OK
 
 
@@ -101,7 +117,7 @@ def report(session: Session, week: str) -> int:
             asked = "" if week == SINCE_CHECKPOINT else week
             since, until = asked_span(database, asked, utc_now(), settings.checkpoint_days)
         except ValueError as error:
-            raise click.UsageError(f"--report: {error}.") from None
+            raise click.UsageError(f"report: {error}.") from None
         summary = summarise(database, since, until)
     try:
         path = write_report(summary, settings.reports_dir, Masker(settings.secrets))
@@ -126,7 +142,7 @@ def notify_test(session: Session) -> int:
     ways = channels(session.settings)
     if not ways.names:
         raise ConfigError(["notify_command, notify_desktop, notify_url: none is set, so nobody would be told"])
-    faults = asyncio.run(send_test(ways, "with cli.py --notify-test", utc_now))
+    faults = asyncio.run(send_test(ways, f"with {typed('notify-test')}", utc_now))
     fields = {"told": [name for name, fault in faults.items() if not fault], "faults": dict(faults)}
     session.print(fields, [Lines(lines=[Cell(f"{name}: {fault or 'told'}") for name, fault in faults.items()])])
     return Exit.FAILED if any(faults.values()) else Exit.OK

@@ -18,11 +18,14 @@ from core.revert import Reverted
 from core.status import install_by_hand
 from server.approvals import ApprovalRow, Approvals
 from server.commits import Commits, Reviewed
+from server.diffs.changes import Diff
 from server.lists.bulk import BulkDone, BulkIn, Prioritised
 from server.pausing import CheckpointAsked
 from server.routes.environments import KeptEnvironments
 from server.schemas import Installing, Logs, Moved, Paused, Submitted, TaskDetail, Tasks, adapter
 from server.timeline.forking import Forked, ForkIn
+from server.timeline.step_answers import StepDetail
+from server.timeline.timeline_answers import Timeline
 from settings.reloaded import Reloaded
 
 REVERT_WALL_S = 960.0
@@ -66,6 +69,18 @@ class DaemonClient:
     def task(self, task_id: int) -> TaskDetail:
         """One task in full."""
         return self._get(f"/api/task/{task_id}", TaskDetail)
+
+    def timeline(self, task_id: int) -> Timeline:
+        """The course of a task's last attempt."""
+        return self._get(f"/api/task/{task_id}/timeline", Timeline)
+
+    def step(self, task_id: int, attempt: int, step_no: int) -> StepDetail:
+        """One step of it."""
+        return self._get(f"/api/task/{task_id}/step/{attempt}/{step_no}", StepDetail)
+
+    def diff(self, task_id: int) -> Diff:
+        """All that a task changed."""
+        return self._get(f"/api/task/{task_id}/diff", Diff)
 
     def submit(self, body: Mapping[str, Any]) -> Added:
         """Add a task, given as the API's body."""
@@ -121,9 +136,12 @@ class DaemonClient:
         """Answer a question; `IllegalMove` where it is a decision, or was answered before."""
         return self._post(f"/api/approvals/{approval_id}/answer", ApprovalRow, {"answer": text})
 
-    def commits(self, *, unread: bool = False, standing: bool = False, limit: int = 50) -> Commits:
-        """The newest commits: all, those that wait to be read, or those that were integrated and not taken back."""
-        return self._get("/api/commits", Commits, {"unread": int(unread), "standing": int(standing), "limit": limit})
+    def commits(
+        self, *, unread: bool = False, standing: bool = False, task_id: int | None = None, limit: int = 50
+    ) -> Commits:
+        """The newest commits: of all, of a task, that wait to be read, that were integrated and not taken back."""
+        asked = {"unread": int(unread), "standing": int(standing), "task": task_id, "limit": limit}
+        return self._get("/api/commits", Commits, asked)
 
     def review_task(self, task_id: int) -> Reviewed:
         """Mark the commits of a task as read."""

@@ -1,4 +1,4 @@
-"""`cli.py --doctor`: what was found, in columns, with the mend below each thing that is not as it should be.
+"""`nightshift doctor`: what was found, in columns, with the mend below each thing that is not as it should be.
 
 It goes without the daemon and without a session: whatever is broken, there is an answer.
 """

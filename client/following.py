@@ -14,6 +14,7 @@ from client.errors import DaemonGone, Exit
 from client.session import Session
 from client.views import outcome, pause_reasons
 from core.events import Event
+from core.program import typed
 from core.states import ENDED, Status
 from server.schemas import LogLine, TaskDetail, log_line
 
@@ -46,7 +47,7 @@ def run(session: Session, body: Mapping[str, Any]) -> int:
     try:
         return _ended(session, _follow_task(session, task_id, newest, lambda line: _progress(session, line)))
     except KeyboardInterrupt:
-        session.out.note(f"task {task_id} goes on in the daemon; `cli.py --cancel {task_id}` ends it")
+        session.out.note(f"task {task_id} goes on in the daemon; `{typed(f'cancel {task_id}')}` ends it")
         raise
     except DaemonGone as gone:
         raise DaemonGone(f"{gone}; task {task_id} goes on when the daemon is back") from None

@@ -14,6 +14,7 @@ from typing import Any
 import click
 
 from core.plain_data import TOO_DEEP
+from core.program import typed
 from core.tasks import Limits
 
 SAME_NAME = (
@@ -34,17 +35,21 @@ LIMITS = tuple(limit.name for limit in fields(Limits))
 FRACTIONS = {"wall_s", "cost_usd", "suite_s", "cpus"}
 
 
+CUT = "# ------ what stands below this line is not part of the task ------"
+EDITED = f"\n\n{CUT}\n# Describe the task above, in as many lines as you like. Leave it empty to add nothing.\n"
+
+
 def task_body(text: str, options: Mapping[str, Any]) -> dict[str, Any]:
     """The task as `POST /api/task` takes it.
 
     Args:
-        text: the description; `-` reads it from the standard input.
+        text: the description.
         options: what was given on the command line, by parameter name.
 
     Raises:
         click.UsageError: a value cannot be understood, or a file cannot be read.
     """
-    body = {"description": text_or_stdin(text)}
+    body: dict[str, Any] = {"description": text}
     body |= {name: options[name] for name in SAME_NAME if options[name] is not None}
     made = {
         "repo": _repo(options["repo"]),
@@ -61,6 +66,20 @@ def task_body(text: str, options: Mapping[str, Any]) -> dict[str, Any]:
         "metadata": dict(_pairs("--meta", options["metadata"])),
     }
     return body | {name: value for name, value in made.items() if value}
+
+
+def edited_text() -> str:
+    """The words of a task, written in the owner's editor.
+
+    Raises:
+        click.UsageError: there are none, or no terminal to write them at.
+    """
+    if not (sys.stdin.isatty() and sys.stdout.isatty()):
+        raise click.UsageError(f'say what is to be done: {typed("add")} "TEXT", or - for the standard input.')
+    text = (click.edit(EDITED, extension=".md") or "").partition(CUT)[0].strip()
+    if not text:
+        raise click.UsageError("nothing was written, and nothing is added.")
+    return text
 
 
 def text_or_stdin(text: str) -> str:

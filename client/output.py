@@ -143,6 +143,11 @@ class Printer:
                 sys.stdout.write("".join(line + "\n" for line in plain_lines(block)))
         sys.stdout.flush()
 
+    def clear(self) -> None:
+        """Begin again at the top of a terminal; elsewhere one answer follows the other."""
+        if self.is_terminal:
+            self._terminal().clear()
+
     def line(self, line: Cell) -> None:
         """Print one line at once."""
         if self.is_terminal:

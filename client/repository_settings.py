@@ -48,7 +48,7 @@ def repository_settings(session: Session, repo: str, words: Sequence[str]) -> in
 def _change(word: str) -> tuple[str, Any]:
     name, equals, text = word.partition("=")
     if not equals:
-        raise click.UsageError(f"--repo-settings takes NAME=VALUE after the path, not {word!r}; NAME= takes it back.")
+        raise click.UsageError(f"repo-settings takes NAME=VALUE after the path, not {word!r}; NAME= takes it back.")
     return name, value_of(name, text) if text.strip() else None
 
 

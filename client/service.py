@@ -1,4 +1,4 @@
-"""`--install-service` and `--uninstall-service`: the systemd user unit of this checkout and home.
+"""`install-service` and `uninstall-service`: the systemd user unit of this checkout and home.
 
 What the unit leaves out matters as much as what it contains. Sandboxes need user namespaces, mounts and, on some
 systems, a setuid bubblewrap or an AppArmor profile that is entered on `exec`. Each of systemd's sandboxing options for
@@ -23,11 +23,14 @@ from client.output import Cell
 from client.session import Session
 from config import Settings
 from core.errors import ConfigError
+from core.program import typed
 from files.whole import write_whole
 from settings.places import ROOT, user_folders
 
 NAME = "nightshift.service"
-MARK = "# Written by `cli.py --install-service`; changes are lost when it is written again."
+MARK = "# Written by `nightshift install-service`; changes are lost when it is written again."
+MARKS = (MARK, "# Written by `cli.py --install-service`; changes are lost when it is written again.")
+"""The first lines by which a unit of ours is known, this version's and earlier ones'."""
 NOTIFY_RELOAD_SINCE = 253
 """The first systemd with `Type=notify-reload`; older ones get `notify` and a command for the reload."""
 STOP_MARGIN_S = 40
@@ -130,13 +133,13 @@ def _where(settings: Settings) -> Mapping[str, str]:
 
 def _refuse_foreign(path: Path) -> None:
     try:
-        ours = path.read_text(encoding="utf-8", errors="replace").startswith(MARK)
+        ours = path.read_text(encoding="utf-8", errors="replace").startswith(MARKS)
     except FileNotFoundError:
         return
     except OSError as error:
         raise ConfigError([f"{path} cannot be read: {error.strerror}"]) from error
     if not ours:
-        raise ConfigError([f"{path} was not written by --install-service; move it away first"])
+        raise ConfigError([f"{path} was not written by {typed('install-service')}; move it away first"])
 
 
 def _note_commands(session: Session, when: str, commands: Sequence[str]) -> None:

@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import click
 from pydantic import ValidationError
 
-from client.errors import Exit
+from client.changes import IN_SHORT, diff_blocks, failed_tests, more_of
+from client.errors import Exit, exit_of, print_error
 from client.output import Cell
 from client.session import Session
-from core.errors import InvalidTask
+from core.errors import InvalidTask, NightshiftError
+from core.program import typed
 from core.states import Status
 from server.lists.bulk import MAX_PRIORITY, Action, BulkIn, BulkResult, FilterIn
 from server.schemas import Moved
@@ -96,26 +98,49 @@ def history(session: Session, count: int) -> int:
 
 
 def show(session: Session, task_id: int) -> int:
-    """One task in full."""
+    """One task: which tests failed and what they say, then the task itself, then what it changed."""
     task = session.client.task(task_id)
-    session.print(task, session.views.task(task))
+    if session.out.as_json:
+        session.print(task, [])
+        return Exit.OK
+    blocks = [*failed_tests(session, task), *session.views.task(task)]
+    if task.attempt:
+        blocks += [*diff_blocks(session.client.diff(task_id), most=IN_SHORT), more_of(task)]
+    session.out.blocks(blocks)
     return Exit.OK
 
 
-def cancel(session: Session, task_id: int) -> int:
-    """Cancel a task."""
-    return _moved(session, session.client.cancel(task_id))
+def cancel(session: Session, task_ids: Sequence[int]) -> int:
+    """Cancel tasks."""
+    return _moved(session, task_ids, session.client.cancel)
 
 
-def retry(session: Session, task_id: int) -> int:
-    """Queue a task again that ended."""
-    return _moved(session, session.client.retry(task_id))
+def retry(session: Session, task_ids: Sequence[int], *, failed: bool = False) -> int:
+    """Queue tasks again that ended, or all that failed.
+
+    Raises:
+        click.UsageError: none is named, or some beside all that failed.
+    """
+    if failed == bool(task_ids):
+        raise click.UsageError(f"name the tasks, as in {typed('retry 7')}, or say --failed for all that failed.")
+    return retry_failed(session) if failed else _moved(session, task_ids, session.client.retry)
 
 
-def _moved(session: Session, moved: Moved) -> int:
-    later = ", to be cancelled at its next safe point" if moved.cancel_requested else ""
-    session.print(moved, Cell(f"task {moved.task_id} {moved.status}{later}"))
-    return Exit.OK
+def _moved(session: Session, task_ids: Sequence[int], move: Callable[[int], Moved]) -> int:
+    """Move one after the other; what one of several refuses is told, and takes nothing from the others."""
+    code = Exit.OK
+    for task_id in task_ids:
+        try:
+            moved = move(task_id)
+        except NightshiftError as error:
+            if len(task_ids) == 1:
+                raise
+            print_error(error, as_json=session.out.as_json)
+            code = max(code, exit_of(error))
+            continue
+        later = ", to be cancelled at its next safe point" if moved.cancel_requested else ""
+        session.print(moved, Cell(f"task {moved.task_id} {moved.status}{later}"))
+    return code
 
 
 def retry_failed(session: Session) -> int:
@@ -138,15 +163,18 @@ def retry_failed(session: Session) -> int:
     return Exit.REFUSED if refused else Exit.OK
 
 
-def prioritise(session: Session, text: str) -> int:
-    """Make a task more or less urgent, given as `ID=N`.
+def prioritise(session: Session, words: Sequence[str]) -> int:
+    """Make a task more or less urgent, given as `ID N` or `ID=N`.
 
     Raises:
         click.UsageError: it was not given so.
     """
+    text = "=".join(words)
     found = re.fullmatch(r"(\d{1,18})=([+-]?\d{1,7})", text)
     if not found or abs(int(found[2])) > MAX_PRIORITY or not int(found[1]):
-        raise click.UsageError(f"--prioritise takes ID=N, as in 7=5, not {text!r}.")
+        raise click.UsageError(
+            f"give a task and its priority, as in {typed('prioritise 7 5')}, not {' '.join(words)!r}."
+        )
     done = session.client.prioritise(int(found[1]), int(found[2]))
     session.print(done, Cell(f"task {done.task_id} {done.status}, priority {done.priority}"))
     return Exit.OK
@@ -186,6 +214,6 @@ def parse_place(text: str) -> tuple[int, int | None, int | None]:
     """
     found = _PLACE.fullmatch(text)
     if found is None:
-        raise click.UsageError(f"--fork takes ID, ID:STEP or ID:ATTEMPT:STEP, not {text!r}.")
+        raise click.UsageError(f"fork takes ID, ID:STEP or ID:ATTEMPT:STEP, not {text!r}.")
     attempt, step = (None if part is None else int(part) for part in found.groups()[1:])
     return int(found[1]), attempt, step

@@ -136,7 +136,7 @@ def _text(name: str) -> str:
             if isinstance(error, UnicodeDecodeError)
             else error
         )
-        raise click.UsageError(f"--import-memory: {name}: {why}") from None
+        raise click.UsageError(f"memory import: {name}: {why}") from None
 
 
 def _counted(session: Session, file: str, fields: dict[str, object], lines: Sequence[str]) -> int:

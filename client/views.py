@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from client.output import Block, Cell, Fields, Lines, Table, Tone, cell, span, stamp
 from core.events import Level
 from core.masking import printable
+from core.program import typed
 from core.queueing import PauseReason
 from core.states import ENDED, DaemonState, Status
 from core.status import DaemonStatus, ModelStatus, SavedReplies, sandbox_in_brief
@@ -159,7 +160,7 @@ class Views:
             *([("daemon", cell(since))] if running else []),
             ("queue", cell(counts or "empty")),
             *(
-                [("approvals", cell(f"{report.approvals} open, see --approvals", Tone.WARN))]
+                [("approvals", cell(f"{report.approvals} open, see {typed('approvals')}", Tone.WARN))]
                 if report.approvals
                 else []
             ),
@@ -214,7 +215,7 @@ def _child(child: Child) -> str:
 
 def _unread(count: int) -> str:
     """How many commits wait to be read."""
-    return f"{count} commit{'' if count == 1 else 's'}, see --unread"
+    return f"{count} commit{'' if count == 1 else 's'}, see {typed('review')}"
 
 
 def _saved(saved: SavedReplies) -> str:

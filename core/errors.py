@@ -41,6 +41,7 @@ from datetime import datetime
 from typing import TYPE_CHECKING
 
 from core import faults
+from core.program import typed
 from core.states import Ending
 
 if TYPE_CHECKING:
@@ -90,7 +91,7 @@ class UnknownApproval(TaskError):
 
     def __init__(self, approval_id: int) -> None:
         self.approval_id = approval_id
-        super().__init__(f"there is no approval {approval_id}; `cli.py --approvals` lists those that are open")
+        super().__init__(f"there is no approval {approval_id}; `{typed('approvals')}` lists those that are open")
 
 
 class UnknownStep(TaskError):

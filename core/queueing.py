@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 
 from core.clock import Moment
+from core.program import typed
 from core.states import DaemonState, Status
 
 
@@ -47,13 +48,15 @@ class PauseSource(StrEnum):
     @property
     def lifted_by(self) -> str:
         """What lets the next task begin, to follow “goes on” in a sentence."""
+        if self in BY_OWNER:
+            return f"when you resume: `{typed('resume')}`, or Resume on the dashboard"
+        if self is PauseSource.REVIEW:
+            listed, read = typed("review"), typed("review ID --read")
+            return f"by itself, once you have read some: `{listed}`, then `{read}`, or `all`"
         return _LIFTED_BY[self]
 
 
 _LIFTED_BY = {
-    PauseSource.OWNER: "when you resume: `cli.py --resume`, or Resume on the dashboard",
-    PauseSource.CHECKPOINT: "when you resume: `cli.py --resume`, or Resume on the dashboard",
-    PauseSource.REVIEW: "by itself, once you have read some: `cli.py --unread`, then `cli.py --reviewed ID`, or `all`",
     PauseSource.QUIET: "by itself, when the quiet hours are over",
     PauseSource.BATTERY: "by itself, when the machine is plugged in",
     PauseSource.DISK: "by itself, when there is room on the disk again",

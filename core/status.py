@@ -1,4 +1,4 @@
-"""What the daemon says about itself: the answer of `/api/status`, the dashboard's head and `cli.py --status`."""
+"""What the daemon says about itself: the answer of `/api/status`, the dashboard's head and `nightshift status`."""
 
 from __future__ import annotations
 

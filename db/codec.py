@@ -30,7 +30,7 @@ _adapters: dict[type, TypeAdapter[Any]] = {}
 
 
 def _adapter(kind: type[T]) -> TypeAdapter[T]:
-    """Build pydantic's reader of a type when it is first needed: `cli.py --status` needs none."""
+    """Build pydantic's reader of a type when it is first needed: `nightshift status` needs none."""
     if kind not in _adapters:
         from pydantic import TypeAdapter  # noqa: PLC0415  an eighth of a second
 

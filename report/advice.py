@@ -7,6 +7,7 @@ from collections.abc import Callable
 from markupsafe import Markup
 
 from core.events import Kind
+from core.program import typed
 from core.queueing import PauseSource
 from core.shares import Share, difference
 from core.states import Ending, Status
@@ -27,9 +28,9 @@ _REMEDIES = {
     Ending.BUDGET: "raise the budgets, or split these tasks",
     Ending.STUCK: "give these tasks tests and smaller steps, or a stronger model",
     Ending.GAVE_UP: "give these tasks tests and smaller steps, or a stronger model",
-    Ending.CRASHED: "look at cli.py --logs --level ERROR; a task that kills its daemon is set aside",
+    Ending.CRASHED: f"look at {typed('logs --level ERROR')}; a task that kills its daemon is set aside",
     Ending.REFUSED: "look at their reasons; a repository, branch or model that they name was not accepted",
-    Ending.ERROR: "look at cli.py --logs --level ERROR",
+    Ending.ERROR: f"look at {typed('logs --level ERROR')}",
     Ending.DEPENDENCY: "mend the tasks that they depend on, then retry them",
 }
 _LIMITS = {"ran too long": "SUITE_TIMEOUT_S", "used too much memory": "SANDBOX_MEMORY_MB"}
@@ -45,8 +46,8 @@ def _regressions(summary: Summary) -> Markup | None:
     if not count:
         return None
     return sentence(
-        "{}: tests that passed before fail since commits that lead the list below; `cli.py --logs --level ERROR` "
-        "names the tests.",
+        "{}: tests that passed before fail since commits that lead the list below; "
+        f"`{typed('logs --level ERROR')}` names the tests.",
         many(count, "regression"),
     )
 
@@ -97,7 +98,8 @@ def _crashes(summary: Summary) -> Markup | None:
     crashes = summary.daemon.crashes
     if crashes < 2:
         return None
-    form = "The daemon ended without a word {} times: if you did not kill it, look at `cli.py --doctor`."
+    form = "The daemon ended without a word {} times: if you did not kill it, look at "
+    form += f"`{typed('doctor')}`."
     return sentence(form, number(crashes))
 
 
@@ -174,7 +176,7 @@ def _unsteady_backend(summary: Summary) -> Markup | None:
     for backend, failed in summary.usage.failures().items():
         asked = failed + answered.get(backend, 0)
         if failed >= 5 and failed / asked > 0.1:
-            form = "Backend {} failed {} of {} calls: look at `cli.py --logs --level WARNING`."
+            form = "Backend {} failed {} of {} calls: look at " + f"`{typed('logs --level WARNING')}`."
             return sentence(form, code(cut(backend, 40)), number(failed), number(asked))
     return None
 

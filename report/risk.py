@@ -16,6 +16,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
+from core.program import typed
 from core.remarks import Gravity, Remark
 from core.verdicts import Label
 from db.report_queries import CommitRow
@@ -117,9 +118,9 @@ class Ranked:
         commit = self.commit
         where = f" --repo {shlex.quote(commit.asked_repo)}" if commit.asked_repo else ""
         return [] if self.decided else [
-            ("look again", f"cli.py verify {commit.commit[:12]}{where}"),
-            ("keep", f"cli.py --reviewed {commit.task_id}"),
-            ("take back", f"cli.py --revert {commit.task_id}"),
+            ("look again", typed(f"verify {commit.commit[:12]}{where}")),
+            ("keep", typed(f"review {commit.task_id} --read")),
+            ("take back", typed(f"revert {commit.task_id}")),
         ]  # fmt: skip
 
 

@@ -1,6 +1,6 @@
 """How the daemon of a home is reached, remembered from when the settings were last read and found sound.
 
-To read the settings loads pydantic, which takes a process more time than all else that `cli.py --status` does. So what
+To read the settings loads pydantic, which takes a process more time than all else that the status does. So what
 the command line needs of them is kept in a file of the home, under a digest of all that they were read from: files,
 variables, and the code that read them. While none of it has changed, the settings cannot have changed either, nor hold
 a fault; where any has, `config.load_access` reads everything again, and every fault is reported. The digest would let

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from client.command import commands
 from tests.support.home import ROOT, Home
 
 
@@ -34,33 +35,65 @@ def test_the_status_without_a_daemon_comes_from_the_database_with_exit_code_3(ho
 def test_alone_in_a_pipe_it_reads_nothing_and_shows_its_help(home: Home) -> None:
     result = home.run(stdin="Delete everything\n")
     assert (result.code, result.out) == (2, "")
-    assert result.err.startswith("Usage: cli.py [OPTIONS] [TASK]")
+    assert result.err.startswith("Usage: ./cli.py COMMAND")
     assert not (home.path / "db").exists()
 
 
-def test_help_groups_the_options_and_gives_examples_and_exit_codes(home: Home) -> None:
-    result = home.run("--help")
-    assert result.code == 0
-    headings = [line for line in result.out.splitlines() if line.endswith(":") and line == line.lstrip()]
-    assert headings == [
-        *("New task:", "More about a new task:", "Looking:", "What was learned:", "Steering:"),
-        *("The daemon itself:", "Output:"),
-    ]
-    assert 'cli.py --run "Write fizzbuzz" && echo it passed' in result.out
-    assert "5 refused" in result.out
-    assert all(len(line) <= 80 for line in result.out.splitlines())
+@pytest.mark.parametrize("asked", [["help"], ["--help"], ["-h"]])
+def test_the_help_lists_every_command_on_one_screen(home: Home, asked: list[str]) -> None:
+    result = home.run(*asked)
+    lines = result.out.splitlines()
+    assert (result.code, len(lines) <= 40, max(map(len, lines)) <= 80) == (0, True, True), result.out
+    words = set(result.out.replace(",", " ").split())
+    assert {name for name, command in commands().commands.items() if not command.hidden} <= words
+    heads = [line for line in lines[1:] if line == line.lstrip()][:-2]
+    assert heads == ["Tasks", "See what happens", "Decide", "Commits", "The daemon"]
+
+
+@pytest.mark.parametrize("name", sorted(commands().commands))
+def test_the_help_of_a_command_fits_eighty_columns(home: Home, name: str) -> None:
+    result = home.cli("help", name)
+    assert (result.code, result.err) == (0, "")
+    assert max(map(len, result.out.splitlines())) <= 80, result.out
+
+
+def test_the_exit_codes_are_told_where_they_are_looked_for(home: Home) -> None:
+    assert "3 no daemon runs" in home.cli("help", "status").out
+    assert '"Write fizzbuzz" && echo it passed' in home.cli("help", "run").out
+    unknown = home.cli("help", "statsu")
+    assert (unknown.code, "Did you mean ./cli.py help status?" in unknown.err) == (2, True)
 
 
 @pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
 def test_the_completion_script_names_the_program(home: Home, shell: str) -> None:
-    result = home.run("--completion", shell)
-    assert result.code == 0
-    assert "_CLI_PY_COMPLETE" in result.out
+    for result in (home.run("completion", shell), home.run("--completion", shell)):
+        assert result.code == 0
+        assert "_NIGHTSHIFT_COMPLETE" in result.out
+        assert "cli.py" in result.out
 
 
-def test_the_shell_is_given_the_options_that_fit(home: Home) -> None:
-    result = home.run(_CLI_PY_COMPLETE="bash_complete", COMP_WORDS="cli.py --st", COMP_CWORD="1")
-    assert result.out.split() == ["plain,--status"]
+def completed(home: Home, line: str) -> list[str]:
+    """What bash is offered at the end of a line."""
+    place = str(line.count(" "))
+    result = home.run(_NIGHTSHIFT_COMPLETE="bash_complete", COMP_WORDS=line, COMP_CWORD=place)
+    return [offer.partition(",")[2] for offer in result.out.split()]
+
+
+def test_a_shell_is_offered_commands_options_and_the_numbers_of_tasks(home: Home) -> None:
+    home.cli("Create a health check")
+    home.cli("add", "another")
+    assert completed(home, "cli.py sta") == ["status"]
+    assert completed(home, "cli.py --st") == ["--status"]
+    assert completed(home, "cli.py memory ex") == ["export", "export-training"]
+    assert completed(home, "cli.py logs --le") == ["--level"]
+    assert completed(home, "cli.py logs --level e") == ["error"]
+    assert completed(home, "cli.py show ") == ["2", "1"]
+    assert completed(home, "cli.py retry 1 ") == ["2", "1"]
+
+
+def test_a_shell_is_offered_nothing_where_there_is_no_database(home: Home) -> None:
+    assert completed(home, "cli.py show ") == []
+    assert not (home.path / "db").exists()
 
 
 def test_a_reader_that_goes_away_ends_it_without_an_error(home: Home) -> None:

@@ -1,1 +1,1 @@
-"""The checks of `cli.py --doctor`: each is a function in the table of `examination`. Nothing writes to a home."""
+"""The checks of `nightshift doctor`: each is a function in the table of `examination`. Nothing writes to a home."""

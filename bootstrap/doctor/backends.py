@@ -15,6 +15,7 @@ from bootstrap.suites import find_sandbox
 from core.dialogue import BUILT_IN, Message, ModelRequest
 from core.errors import ConfigError, ModelError, SandboxError
 from core.masking import Masker
+from core.program import typed
 from core.states import Phase
 from models.base import BaseModelHandler
 from models.chain import how_to_get_one
@@ -52,7 +53,7 @@ def check_models(context: CheckContext) -> Iterator[Finding]:
     if not there:
         yield warning("models", "none answers; tasks that the built-in engine cannot do wait for one", how_to_get_one())
     elif not context.deep:
-        yield note("models", "no reply was asked for", "cli.py --doctor --deep asks each for one word, and times it")
+        yield note("models", "no reply was asked for", f"{typed('doctor --deep')} asks each for one word")
 
 
 def _asked(backend: BaseModelHandler, name: str, masked: Masker) -> Finding:

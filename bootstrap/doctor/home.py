@@ -25,6 +25,7 @@ from bootstrap.doctor.context import (
 )
 from config import sources
 from core.errors import StoreDamaged, StoreError, StoreMissing, StoreTooNew, StoreTooOld
+from core.program import typed
 from db import backups
 from db.inspection import facts, quick_faults
 from settings.places import Layout
@@ -251,7 +252,9 @@ def _schema(path: Path) -> Iterator[Finding]:
 def _soundness(path: Path, limit_s: float) -> Iterator[Finding]:
     found = _quick(path, limit_s)
     if found is None:
-        yield note("quick check", f"did not come to its end in {limit_s:g} s", "cli.py --doctor --deep takes its time")
+        yield note(
+            "quick check", f"did not come to its end in {limit_s:g} s", f"{typed('doctor --deep')} takes its time"
+        )
     elif found:
         more = f" (and {len(found) - 1} more)" if len(found) > 1 else ""
         yield fault("quick check", f"{found[0]}{more}", RESTORE)
@@ -287,6 +290,6 @@ def _age(newest: Path, count: int, now: datetime, context: CheckContext) -> Find
     text = f"{count} kept, the newest {ago(now - at)}"
     late = timedelta(seconds=3 * context.settings.state_interval_s)
     if context.holder is not None and now - at > late:
-        mend = "look for `backup_failed` with cli.py --logs 200 --level WARNING; often the disk is full"
+        mend = f"look for `backup_failed` with {typed('logs 200 --level WARNING')}; often the disk is full"
         return warning("backups", f"{text}, though the daemon runs", mend)
     return ok("backups", text)

@@ -21,6 +21,7 @@ from bootstrap.extras import make_extras
 from bootstrap.submission import machine_check
 from bootstrap.suites import drop_event
 from core.errors import InvalidTask, StoreError
+from core.program import typed
 from core.status import ExtraState
 from core.version import VERSION
 from db.database import Database
@@ -222,7 +223,7 @@ def check_service(_: CheckContext) -> Iterator[Finding]:
         yield note(
             "service",
             f"{unit} is not there: after a restart of the machine nobody starts Nightshift",
-            "cli.py --install-service   (docs/service.md)",
+            f"{typed('install-service')}   (docs/service.md)",
         )
         return
     user = pwd.getpwuid(os.getuid()).pw_name

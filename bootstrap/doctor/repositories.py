@@ -8,6 +8,7 @@ from pathlib import Path
 
 from bootstrap.doctor.context import CheckContext, Finding, fault, note, ok, quoted, warning
 from core.errors import GitError
+from core.program import typed
 from gitrepo import protocol
 from gitrepo.commands import Git
 from gitrepo.discovery import discovered, remote_url
@@ -45,7 +46,7 @@ def _sound(context: CheckContext, folder: Path) -> Iterator[Finding]:
     try:
         answer = git.ask("fsck", "--no-dangling", "--no-progress", *kind, timeout_s=limit)
     except GitError as error:
-        yield note("fsck", str(error), "cli.py --doctor --deep takes its time")
+        yield note("fsck", str(error), f"{typed('doctor --deep')} takes its time")
         return
     if answer.code:
         text = " ".join((answer.error or answer.text).split())[:300]

@@ -11,6 +11,7 @@ from werkzeug.routing import Map
 from werkzeug.wrappers import Response as BaseResponse
 
 from core.errors import UnknownTask
+from core.program import program, typed
 from db import pruning
 from server.context import AppContext
 from server.pages.assets import Assets
@@ -58,7 +59,9 @@ def register(app: Flask, context: AppContext, assets: Assets) -> None:
     blueprint.add_url_rule("/login", view_func=pages.login)
     blueprint.add_url_rule("/favicon.ico", view_func=pages.icon)
     app.register_blueprint(blueprint)
-    app.jinja_env.globals.update(asset=assets.url, navigation=[page for page in PAGES if page.key])
+    app.jinja_env.globals.update(
+        asset=assets.url, program=program, typed=typed, navigation=[page for page in PAGES if page.key]
+    )
 
 
 def _drawn(context: AppContext, assets: Assets, routes: Map, page: Page) -> Callable[..., str]:

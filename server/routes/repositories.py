@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import shlex
 from typing import Any
 
 from pydantic import BaseModel, ConfigDict, Field
 
 from core.errors import InvalidTask
+from core.program import typed
 from core.repository_settings import BY_HAND, RepositoryOptions
 from server.context import AppContext
 from server.endpoint import Routes
@@ -55,6 +57,7 @@ def show_repository(context: AppContext, query: RepositoryQuery) -> RepositoryOp
 def change_repository(context: AppContext, body: RepositoryChangeIn) -> RepositoryOptions:
     """Change what holds for the tasks of a repository, all that is named or (400) nothing of it."""
     if BY_HAND in body.changes:
-        why = f"decides which code is let through: type cli.py --repo-settings {body.repo} {BY_HAND}=RULE,RULE"
+        by_hand = typed(f"repo-settings {shlex.quote(body.repo)} {BY_HAND}=RULE,RULE")
+        why = f"decides which code is let through: type {by_hand}"
         raise InvalidTask({BY_HAND: why})
     return context.repository_settings.change(body.repo, body.changes)

@@ -79,7 +79,7 @@ async def test_what_other_tests_need_is_not_taken_back_unless_forced(site: Site,
     told = str(caught.value)
     assert "test_sums.py" in told
     assert f"{second.commit[:10]} of task {second.task_id}: Task {second.task_id}" in told
-    assert f"--revert {first.task_id} --force" in told
+    assert f"revert {first.task_id} --force" in told
     assert git(workspace, "rev-parse", "main") == tip
     assert (site.entry(first.task_id).reverted_by, site.reverts(), site.ledger.pending()) == (None, [], None)
     done = await site.undo.revert(first.task_id, force=True)
@@ -112,7 +112,7 @@ async def test_twice_is_once_and_what_was_taken_back_can_be_brought_back(site: S
     with pytest.raises(NotReverted, match="was not taken back"):
         await site.undo.revert(entry.task_id, reapply=True)
     first = await site.undo.revert(entry.task_id)
-    with pytest.raises(NotReverted, match=f"already, by {first.by[:10]}; `cli.py --reapply {entry.task_id}`"):
+    with pytest.raises(NotReverted, match=f"already, by {first.by[:10]}; `./cli.py reapply {entry.task_id}`"):
         await site.undo.revert(entry.task_id)
     again = await site.undo.revert(entry.task_id, reapply=True)
     assert again.reapplied

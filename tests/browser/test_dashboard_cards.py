@@ -154,7 +154,7 @@ def test_what_holds_tasks_back_is_said_with_what_lifts_it(page: Page, app_contex
     )
     notice = page.get_by_text("Held back (review")
     expect(notice).to_contain_text("20 commits wait to be read. It goes on by itself, once you have read some")
-    expect(notice.locator("code").first).to_have_text("cli.py --unread")
+    expect(notice.locator("code").first).to_have_text("./cli.py review")
     expect(page.get_by_text("Set models.prices.")).to_be_visible()
     expect(page.get_by_role("button", name="Pause")).to_be_visible()
 

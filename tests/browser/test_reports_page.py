@@ -41,7 +41,7 @@ def test_a_report_is_drawn_whole_with_links_to_its_tasks(visit: Visit, seeded: S
     expect(entry.get_by_role("link", name=f"task {commit['task_id']}")).to_have_attribute(
         "href", f"/task/{commit['task_id']}"
     )
-    expect(entry).to_contain_text(f"cli.py --revert {commit['task_id']}")
+    expect(entry).to_contain_text(f"./cli.py revert {commit['task_id']}")
     ended = "How they ended: committed: 4, refused: 1, stuck: 1, user: 1"
     expect(section(page, "Tasks").get_by_role("img")).to_have_accessible_name(ended)
     expect(section(page, "Recommendations")).to_be_visible()

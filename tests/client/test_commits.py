@@ -33,15 +33,15 @@ def test_unread_commits_are_listed_with_what_to_do(home: Home, context: AppConte
     assert "agent/1-x" in lines[1]
     assert "main" in lines[2]
     assert "1: git -C /srv/r show aa11000000" in out
-    assert "cli.py --reviewed TASK" in out
-    assert "cli.py --revert TASK" in out
+    assert "./cli.py review TASK --read" in out
+    assert "./cli.py revert TASK" in out
     assert "and 1 more" in home.cli("--unread", "1").out
     assert [row["task_id"] for row in home.cli("--unread", "--json").json["commits"]] == [2, 1]
 
 
 def test_reading_is_noted_by_task_by_commit_and_for_all(home: Home, context: AppContext) -> None:
     enter(home, context, FIRST, *(replace(FIRST, task_id=n, commit=f"cc{n}{n}" + "0" * 36) for n in (2, 3)))
-    assert "3 commits, see --unread" in home.cli("--status").out
+    assert "3 commits, see ./cli.py review" in home.cli("--status").out
     assert home.cli("--reviewed", "1").out == "1 commit marked as read, 2 left\n"
     assert home.cli("--reviewed", "1").out == "nothing of that was unread, 2 left\n"
     assert home.cli("--reviewed", "CC22").out == "1 commit marked as read, 1 left\n"
@@ -70,7 +70,7 @@ def test_a_home_without_a_database_has_nothing_to_read_or_to_undo(home: Home) ->
 @pytest.mark.parametrize("which", ["", "abc", "x y", "-1", "ALL", "１２"])
 def test_what_is_no_task_no_commit_and_not_all_is_refused(home: Home, which: str) -> None:
     result = home.cli("--reviewed", which)
-    assert (result.code, "--reviewed takes" in result.err) == (2, True), result.err
+    assert (result.code, "name a task's number, a commit" in result.err) == (2, True), result.err
 
 
 def test_force_and_yes_belong_to_undoing(home: Home) -> None:

@@ -1,4 +1,4 @@
-"""`cli.py --report`: which span it takes, what it prints, and what it refuses."""
+"""`nightshift report`: which span it takes, what it prints, and what it refuses."""
 
 from __future__ import annotations
 

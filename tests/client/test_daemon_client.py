@@ -91,8 +91,8 @@ def test_an_invalid_task_is_refused_with_its_fields_and_exit_code_2(either: Home
     result = either.cli(" ", "--limit", "iterations=0", "--depends-on", "7", "--json")
     assert (result.code, result.out) == (2, "")
     assert faults(result).keys() == {"description", "limits.iterations"}
-    assert faults(either.cli("a", "--depends-on", "7", "--json")) == {"depends_on": "there is no task 7"}
-    assert either.cli("a", "--depends-on", "7").err == "error: depends_on: there is no task 7\n"
+    assert faults(either.cli("do a", "--depends-on", "7", "--json")) == {"depends_on": "there is no task 7"}
+    assert either.cli("do a", "--depends-on", "7").err == "error: depends_on: there is no task 7\n"
 
 
 def test_of_many_faults_the_first_are_listed_and_the_others_counted(either: Home) -> None:
@@ -137,7 +137,7 @@ def test_a_checkpoint_is_asked_for_once(either: Home) -> None:
     context.database.write(lambda conn: checkpoints.begin(context.queue.transaction(conn), "the week is over")).result()
     context.database.close()
     again = either.cli("--checkpoint-now")
-    assert again.out == "a checkpoint is under way or waits for you already; `cli.py --resume` lets tasks go on\n"
+    assert again.out == "a checkpoint is under way or waits for you already; `./cli.py resume` lets tasks go on\n"
     assert "held back (checkpoint): the week is over" in either.cli("--status").out
 
 
@@ -284,7 +284,7 @@ def test_waiting_while_the_daemon_is_paused_prints_why(home: Home, context: AppC
     thread.start()
     result = home.cli("--run", "do it")
     thread.join()
-    assert result.err.startswith("held back (owner); goes on when you resume: `cli.py --resume`")
+    assert result.err.startswith("held back (owner); goes on when you resume: `./cli.py resume`")
     assert (result.code, result.out.splitlines()[-1][:16]) == (1, "task 1 cancelled")
 
 
@@ -354,7 +354,7 @@ def test_looking_creates_no_database(home: Home) -> None:
 
 def test_a_pause_for_the_next_start_is_noted(home: Home) -> None:
     assert home.cli("--pause").err == "the daemon is not running; it will start without claiming tasks\n"
-    assert "held back (owner); goes on when you resume: `cli.py --resume`" in home.cli("--status").out
+    assert "held back (owner); goes on when you resume: `./cli.py resume`" in home.cli("--status").out
 
 
 def test_the_daemon_of_another_home_is_left_alone(home: Home, tmp_path: Path) -> None:

@@ -6,9 +6,11 @@ import io
 from datetime import datetime
 from typing import Any
 
+import click
 import pytest
 
-from client.command import Action, command
+from client.arguments import ASKING, Takes
+from client.command import commands
 from tests.support.git_repo import make_repo
 from tests.support.home import Home
 
@@ -28,22 +30,22 @@ def submitted(home: Home, *arguments: str) -> dict[str, Any]:
         (("--pause", "--resume"), "--pause and --resume cannot be asked for together"),
         (("--status", "--history", "5"), "--status and --history cannot be asked for together"),
         (("--run", "a", "b"), "a task and --run cannot be asked for together"),
-        (("--status", "--priority", "5"), "--priority belongs to a task or --run, and says nothing to --status"),
-        (("--priority", "5"), "--priority belongs to a task or --run, and none was given"),
-        (("a task", "--follow"), "--follow belongs to --logs, and says nothing to a task"),
-        (("--history", "--level", "ERROR"), "--level belongs to --logs, and says nothing to --history"),
-        (("--show", "1", "--no-review"), "--review belongs to a task or --run, and says nothing to --show"),
-        (("fix", "the", "bug"), "put the task in quotes: 'fix' and 'the' came apart"),
+        (("--status", "--priority", "5"), "--priority belongs to add or run, and says nothing to status"),
+        (("--priority", "5"), "--priority belongs to a command or a task, and none was given"),
+        (("a task", "--follow"), "--follow belongs to logs, and says nothing to add"),
+        (("--history", "--level", "ERROR"), "--level belongs to logs, and says nothing to history"),
+        (("--show", "1", "--no-review"), "--no-review belongs to add or run, and says nothing to show"),
+        (("fix", "the", "bug"), "put a task in quotes: 'fix' and 'the' came apart"),
         (("--logs", "0"), "'0' is not a whole number from 1 to 1000"),
         (("--show", "seven"), "'seven' is not a whole number from 1 on"),
         (("--stat",), "--status"),
-        (("--limit", "tokens", "a"), "--limit: 'tokens' must be NAME=VALUE"),
-        (("--limit", "tokens=many", "a"), "--limit: tokens: 'many' is no number"),
-        (("--limit", "wall_s=nan", "a"), "--limit: wall_s: 'nan' is no number"),
-        (("--limit", "cost_usd=inf", "a"), "--limit: cost_usd: 'inf' is no number"),
-        (("--not-before", "tomorrow", "a"), "--not-before: 'tomorrow' is no time"),
-        (("--test-command", "pytest 'x", "a"), "--test-command: No closing quotation"),
-        (("--tests", "/no/such/file", "a"), "/no/such/file: No such file or directory"),
+        (("--limit", "tokens", "do a"), "--limit: 'tokens' must be NAME=VALUE"),
+        (("--limit", "tokens=many", "do a"), "--limit: tokens: 'many' is no number"),
+        (("--limit", "wall_s=nan", "do a"), "--limit: wall_s: 'nan' is no number"),
+        (("--limit", "cost_usd=inf", "do a"), "--limit: cost_usd: 'inf' is no number"),
+        (("--not-before", "tomorrow", "do a"), "--not-before: 'tomorrow' is no time"),
+        (("--test-command", "pytest 'x", "do a"), "--test-command: No closing quotation"),
+        (("--tests", "/no/such/file", "do a"), "/no/such/file: No such file or directory"),
     ],
 )
 def test_contradictions_are_refused_with_a_sentence_that_names_them(
@@ -55,14 +57,22 @@ def test_contradictions_are_refused_with_a_sentence_that_names_them(
     assert not (home.path / "db").exists()
 
 
-def test_every_action_can_be_asked_for_by_one_option_alone() -> None:
-    actions = [getattr(parameter, "action", None) for parameter in command.params]
-    named = [action for action in actions if isinstance(action, Action)]
-    assert sorted(named) == sorted(set(Action) - {Action.ADD, Action.PROMPT})
+def test_what_asks_by_itself_leads_to_a_command_and_is_no_option_of_one() -> None:
+    root = commands()
+    leaves = [*root.commands.values(), *root.commands["memory"].commands.values()]  # type: ignore[attr-defined]
+    own = {name for leaf in leaves for param in leaf.params for name in (*param.opts, *param.secondary_opts)}
+    assert not own & set(ASKING)
+    for name, asking in ASKING.items():
+        words = asking.command.split()
+        found = root.commands[words[0]]
+        for word in words[1:]:
+            found = found.commands[word] if hasattr(found, "commands") else found
+        arguments = [param for param in found.params if isinstance(param, click.Argument)]
+        assert bool(arguments) == (asking.takes is not Takes.NOTHING) or name == "--retry-failed", name
 
 
 def test_an_unknown_field_of_the_task_is_refused_as_by_the_api(home: Home) -> None:
-    result = home.cli("--limit", "tries=3", "a", "--json")
+    result = home.cli("--limit", "tries=3", "do a", "--json")
     assert result.code == 2
     assert '"limits.tries": "unknown field; known are iterations' in result.err
 

@@ -71,12 +71,12 @@ def test_a_unit_of_somebody_elses_is_left_alone(home: Home, action: str) -> None
     unit_path().write_text("[Service]\n")
     result = home.cli(action)
     assert result.code == 2
-    assert "was not written by --install-service" in result.err
+    assert "was not written by ./cli.py install-service" in result.err
     assert unit_path().read_text() == "[Service]\n"
 
 
 def test_a_dry_run_belongs_to_the_service(home: Home) -> None:
-    assert "--dry-run belongs to --install-service or --uninstall-service" in home.cli("--status", "--dry-run").err
+    assert "--dry-run belongs to install-service or uninstall-service" in home.cli("--status", "--dry-run").err
 
 
 # ---- reload
@@ -112,7 +112,7 @@ def test_optional_packages_are_installed_by_the_daemon(home: Home) -> None:
     with home.daemon():
         result = home.cli("--install-extra", "embedder")
         assert (result.code, result.out.strip()) == (
-            0, "embedder is being installed; `cli.py --status` tells how it goes",
+            0, "embedder is being installed; `./cli.py status` tells how it goes",
         )  # fmt: skip
         assert home.cli("--install-extra", "docker").code == 5
         result = home.cli("--install-extra", "nothing")

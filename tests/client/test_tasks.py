@@ -19,8 +19,8 @@ def fail(context: AppContext, task_id: int) -> None:
 
 
 def test_a_task_is_made_more_urgent(home: Home, context: AppContext) -> None:
-    home.cli("first")
-    home.cli("second")
+    home.cli("add", "first")
+    home.cli("add", "second")
     assert home.cli("--prioritise", "2=-5").out == "task 2 queued, priority -5\n"
     result = home.cli("--prioritise", "2=9", "--json")
     assert result.json == {"task_id": 2, "status": "queued", "priority": 9}
@@ -32,7 +32,7 @@ def test_a_task_is_made_more_urgent(home: Home, context: AppContext) -> None:
 
 def test_a_task_is_made_more_urgent_while_no_daemon_runs(home: Home) -> None:
     assert home.cli("--prioritise", "1=2").code == 4
-    home.cli("first")
+    home.cli("add", "first")
     assert home.cli("--prioritise", "1=7").out == "task 1 queued, priority 7\n"
     assert home.cli("--show", "1", "--json").json["priority"] == 7
 
@@ -41,13 +41,13 @@ def test_a_task_is_made_more_urgent_while_no_daemon_runs(home: Home) -> None:
 def test_what_is_no_task_and_priority_is_refused(home: Home, text: str) -> None:
     result = home.cli("--prioritise", text)
     assert result.code == 2
-    assert "--prioritise takes ID=N" in result.err
+    assert "give a task and its priority" in result.err
 
 
 def test_all_that_failed_is_queued_again(home: Home, context: AppContext) -> None:
     for text in ("first", "second", "third"):
-        home.cli(text)
-    home.cli("fourth", "--depends-on", "1")
+        home.cli("add", text)
+    home.cli("do the fourth", "--depends-on", "1")
     fail(context, 1)
     fail(context, 2)
     result = home.cli("--retry-failed")
@@ -57,9 +57,9 @@ def test_all_that_failed_is_queued_again(home: Home, context: AppContext) -> Non
 
 
 def test_a_task_that_cannot_be_queued_again_is_named(home: Home, context: AppContext) -> None:
-    home.cli("first")
-    home.cli("second", "--depends-on", "1")
-    home.cli("third")
+    home.cli("add", "first")
+    home.cli("do the second", "--depends-on", "1")
+    home.cli("add", "third")
     fail(context, 3)
     home.cli("--cancel", "1")  # which fails the second
     result = home.cli("--retry-failed")
@@ -109,7 +109,7 @@ def test_a_place_is_a_task_a_step_or_a_step_of_an_attempt(text: str, place: tupl
 
 @pytest.mark.parametrize("text", ["", "x", "7:", ":7", "7:1:2:3", "7:-1", "٧"])
 def test_what_is_no_place_is_a_usage_error(text: str) -> None:
-    with pytest.raises(click.UsageError, match="--fork takes"):
+    with pytest.raises(click.UsageError, match="fork takes"):
         parse_place(text)
 
 

@@ -70,19 +70,19 @@ def test_the_prompt_takes_tasks_and_commands_until_ctrl_d(home: Home) -> None:
             ("/history", "do it"),
             ("/cancel 1", "task 1 cancelled"),
             ("/cancel 1", "error: task 1 is cancelled"),
-            ("/show", "/show takes a number"),
-            ("/show x", "/show takes a number"),
-            ("/logs 0", "/logs takes a number"),
-            ("/status 3", "/status stands alone"),
+            ("/show", "Missing argument 'ID'"),
+            ("/show x", "'x' is not a whole number"),
+            ("/logs 0", "'0' is not a whole number"),
+            ("/status 3", "unexpected extra argument"),
             ("/show 7", "error: there is no task 7"),
             ("/logs 1", "task_moved"),
             ("/pause", "paused"),
             ("/resume", "not paused"),
             ("/answer 9", "the answer is empty"),
             ("/answer 9 use port 80", "error: there is no approval 9"),
-            ("/answer use port 80", "/answer takes a number"),
+            ("/answer use port 80", "'use' is not a whole number"),
             ("/flush", "/flush is no command"),
-            ("/help", "/retry ID"),
+            ("/help", "cancel, retry ID"),
         ):
             shown.type(line + "\n")
             shown.expect(answer)
@@ -121,16 +121,16 @@ def test_the_prompt_announces_when_a_task_typed_in_it_has_ended(home: Home) -> N
 
 
 def test_following_the_log_goes_on_until_ctrl_c(home: Home) -> None:
-    home.cli("first")
+    home.cli("add", "first")
     with terminal(home, "--logs", "-f") as shown:
         shown.expect("first")
-        home.cli("second")
+        home.cli("add", "second")
         shown.expect("second")
         with home.daemon() as context:
             time.sleep(0.5)
             context.queue.cancel(1).result()
             shown.expect("task_moved")
-        home.cli("third")
+        home.cli("add", "third")
         shown.expect("third")
         shown.interrupt()
         assert shown.rest()[0] == 130

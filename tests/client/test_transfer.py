@@ -97,7 +97,7 @@ def test_a_faulty_file_is_refused_whole_with_each_fault(home: Home, tmp_path: Pa
 @pytest.mark.parametrize(
     ("arguments", "code", "sentence"),
     [
-        (("--import-memory", "/nowhere/x"), 2, "--import-memory: /nowhere/x: No such file or directory"),
+        (("--import-memory", "/nowhere/x"), 2, "memory import: /nowhere/x: No such file or directory"),
         (("--export-memory", "/proc/x/y"), 1, "/proc/x/y cannot be written"),
         (("--export-memory", ""), 1, "a file without a name cannot be written"),
         (("--export-training", "/proc/x/y"), 1, "/proc/x/y cannot be written"),

@@ -19,7 +19,7 @@ def test_work_is_read_taken_back_and_brought_back(tmp_path: Path, server: WireSe
         git(workspace, "remote", "add", "origin", str(tmp_path / "away.git"))
         listed = daemon.cli("--unread").stdout
         assert first["commit"][:10] in listed
-        assert "cli.py --revert" in listed
+        assert "./cli.py revert" in listed
         assert "2 commits, see --unread" in daemon.cli("--status").stdout
         assert daemon.cli("--reviewed", "1").stdout == "1 commit marked as read, 1 left\n"
         assert daemon.cli("--undo").returncode == 2, "nobody is there to answer"

@@ -198,7 +198,7 @@ def test_repositories_are_told_apart_by_the_ends_of_their_paths(history: History
     committed(history, claimed(history, repo="/home/a/shop"), "a.py")
     page = render(told(history))
     assert "| shop " in page
-    assert "cli.py verify 000000000000 --repo /home/a/shop" in page
+    assert "./cli.py verify 000000000000 --repo /home/a/shop" in page
 
 
 def test_memory_is_compared_by_the_lot_of_each_attempt(history: History) -> None:

@@ -131,7 +131,7 @@ def test_commits_stand_out_by_their_risk_and_commands_can_be_copied(week: Summar
     page = render_html(week)
     first = week.commits.ranked[0]
     assert f'<li class="{first.level}"><strong>{first.points} points</strong>' in page
-    assert f'<li class="command">keep: <code>cli.py --reviewed {first.commit.task_id}</code></li>' in page
+    assert f'<li class="command">keep: <code>./cli.py review {first.commit.task_id} --read</code></li>' in page
 
 
 def test_the_page_follows_light_and_dark_and_prints(week: Summary) -> None:

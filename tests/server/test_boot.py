@@ -114,4 +114,4 @@ def test_all_that_a_page_is_made_of_is_there(shared: Client, each: Page) -> None
 def test_a_page_without_scripts_names_the_command_line(shared: Client) -> None:
     said = re.search(r"<noscript>(.*?)</noscript>", shared.get("/").text, re.DOTALL)
     assert said
-    assert "cli.py --status" in said[1]
+    assert "./cli.py status" in said[1]

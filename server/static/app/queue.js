@@ -8,7 +8,7 @@ import {FITTING, actOnMany, actOnOne, askedNumber, prioritiseOne} from './queue_
 import {Filter} from './queue_filter.js';
 import {filterOf, isFiltered, listOfTasks} from './queue_model.js';
 import {Table} from './table.js';
-import {counted, firstLine} from './text.js';
+import {counted, firstLine, typed} from './text.js';
 import {html, useComputed, useEffect, useMemo, useRef, useSignal, useSignalEffect} from './ui.js';
 
 // After these a row may look different, or stand elsewhere.
@@ -140,7 +140,7 @@ function NoRows({list}) {
     return html`<${Empty}>No task matches. <${Button} kind="bare small" onClick=${clear}>Show all tasks<//><//>`;
   }
   return html`<${Empty}>Nothing here yet. Describe a task, add one to <code>tasks.yaml</code>, or run
-    <code>python cli.py "Create a FastAPI health check endpoint"</code>.<//>`;
+    <code>${typed('"Create a FastAPI health check endpoint"')}</code>.<//>`;
 }
 
 /** The rows, and what belongs to them; there is an answer to show. */

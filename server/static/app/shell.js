@@ -10,7 +10,7 @@ import {connection, gap, onResync, startLive} from './live.js';
 import {startNotices} from './notices.js';
 import {Safe} from './parts.js';
 import {isHeldByOwner, startState, status} from './state.js';
-import {counted, elapsed} from './text.js';
+import {counted, elapsed, typed} from './text.js';
 import {Toasts, toast} from './toasts.js';
 import {effect, html, render, useEffect} from './ui.js';
 
@@ -60,7 +60,7 @@ function followConnection() {
 /** Below the page, so that nothing moves: what is shown may be old. */
 const Away = () => (connection.value === 'reconnecting'
   ? html`<p class="away" role="status">The daemon does not answer. What you see is what was known last;
-      the page goes on by itself when it is back. <code>python cli.py --status</code> tells more.</p>` : null);
+      the page goes on by itself when it is back. <code>${typed('status')}</code> tells more.</p>` : null);
 
 function bindKeys() {
   const places = [...document.querySelectorAll('.top nav a')].map((link) => (

@@ -1,5 +1,8 @@
 // How values are written: numbers, durations, amounts of money, and texts of others made printable.
 
+/** A command as its owner types it, such as `nightshift retry 7`. */
+export const typed = (command) => `${document.documentElement.dataset.program} ${command}`;
+
 // The same characters as core.masking.printable: control, format and unassigned ones, and separators of lines.
 const HIDDEN = /[\p{Cc}\p{Cf}\p{Cs}\p{Co}\p{Cn}\p{Zl}\p{Zp}]/gu;
 

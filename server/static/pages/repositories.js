@@ -5,7 +5,7 @@ import {Button, Card, Empty, Fault, Loaded, Moment, Pill} from '../app/parts.js'
 import {MOVED, Push, nameOf, standing} from '../app/repository.js';
 import {mount, toast} from '../app/shell.js';
 import {Table} from '../app/table.js';
-import {firstLine} from '../app/text.js';
+import {firstLine, typed} from '../app/text.js';
 import {html, signal, useState} from '../app/ui.js';
 import {NONE, read, spelled} from './repositories/values.js';
 
@@ -39,7 +39,7 @@ function Option({option, draft, error, edit, takeBack}) {
     <th scope="row"><label for=${`o-${name}`}>${name}</label><p class="hint" id=${`h-${name}`}>${option.help}</p></th>
     <td>${option.by_hand
     ? html`<code id=${`o-${name}`}>${option.value === null ? NONE : spelled(name, option.value)}</code>
-      <p class="hint">Set with cli.py --repo-settings, because it decides which code is let through.</p>`
+      <p class="hint">Set with <code>${typed('repo-settings')}</code>, because it decides which code is let through.</p>`
     : html`<input type="text" spellcheck="false" autocomplete="off" ...${tied} value=${shown}
       placeholder=${option.value === null ? '' : spelled(name, option.value)} onInput=${(event) => edit(name, event.target.value)} />`}
       ${error ? html`<p class="error" id=${`e-${name}`} role="alert">${error}</p>` : null}<${Otherwise} option=${option} /></td>

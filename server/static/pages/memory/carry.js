@@ -3,7 +3,7 @@
 import {fault, post} from '../../app/api.js';
 import {Dialog} from '../../app/parts.js';
 import {toast} from '../../app/shell.js';
-import {counted} from '../../app/text.js';
+import {counted, typed} from '../../app/text.js';
 import {html, useRef, useState} from '../../app/ui.js';
 
 const MOST_BYTES = 20_000_000;
@@ -17,7 +17,7 @@ export function Carry({reload}) {
     input.current.value = '';
     if (!file) return;
     if (file.size > MOST_BYTES) {
-      setWhy(`${file.name} is larger than 20 MB; take it in on the command line: cli.py --import-memory ${file.name}`);
+      setWhy(`${file.name} is larger than 20 MB; take it in on the command line: ${typed(`memory import ${file.name}`)}`);
       return;
     }
     const answer = await post('/api/lessons/import', {lines: await file.text()});

@@ -1,0 +1,371 @@
+"""The commands of the command line: their names, arguments, options, and where the help lists them.
+
+What they do stands in `client/actions.py`, under the same names. The options that came before there were commands are
+in `client/arguments.py`, which turns them into these.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from enum import StrEnum
+from pathlib import Path
+from typing import Any
+
+import click
+from click.shell_completion import CompletionItem
+
+from client.new_task import LIMITS
+from client.output import Color
+from core.events import Level
+from core.program import typed
+from core.tasks import Explore, Kind, Language
+
+NEWEST = 40
+"""How many tasks a shell offers where an id is typed."""
+
+
+class Section(StrEnum):
+    """The headings of the help, in this order."""
+
+    TASKS = "Tasks"
+    LOOK = "See what happens"
+    DECIDE = "Decide"
+    COMMITS = "Commits"
+    DAEMON = "The daemon"
+
+
+class Whole(click.ParamType[int]):
+    """A whole number from 1 on; unlike `click.IntRange` it does not crowd the help with its bounds."""
+
+    name = "number"
+
+    def __init__(self, most: int) -> None:
+        self._most = most
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:
+        """Read a number.
+
+        Raises:
+            click.BadParameter: it is none, or out of bounds.
+        """
+        text = str(value)
+        if not (text.isascii() and text.isdigit() and len(text) < 20 and 1 <= int(text) <= self._most):
+            bounds = f"from 1 to {self._most}" if self._most < 2**31 else "from 1 on"
+            self.fail(f"{text!r} is not a whole number {bounds}.", param, ctx)
+        return int(text)
+
+
+class TaskId(Whole):
+    """The number of a task; a shell is offered the newest."""
+
+    def __init__(self) -> None:
+        super().__init__(2**63 - 1)
+
+    def shell_complete(
+        self,
+        ctx: click.Context,
+        param: click.Parameter,  # noqa: ARG002  # click's
+        incomplete: str,
+    ) -> list[CompletionItem]:
+        """The newest tasks whose numbers begin so, each with the beginning of its words."""
+        from client.completion import newest_tasks  # noqa: PLC0415  # the database, which nothing else here needs
+
+        found = newest_tasks(ctx.params.get("home"), NEWEST)
+        return [CompletionItem(number, help=words) for number, words in found if number.startswith(incomplete)]
+
+
+class Option(click.Option):
+    """An option with its heading in the help of its command."""
+
+    def __init__(self, *args: Any, group: str = "Options", **attributes: Any) -> None:
+        self.group = group
+        super().__init__(*args, **attributes)
+
+
+class Command(click.Command):
+    """A command with its place in the help.
+
+    Args:
+        section: its heading.
+        listed: how it stands there, with its arguments; empty where another one speaks for it.
+    """
+
+    def __init__(self, *args: Any, section: Section | None = None, listed: str = "", **attributes: Any) -> None:
+        self.section, self.listed = section, listed
+        super().__init__(*args, **attributes)
+
+    def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write one part for each heading, in the order of declaration; what all commands take comes last."""
+        groups: dict[str, list[tuple[str, str]]] = {}
+        for parameter in self.get_params(ctx):
+            group = parameter.group if isinstance(parameter, Option) else OUTPUT
+            record = parameter.get_help_record(ctx)
+            if record and isinstance(parameter, click.Option):
+                groups.setdefault(group, []).append(record)
+        for group, records in groups.items():
+            with formatter.section(group):
+                formatter.write_dl(records)
+
+
+class Group(click.Group):
+    """Commands below a word, with its place in the help as a command has it."""
+
+    section: Section | None = None
+    listed = ""
+
+
+CODES = """\
+\b
+Exit codes:
+  0 fine   1 the task failed, or a commit does not hold
+  2 wrong usage or invalid task   3 no daemon runs
+  4 no such task or commit   5 refused   130 interrupted"""
+OUTPUT, MORE = "Every command takes", "More about the task"
+Act = Callable[[click.Context, Mapping[str, Any]], int]
+"""Carries a command out, given its context and the values of its parameters."""
+_ID = TaskId()
+_NUMBER = Whole(2**63 - 1)
+_FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
+
+
+def every_command(act: Act) -> list[click.Command]:
+    """All of them, each of which `act` carries out."""
+
+    def carried_out(**values: Any) -> int:
+        return act(click.get_current_context(), values)
+
+    made: list[click.Command] = []
+    for command in (*_tasks(), *_looking(), *_deciding(), *_commits(), *_daemon(), *_hidden()):
+        leaves = command.commands.values() if isinstance(command, click.Group) else [command]
+        for leaf in leaves:
+            leaf.callback = carried_out
+            leaf.params += _output()
+        made.append(command)
+    return made
+
+
+def _command(name: str, text: str, *params: click.Parameter, **more: Any) -> Command:
+    return Command(name, help=text, params=list(params), **more)
+
+
+def _argument(name: str, **attributes: Any) -> click.Argument:
+    return click.Argument([name], **attributes)
+
+
+def _option(*names: str, **attributes: Any) -> Option:
+    return Option(names, **attributes)
+
+
+def _flag(*names: str, **attributes: Any) -> Option:
+    return Option(names, is_flag=True, **attributes)
+
+
+def _output() -> list[click.Parameter]:
+    home = click.Path(file_okay=False, path_type=Path)
+    return [
+        _flag("--json", "as_json", group=OUTPUT, help="JSON on the standard output, for scripts; times are UTC."),
+        _option("--color", type=click.Choice(list(map(str, Color))), default="auto", group=OUTPUT,
+                help="NO_COLOR is honoured as well."),
+        _flag("--no-color", group=OUTPUT, help="The same as --color never."),
+        _option("--home", metavar="FOLDER", type=home, group=OUTPUT,
+                help="Where the daemon's database lies; NIGHTSHIFT_HOME, else this checkout."),
+    ]  # fmt: skip
+
+
+def new_task_options() -> list[click.Parameter]:
+    """What can be said of a new task, beside its words."""
+    files: dict[str, Any] = {"multiple": True, "metavar": "FILE", "type": click.Path(path_type=str)}
+    more: dict[str, Any] = {"group": MORE}
+    many: dict[str, Any] = {"multiple": True, **more}
+    return [
+        _option("-p", "--priority", type=int, help="Higher is sooner; 1 by default."),
+        _option("--repo", metavar="PATH", help="The repository to work in, instead of the daemon's own."),
+        _option("--base", metavar="REF", help="The branch or commit to start from."),
+        _option("--project", metavar="NAME", help="The project of the daemon's workspace to work in."),
+        _option("--tests", help="A file of tests that must pass (FILE, or PATH=FILE). Repeat for more.", **files),
+        _option("--test-command", metavar="COMMAND", help="Judge by this command and the tests that it reports."),
+        _option("--depends-on", type=_ID, metavar="ID", multiple=True, help="Wait for this task. Repeat for more."),
+        _option("--not-before", metavar="TIME", help="Start no sooner; your own time zone unless it names one."),
+        _switch("review", "Have the change reviewed before its tests run.", "--enable-review"),
+        _switch("audit", "Have it audited for security.", "--enable-audit"),
+        _switch("clarify", "Ask you first where the task is unclear.", "--enable-clarify"),
+        _switch("split", "Let its plan split it into subtasks.", "--enable-split"),
+        _switch("integrate", "Merge the branch into its base once it passed."),
+        _option("--kind", type=click.Choice(list(map(str, Kind))), help="What is being built.", **more),
+        _option("--language", type=click.Choice(list(map(str, Language))), help="python by default.", **more),
+        _option("--file", "files", help="A file to start with (FILE, or PATH=FILE). Repeat for more.",
+                **files, **more),
+        _option("--cases", metavar="FILE", help="Calls and results, kept from the model: YAML or JSON.", **more),
+        _option("--oracle", metavar="FILE", help="A module that knows the results of cases without one.", **more),
+        _option("--package", "packages", metavar="NAME", help="A package that it may use. Repeat for more.", **many),
+        _option("--allow", metavar="RULE", help="A rule of the checker that it may break. Repeat for more.", **many),
+        _option("--key", metavar="KEY", help="A second task of the same key is not made.", **more),
+        _option("--limit", "limits", metavar="NAME=N", help=f"One of {', '.join(LIMITS)}.", **many),
+        _option("--meta", "metadata", metavar="NAME=TEXT", help="Noted with the task.", **many),
+        _option("--explore", type=click.Choice(list(map(str, Explore))),
+                help="Whether its model works with tools.", **more),
+    ]  # fmt: skip
+
+
+def _switch(name: str, text: str, *more: str) -> Option:
+    return _option(f"--{name}/--no-{name}", *more, default=None, help=text)
+
+
+def _examples(*lines: str) -> str:
+    return "\n".join(["\b", "Examples:", *(f"  {typed(line)}" for line in lines)])
+
+
+def _tasks() -> Iterator[click.Command]:
+    yield _command(
+        "add", "Add a task.\n\nTEXT is what is to be done; `-` reads it from the standard input. On a terminal, "
+        "without a text, your editor asks for it. `add` may be left out where the text is in quotes.",
+        _argument("text", nargs=-1), *new_task_options(),
+        section=Section.TASKS, listed='add "TEXT"', short_help="Add a task; the word `add` may be left out.",
+        epilog=_examples('add "Create a FastAPI health check endpoint"',
+                         'add --priority 5 --tests test_login.py "Fix the login bug"',
+                         'add --repo ~/shop --base main "Let the export be dry-run"'),
+    )  # fmt: skip
+    yield _command(
+        "run", "Work on a task until it ends.\n\nIt is done by the daemon where one runs, else by this process. The "
+        "exit code is 0 where it passed.", _argument("text", nargs=-1, required=True), *new_task_options(),
+        section=Section.TASKS, listed='run "TEXT"', short_help="Work on a task until it ends.",
+        epilog=_examples('run "Write fizzbuzz" && echo it passed'),
+    )  # fmt: skip
+    yield _command("load-tasks", "Add the tasks of a YAML file that are not there yet.",
+                   _argument("load", metavar="FILE", type=_FILE), section=Section.TASKS,
+                   listed="load-tasks FILE")  # fmt: skip
+    yield _command("wait", "Wait until a task ends; exits with 1 if it failed.", _argument("id", type=_ID),
+                   section=Section.TASKS, listed="wait ID")  # fmt: skip
+    yield _command("cancel", "Cancel tasks.", _argument("ids", type=_ID, nargs=-1, required=True, metavar="ID..."),
+                   section=Section.TASKS, listed="cancel, retry ID",
+                   short_help="Cancel a task, or queue one again; retry --failed: all.")  # fmt: skip
+    yield _command("retry", "Queue tasks again that ended.", _argument("ids", type=_ID, nargs=-1, metavar="ID..."),
+                   _flag("--failed", help="All that failed."), section=Section.TASKS)  # fmt: skip
+    yield _command("prioritise", "Make a task more urgent (a higher number) or less.",
+                   _argument("place", nargs=-1, required=True, metavar="ID N"), section=Section.TASKS,
+                   listed="prioritise ID N", context_settings={"ignore_unknown_options": True})  # fmt: skip
+    yield _command(
+        "fork", "Add a task that begins where another one was.\n\nPLACE is the number of that task, or ID:STEP, or "
+        "ID:ATTEMPT:STEP.", _argument("place", metavar="PLACE"),
+        _option("--model", metavar="NAME", help="Who is asked first in the fork."),
+        _option("--remark", metavar="TEXT", help="Added to the task's words."),
+        section=Section.TASKS, listed="fork ID[:STEP]", short_help="Begin a task where another one was.",
+    )  # fmt: skip
+
+
+def _looking() -> Iterator[click.Command]:
+    yield _command("status", "What the daemon does now; the exit code tells whether it works.",
+                   _flag("-w", "--watch", help="Go on until Ctrl-C."), section=Section.LOOK,
+                   listed="status", epilog=CODES,
+                   short_help="What the daemon does now; --watch goes on.")  # fmt: skip
+    yield _command(
+        "logs", "The last N lines of the log; 50 by default.",
+        _argument("n", type=Whole(1000), default=50, metavar="[N]"),
+        _flag("-f", "--follow", help="Go on with what happens next."),
+        _option("--level", type=click.Choice(list(map(str, Level)), case_sensitive=False),
+                help="Only lines of this level and above."),
+        _option("--task", "log_task", metavar="ID", type=_ID, help="Only lines of this task."),
+        section=Section.LOOK, listed="logs [N]",
+        short_help="The last lines of the log; --follow, --task 7.",
+    )  # fmt: skip
+    yield _command("history", "The newest N tasks; 20 by default.",
+                   _argument("n", type=Whole(500), default=20, metavar="[N]"), section=Section.LOOK,
+                   listed="history [N]", short_help="The newest tasks; also list, ls.")  # fmt: skip
+    yield _command("show", "One task: why it failed, how it went, what it changed.", _argument("id", type=_ID),
+                   section=Section.LOOK, listed="show ID")  # fmt: skip
+    yield _command("diff", "What a task changed.", _argument("id", type=_ID), section=Section.LOOK,
+                   listed="diff ID")  # fmt: skip
+    yield _command("report", "Write the report of a week (2026-W47), or of the time since the last one.",
+                   _argument("week", default="now", metavar="[WEEK]"), section=Section.LOOK, listed="report [WEEK]",
+                   short_help="Write the report of a week, or since the last one.")  # fmt: skip
+    yield _command("doctor", "Check everything, and say what to do about what is wrong.",
+                   _flag("--deep", help="Check what takes long, too, and ask each model for one word."),
+                   section=Section.LOOK, listed="doctor")  # fmt: skip
+
+
+def _deciding() -> Iterator[click.Command]:
+    remark = _option("--remark", metavar="TEXT", help="Noted with your decision.")
+    yield _command("approvals", "What waits for your decision.", section=Section.DECIDE, listed="approvals")
+    yield _command("approve", "Grant what a task asked for; of a question, go with what is assumed.",
+                   _argument("id", type=_NUMBER), remark, section=Section.DECIDE, listed="approve, deny ID",
+                   short_help="Grant what a task asked for, or let it go on without.")  # fmt: skip
+    yield _command("deny", "Deny what a task asked for; the task goes on without.",
+                   _argument("id", type=_NUMBER), remark, section=Section.DECIDE)  # fmt: skip
+    yield _command("answer", "Answer a question; `-` reads the answer from the standard input.",
+                   _argument("id", type=_NUMBER), _argument("text", nargs=-1), section=Section.DECIDE,
+                   listed='answer ID "TEXT"', short_help="Answer a question.")  # fmt: skip
+
+
+def _commits() -> Iterator[click.Command]:
+    force = _flag("--force", help="Do it though other tests need what goes.")
+    yield _command(
+        "review", "The commits that you have not read; of one, its change.\n\nWHAT is a task (its number), the "
+        "beginning of a commit's id, or all.", _argument("what", required=False, metavar="[WHAT]"),
+        _flag("--read", help="Mark it as read, without showing it."),
+        _option("--limit", type=Whole(500), default=50, metavar="N", help="List as many; 50 by default."),
+        section=Section.COMMITS, listed="review [ID]",
+        short_help="Commits to read; review 7 --read marks it.",
+    )  # fmt: skip
+    yield _command("revert", "Take back what a task integrated, by a commit on top.", _argument("id", type=_ID), force,
+                   section=Section.COMMITS, listed="revert, reapply ID",
+                   short_help="Take back what a task integrated; bring it back.")  # fmt: skip
+    yield _command("reapply", "Bring back what was taken back.", _argument("id", type=_ID), force,
+                   section=Section.COMMITS)  # fmt: skip
+    yield _command("undo", "Take back what was integrated last.", force, _flag("--yes", help="Do not ask."),
+                   section=Section.COMMITS, listed="undo")  # fmt: skip
+    yield _command("verify", "Run a commit's evidence again.", _argument("commit"),
+                   _option("--repo", metavar="PATH", help="Its repository, instead of the daemon's own."),
+                   section=Section.COMMITS, listed="verify COMMIT")  # fmt: skip
+
+
+def _daemon() -> Iterator[click.Command]:
+    dry = _flag("--dry-run", help="Only show what would be done.")
+    here: dict[str, Any] = {"section": Section.DAEMON}
+    yield _command("pause", "Begin no more tasks; running ones go on.", listed="pause, resume",
+                   short_help="Begin no more tasks, or begin them again.", **here)  # fmt: skip
+    yield _command("resume", "Begin tasks again, after a checkpoint too.", **here)
+    yield _command("checkpoint", "Let what runs finish, write the report, and wait until you resume.",
+                   listed="checkpoint", short_help="Finish what runs, write the report, and wait.", **here)  # fmt: skip
+    yield _command("reload", "Have the daemon read its settings and tasks.yaml again.", listed="reload", **here)
+    yield _command("repo-settings", "What holds for tasks in a repository.\n\nNAME=VALUE sets a value, NAME= takes "
+                   "it back.", _argument("path"), _argument("changes", nargs=-1, metavar="[NAME=VALUE]..."),
+                   listed="repo-settings PATH", short_help="What holds for tasks in a repository; sets it.",
+                   **here)  # fmt: skip
+    yield _command("environments", "What repositories declare that their code needs, as it is kept.",
+                   listed="environments", short_help="The packages that are kept for repositories.",
+                   **here)  # fmt: skip
+    yield _memory()
+    yield _command("install-extra", "Have the daemon install optional packages: embedder, gpt4all, llama_cpp, docker.",
+                   _argument("name"),
+                   listed="install-extra NAME", short_help="Have optional packages installed.", **here)  # fmt: skip
+    yield _command("notify-test", "Send yourself a test notice.", listed="notify-test", **here)
+    yield _command("install-service", "Write a systemd user unit for this home.", dry, listed="install-service",
+                   short_help="Write a systemd unit; uninstall-service removes it.", **here)  # fmt: skip
+    yield _command("uninstall-service", "Remove the systemd user unit.", dry, **here)
+    yield _command("completion", "Print a script that completes commands, options and the numbers of tasks.",
+                   _argument("shell", type=click.Choice(["bash", "zsh", "fish"])), listed="completion SHELL",
+                   short_help="Complete commands and ids in bash, zsh or fish.", **here)  # fmt: skip
+
+
+def _memory() -> click.Group:
+    """Carries lessons and accepted work out of this home, and lessons into it."""
+    commands = [
+        _command("export", "Write all lessons as JSON Lines; `-` is the standard output.", _argument("file")),
+        _command("import", "Take the lessons of such a file that are new here.", _argument("file")),
+        _command("export-training", "Write accepted replies, and failed ones with what passed, for fine-tuning.",
+                 _argument("file")),
+    ]  # fmt: skip
+    group = Group("memory", commands=commands, help="What was learned: carry it to another machine.")
+    group.section, group.listed, group.short_help = Section.DAEMON, "memory", "Export or import what was learned."
+    return group
+
+
+def _hidden() -> Iterator[click.Command]:
+    """What the help need not list: it says so itself, or an option that came before asks for it."""
+    yield _command("help", "Explain a command.", _argument("words", nargs=-1, metavar="[COMMAND]"), hidden=True)
+    yield _command("version", "Print the version.", hidden=True)
+    yield _command("quit", "Leave the prompt.", hidden=True)
+    yield _command("unread", "The newest N commits that you have not read.",
+                   _argument("n", type=Whole(500), default=50, metavar="[N]"), hidden=True)  # fmt: skip
+    yield _command("reviewed", "You have read the commits of a task (its number), a commit, or all.",
+                   _argument("what"), hidden=True)  # fmt: skip

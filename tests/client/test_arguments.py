@@ -1,0 +1,183 @@
+"""What was typed becomes the command that was meant, and a slip of the finger becomes no task."""
+
+from __future__ import annotations
+
+import io
+import sys
+
+import click
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from client.arguments import ALIASES, ASKING, INSTEAD, Arguments, Unclear
+from client.command import commands
+from tests.support.home import ROOT, Home
+from tests.support.terminal import Terminal
+
+ARGUMENTS = Arguments(commands())
+
+# The commands of the owner's documents, as they are written there, and in their new form.
+DOCUMENTED = [
+    (["Create a FastAPI health check endpoint"], ["add", "Create a FastAPI health check endpoint"]),
+    (["--priority", "5", "Fix critical authentication bug"], ["add", "-p", "5", "Fix critical authentication bug"]),
+    (["--status"], ["status"]),
+    (["--logs", "50"], ["logs", "50"]),
+    (["--logs", "100"], ["logs", "100"]),
+    (["--logs", "20"], ["logs", "20"]),
+    (["--pause"], ["pause"]),
+    (["--resume"], ["resume"]),
+    (["--load-tasks", "tasks.yaml"], ["load-tasks", "tasks.yaml"]),
+]
+TASKS_FILE = """\
+tasks:
+  - description: "Create a user registration API with email validation"
+    priority: 2
+    metadata:
+      category: "api"
+
+  - description: "Add unit tests for the payment processing module"
+    priority: 1
+"""
+
+
+@pytest.mark.parametrize(("written", "new"), DOCUMENTED, ids=" ".join)
+def test_every_command_of_the_owners_documents_works_as_written_and_in_its_new_form(
+    home: Home, written: list[str], new: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (home.path / "tasks.yaml").write_text(TASKS_FILE)
+    monkeypatch.chdir(home.path)
+    with home.daemon():
+        before, after = home.cli(*written), home.cli(*new)
+        queued = home.cli("--history", "--json").json
+    assert (before.code, after.code) == (0, 0), before.err + after.err
+    texts = {task["description"]: task["priority"] for task in queued}
+    if "--load-tasks" in written:
+        assert texts == {
+            "Create a user registration API with email validation": 2,
+            "Add unit tests for the payment processing module": 1,
+        }
+        assert len(queued) == 2, "an entry is added once, whichever way it is asked for"
+    elif "add" in new:
+        assert texts == {written[-1]: 5 if "--priority" in written else 1}
+        assert len(queued) == 2
+    else:
+        assert queued == []
+
+
+@pytest.mark.parametrize(
+    ("typed", "wanted"),
+    [
+        (["--logs"], ["logs"]),
+        (["--logs", "-f"], ["logs", "-f"]),
+        (["--logs=30", "--level", "ERROR", "--follow"], ["logs", "--level", "ERROR", "--follow", "--", "30"]),
+        (["--json", "--show", "7"], ["show", "--json", "--", "7"]),
+        (["--answer", "4", "port 8080"], ["answer", "--", "4", "port 8080"]),
+        (["--answer", "4", "-"], ["answer", "--", "4", "-"]),
+        (["--retry-failed"], ["retry", "--failed"]),
+        (["--export-memory", "-"], ["memory", "export", "--", "-"]),
+        (["--repo-settings", "~/shop", "wall_s=60"], ["repo-settings", "--", "~/shop", "wall_s=60"]),
+        (["--fork", "7:3", "--model", "m"], ["fork", "--model", "m", "--", "7:3"]),
+        (["--report"], ["report"]),
+        (["--json", "status"], ["status", "--json"]),
+        (["--home", "/srv/n", "memory", "export", "-"], ["memory", "export", "--home", "/srv/n", "--", "-"]),
+        (["verify", "HEAD", "--repo", "r"], ["verify", "HEAD", "--repo", "r"]),
+        (["do it", "-p5", "--no-review"], ["add", "-p5", "--no-review", "--", "do it"]),
+        (["--", "--logs is slow"], ["add", "--", "--logs is slow"]),
+        (["-"], ["add", "--", "-"]),
+        (["--version"], ["--version"]),
+        (["do it", "--help"], ["add", "--help", "--", "do it"]),
+        (["retry 3 times when the request fails"], ["add", "--", "retry 3 times when the request fails"]),
+    ],
+)
+def test_what_was_typed_becomes_a_command(typed: list[str], wanted: list[str]) -> None:
+    assert ARGUMENTS.arranged(typed) == wanted
+
+
+@pytest.mark.parametrize(
+    ("typed", "meant"),
+    [
+        (["statsu"], ["status"]),
+        (["Status"], ["status"]),
+        (["/status"], ["status"]),
+        (["lgos"], ["logs"]),
+        (["halp"], ["help"]),
+        (["shwo", "7"], ["show 7"]),
+        (["shwo 7"], ["show 7"]),
+        (["logs 50"], ["logs 50"]),
+        (["Retry #7"], ["retry #7"]),
+        (["verify main"], ["verify main"]),
+        (["fix", "the", "bug"], []),
+        (["refactoring"], []),
+        (["--json", "statsu"], ["status"]),
+    ],
+)
+def test_a_slip_is_no_task_and_tells_what_may_have_been_meant(typed: list[str], meant: list[str]) -> None:
+    found = ARGUMENTS.arranged(typed)
+    assert isinstance(found, Unclear)
+    assert list(found.meant) == meant
+
+
+@given(st.text(min_size=1).filter(lambda word: len(word.split()) == 1 and word.strip() != "-"))
+def test_no_single_word_is_a_task_before_a_person_says_so(word: str) -> None:
+    for typed in ([word], ["--priority", "5", word], [word, "--json"], ["--", word]):
+        try:
+            found = ARGUMENTS.arranged(typed)
+        except click.UsageError:
+            continue
+        assert isinstance(found, Unclear) or found[0] != "add" or word.strip() == "add"
+
+
+@given(st.sampled_from(sorted({*commands().commands, *ALIASES})), st.integers(1, 99_999))
+def test_no_command_with_a_number_is_a_task_however_it_is_quoted(name: str, number: int) -> None:
+    found = ARGUMENTS.arranged([f"{name} {number}"])
+    assert isinstance(found, Unclear)
+
+
+@pytest.mark.parametrize("word", ["status", "statsu", "logs", "list", "ls", "log", "help", "quit", "exit", *INSTEAD])
+@pytest.mark.parametrize("extra", [[], ["--json"]])
+def test_a_word_alone_queues_nothing_in_a_pipe(home: Home, word: str, extra: list[str]) -> None:
+    result = home.cli(word, *extra)
+    assert result.code in {0, 2, 3}
+    assert not (home.path / "db").exists()
+    if result.code == 2:
+        assert "add it as a task: ./cli.py add " in result.err.lower()
+
+
+@pytest.mark.parametrize("flag", sorted(ASKING))
+def test_an_option_that_asks_takes_no_task_beside_it(home: Home, flag: str) -> None:
+    result = home.cli(flag, *(["7"] if ASKING[flag].takes.value else []), "do it now", "and this")
+    assert result.code != 0
+    assert not (home.path / "db").exists() or not home.cli("--history", "--json").json
+
+
+def test_a_terminal_asks_before_a_word_becomes_a_task(home: Home) -> None:
+    env = {"PATH": "/usr/bin:/bin", "NIGHTSHIFT_HOME": str(home.path)}
+    argv = [sys.executable, str(ROOT / "cli.py"), "statsu"]
+    for answer, code in (("\n", 2), ("n\n", 2), ("y\n", 0)):
+        with Terminal(argv, env) as shown:
+            shown.expect("Did you mean ./cli.py status?")
+            shown.expect("Add “statsu” as a task? [y/N]")
+            shown.type(answer)
+            assert shown.rest()[0] == code
+    assert [task["description"] for task in home.cli("list", "--json").json] == ["statsu"]
+
+
+def test_a_task_comes_from_the_standard_input_and_from_an_editor(home: Home, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("sys.stdin", io.StringIO("statsu\n"))
+    assert home.cli("add", "-").out == "task 1 queued\n"
+    assert "say what is to be done" in home.cli("add").err
+    editor = home.path / "editor"
+    editor.write_text(
+        '#!/bin/sh\n{ echo "Fix the pager"; echo "# by Friday"; cat "$1"; } > "$1.new"\nmv "$1.new" "$1"\n'
+    )
+    editor.chmod(0o755)
+    env = {"PATH": "/usr/bin:/bin", "NIGHTSHIFT_HOME": str(home.path), "EDITOR": str(editor)}
+    with Terminal([sys.executable, str(ROOT / "cli.py"), "add", "--priority", "3"], env) as shown:
+        assert shown.rest()[0] == 0
+    env["EDITOR"] = "true"
+    with Terminal([sys.executable, str(ROOT / "cli.py"), "add"], env) as shown:
+        code, text = shown.rest()
+    assert (code, "nothing was written" in text) == (2, True)
+    told = [(task["description"], task["priority"]) for task in home.cli("list", "--json").json]
+    assert told == [("Fix the pager\n# by Friday", 3), ("statsu", 1)]
