@@ -129,6 +129,7 @@ _FOLDERS = (
     (r"\.github|\.gitlab|\.gitea|\.forgejo", _CI),
     (r"\.circleci|\.buildkite|\.woodpecker|\.teamcity|\.semaphore", rf"{_CI}|circle ?ci|buildkite"),
     (r"\.vscode|\.idea|\.devcontainer|\.vs|\.zed|\.fleet|\.run|\.nvim|\.settings", ""),
+    (r"\.nightshift", "nightshift"),
     (r"\.husky|\.lefthook|\.yarn|\.mvn|\.bundle|\.cargo", ""),
     (r"\.agents|\.claude|\.codex|\.cursor|\.gemini|\.windsurf|\.continue|\.roo|\.clinerules|\.kiro|\.qwen|\.aider", ""),
 )  # fmt: skip

@@ -76,6 +76,7 @@ class EnvironmentChoice:
 def _told(made: MadeEnvironment) -> str:
     count = len(made.packages)
     what = f"{count} package{'' if count == 1 else 's'}" if count else "no packages"
+    what = f"services {', '.join(made.services)}" if made.services else what
     left_out = f"; {'; '.join(made.remarks)}" if made.remarks else ""
     return f"made an environment of {_listed(made.sources)}: {what}{left_out}"
 

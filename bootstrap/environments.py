@@ -18,6 +18,7 @@ from environments.go_modules import GoModules
 from environments.making import KEEP_MB, Environments, Maker, kept_in
 from environments.npm import NpmMaker
 from environments.python import PythonMaker, Series
+from environments.services import ServicesMaker
 from environments.store import FolderStore
 from environments.uv import Uv
 from sandbox import interpreter, job_folders
@@ -61,4 +62,4 @@ def makers(settings: Settings, runtime: Runtime, store: FolderStore) -> tuple[Ma
     modules = GoModules(runtime.go, settings.process_environment)
     environ = settings.process_environment
     has_npm = runtime.node and shutil.which("npm", path=environ.get("PATH"))  # Debian has the one without the other
-    return (wheels, modules, *([NpmMaker(environ)] if has_npm else []))
+    return (wheels, modules, *([NpmMaker(environ)] if has_npm else []), ServicesMaker())

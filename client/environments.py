@@ -14,7 +14,7 @@ def environments(session: Session) -> int:
     rows = [
         [
             cell(one.name),
-            cell(one.interpreter or one.kind),
+            cell(": ".join((one.interpreter or one.kind, *([", ".join(one.services)] if one.services else [])))),
             cell(len(one.packages)),
             cell(round(one.size_bytes / 2**20)),
             stamp(one.used_at, local=session.views.local),

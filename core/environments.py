@@ -39,6 +39,7 @@ class MadeEnvironment:
     interpreter: str = ""
     packages: Mapping[str, str] = field(default_factory=dict)
     remarks: tuple[str, ...] = ()
+    services: tuple[str, ...] = ()
     used_at: datetime
     size_bytes: int = 0
 
@@ -54,6 +55,37 @@ class Making:
     environment: Environment
     new: tuple[MadeEnvironment, ...] = ()
     failed: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Service:
+    """A program that tests need beside them, such as a database. It is started anew for each run, with nothing kept.
+
+    Attributes:
+        name: of its own.
+        start: the command of a shell that starts it and stays with it.
+        prepare: one that comes before and ends, such as `initdb`; empty for none.
+        port: it is ready when this port of the loopback answers,
+        command: or when this command ends with 0,
+        output: or when it has printed this; the two others are empty.
+        environment: variables of its own.
+        exports: variables that tests have because of it.
+        prepare_s: how long its preparation may take, on the clock.
+        start_s: how long it may take to be ready.
+        memory_mb: what it may use beside the tests, its files included.
+    """
+
+    name: str
+    start: str
+    prepare: str = ""
+    port: int = 0
+    command: str = ""
+    output: str = ""
+    environment: Mapping[str, str] = field(default_factory=dict)
+    exports: Mapping[str, str] = field(default_factory=dict)
+    prepare_s: float = 120
+    start_s: float = 60
+    memory_mb: int = 256
 
 
 class EnvironmentStore(Protocol):

@@ -269,6 +269,10 @@ class SandboxError(NightshiftError):
     """Untrusted code could not be run safely, so it was not run."""
 
 
+class ServiceFailed(SandboxError):
+    """A service that tests need did not come up, so no test was run."""
+
+
 class UnknownLesson(NightshiftError):
     """The memory has no lesson of that name."""
 

@@ -51,6 +51,8 @@ class SandboxLimits(RunLimits):
     """How long the command may take, on the clock."""
     output_bytes: int = 1 << 20
     """What standard output and standard error may hold, each."""
+    tmp_mb: int = 64
+    """What `/tmp` may hold."""
     reserved_mb: int = 0
     """Address space that the command reserves without using it, as Node.js does. Where memory can only be bounded for
     each process, the bound of its address space is higher by so much."""

@@ -182,6 +182,20 @@ class Reader:
             remarks=self._told(),
         )
 
+    def with_lines(self, found: Declaration, lines: Sequence[str], where: str, own: OwnPackage) -> Declaration:
+        """A declaration with further requirements, for which what it pins stands as it is."""
+        self._remarks.clear()
+        group = tuple(line for line in self._all_plain(lines, where, own) if self._is_not_ours(line))
+        if not group:
+            return replace(found, remarks=(*found.remarks, *self._told()))
+        pins = (f"{one.name}=={one.version}" for one in found.pinned)
+        return replace(
+            found,
+            groups=(*found.groups, group),
+            constraints=(*found.constraints, *pins),
+            remarks=(*found.remarks, *self._told()),
+        )
+
     # --- requirements
 
     def _take(

@@ -251,6 +251,7 @@ def kept_in(folder: Path) -> list[MadeEnvironment]:
             interpreter=one.note.get("more", {}).get("interpreter", ""),
             packages=one.note.get("packages", {}),
             remarks=tuple(one.note.get("remarks", ())),
+            services=tuple(one.note.get("more", {}).get("services", ())),
             used_at=one.used_at,
             size_bytes=one.size_bytes,
         )

@@ -18,11 +18,11 @@ from packaging.specifiers import InvalidSpecifier, SpecifierSet
 
 from core.errors import SandboxError
 from core.isolation import WORK, Mount
-from environments import own_metadata
+from environments import environment_file, own_metadata
 from environments.declared_files import DeclaredFiles
 from environments.distributions import normalised
 from environments.layers import compile_all, pins, tame
-from environments.locks import LOCKS, Declaration, Reader, included, requirement_files, without
+from environments.locks import LOCKS, Declaration, Pinned, Reader, included, requirement_files, without
 from environments.making import Made, Recipe
 from environments.store import FolderStore, remove
 from environments.uv import Uv
@@ -100,12 +100,13 @@ class PythonMaker:
 
     def recipe(self, files: DeclaredFiles) -> Recipe | None:
         """What the files of a commit declare; None where they declare nothing."""
+        named, more = environment_file.packages_of(files)
         folder = files.nearest((*LOCKS, *CONFIG_FILES, "requirements.txt"))
         requirements = [] if folder is None else requirement_files(files.paths, folder)
         if folder is None:
             folder = files.place
             requirements = requirement_files(files.paths, folder)
-            if not requirements:
+            if not requirements and not more:
                 return None
         own = _own(files, folder)
         lock = next((f"{place}{name}" for place in dict.fromkeys((folder, "")) for name in LOCKS
@@ -118,7 +119,7 @@ class PythonMaker:
                 texts[path] = text
                 waiting += included(text, path) if path != lock else ()
         configs = [f"{folder}{name}" for name in CONFIG_FILES if f"{folder}{name}" in files.paths]
-        if not texts and not own.name and not own.requires and not own.groups:
+        if not texts and not more and not own.name and not own.requires and not own.groups:
             return None
         series = self._series.chosen(own.requires_python, files.text(f"{folder}.python-version") or "")
         stated = json.dumps(
@@ -127,7 +128,12 @@ class PythonMaker:
         if configs:
             texts[configs[0]] = stated
         ours = sorted(_ours(self._series.usual).items())
-        parts = (_FORMAT, series, stated, folder, lock or "", json.dumps(requirements), json.dumps(ours))
+        if more:
+            texts[named] = json.dumps(more)
+        parts = (
+            *(_FORMAT, series, stated, folder, lock or "", json.dumps(requirements), json.dumps(ours)),
+            *([named] if more else []),
+        )
         return Recipe(kind=self.kind, texts=texts, parts=parts)
 
     async def fill(self, recipe: Recipe, folder: Path) -> Made:
@@ -137,7 +143,7 @@ class PythonMaker:
             Unreachable: the index does not answer.
             SandboxError: they cannot be installed.
         """
-        _, series, stated, _, lock, requirements, _ = recipe.parts
+        _, series, stated, _, lock, requirements, _, *named = recipe.parts
         name, requires, extras, groups, asked = json.loads(stated)
         own = OwnPackage(name=name, requires=requires, extras=extras, groups=groups, requires_python=asked)
         runtime = await asyncio.to_thread(self._series.runtime, series)
@@ -147,9 +153,11 @@ class PythonMaker:
             found = await asyncio.to_thread(reader.of_lock, lock, recipe.texts[lock], own)
         else:
             found = await asyncio.to_thread(reader.of_requirements, recipe.texts, json.loads(requirements), own)
-            if found.groups:
-                pinned, remarks = await self._uv.resolved(found, runtime, ours, own.name)
-                found = without(replace(found, pinned=pinned), (), remarks)
+        for path in named:
+            found = reader.with_lines(found, json.loads(recipe.texts[path]), path, own)
+        if found.groups:
+            pinned, remarks = await self._uv.resolved(found, runtime, ours, own.name)
+            found = without(replace(found, pinned=_together(found.pinned, pinned)), (), remarks)
         return await self._installed(found, runtime, folder, _not_right(asked, runtime))
 
     async def _installed(self, found: Declaration, runtime: Runtime, folder: Path, more: tuple[str, ...]) -> Made:
@@ -223,6 +231,12 @@ class PythonMaker:
             await self._store.build(name, fill)
             await self._store.write(name, {"of": sorted(texts)})
         return folder
+
+
+def _together(pinned: tuple[Pinned, ...], more: tuple[Pinned, ...]) -> tuple[Pinned, ...]:
+    """Exact packages with those of others that are not among them."""
+    known = {one.key for one in pinned}
+    return (*pinned, *(one for one in more if one.key not in known))
 
 
 def _own(files: DeclaredFiles, folder: str) -> OwnPackage:

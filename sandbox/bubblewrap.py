@@ -31,7 +31,6 @@ from sandbox.grouped import GroupedJob
 from sandbox.isolation import Begun, Isolation
 
 NAME = "bubblewrap"
-TMP_MB = 64
 SHM_MB = 16
 FILES = {
     "/etc/passwd": "root:x:0:0::/:/bin/sh\nnobody:x:65534:65534::/:/bin/sh\nagent:x:1000:1000::/tmp:/bin/sh\n",
@@ -160,27 +159,29 @@ def _proved(finished: Finished, marker: str) -> Finished:
 def _namespaces(job: SandboxJob, descriptors: Sequence[int]) -> list[str]:
     """The words of bubblewrap itself, up to the command."""
     filter_fd, *files = descriptors
-    words = [*namespaces(job.mounts, files[: len(FILES)], job.limits.work_mb), "--disable-userns"]
+    sizes = {"work_mb": job.limits.work_mb, "tmp_mb": job.limits.tmp_mb}
+    words = [*namespaces(job.mounts, files[: len(FILES)], **sizes), "--disable-userns"]
     masked = zip(files[len(FILES) :], COUNTERS, strict=True)
     words += [word for fd, path in masked for word in ("--ro-bind-data", str(fd), path)]
     copied = (word for n, path in enumerate(job.copy_in) for word in ("--ro-bind", str(path), f"/src/{n}"))
     return [*words, *copied, *_sealed("/proc", "/"), "--chdir", WORK, "--seccomp", str(filter_fd), "--"]
 
 
-def namespaces(mounts: Sequence[Mount], files: Sequence[int], work_mb: int) -> list[str]:
+def namespaces(mounts: Sequence[Mount], files: Sequence[int], *, work_mb: int, tmp_mb: int) -> list[str]:
     """The words that put a sandbox together: namespaces, the system's programs, mounts, private file systems.
 
     Args:
         mounts: what is shown read-only besides.
         files: descriptors of the small files below /etc, in the order of `FILES`.
         work_mb: the size of `/work`.
+        tmp_mb: the size of `/tmp`.
     """
     return [
         "bwrap", "--unshare-all", "--unshare-user", "--uid", "1000", "--gid", "1000",
         "--cap-drop", "ALL", "--die-with-parent", "--new-session", "--as-pid-1", "--hostname", "sandbox", "--clearenv",
         *(word for name, value in _ENV.items() for word in ("--setenv", name, value)),
         "--perms", "0755", "--dir", "/etc", "--ro-bind", "/usr", "/usr", *_tmpfs("/usr/local", 1), *_system_links(),
-        "--proc", "/proc", "--dev", "/dev", *_tmpfs("/dev/shm", SHM_MB), *_tmpfs("/tmp", TMP_MB),  # noqa: S108 (inside)
+        "--proc", "/proc", "--dev", "/dev", *_tmpfs("/dev/shm", SHM_MB), *_tmpfs("/tmp", tmp_mb),  # noqa: S108 (inside)
         *_tmpfs(WORK, work_mb),
         *(w for fd, path in zip(files, FILES, strict=True) for w in ("--perms", "0444", "--file", str(fd), path)),
         *(word for mount in mounts for word in ("--ro-bind", str(mount.host), mount.inside)),

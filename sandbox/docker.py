@@ -27,7 +27,6 @@ from sandbox.docker_engine import Engine, ImageGoneError, Streams
 
 NAME = "docker"
 START_S = 60.0
-TMP_MB = 64
 SHM_MB = 16
 _ENV = {
     "PATH": "/usr/bin:/bin",
@@ -151,7 +150,7 @@ def _bounds(job: SandboxJob, user: int, cpus: int) -> Mapping[str, Any]:
         "ulimits": docker_engine.ulimits({name: most for name, (_, most) in launcher.each_process(limits).items()}),
         "shm_size": SHM_MB << 20,
         "tmpfs": {
-            "/tmp": f"exec,nosuid,nodev,mode=1777,size={TMP_MB}m",  # noqa: S108 (inside)
+            "/tmp": f"exec,nosuid,nodev,mode=1777,size={limits.tmp_mb}m",  # noqa: S108 (inside)
             WORK: f"exec,nosuid,nodev,mode=0755,uid={user},gid={user},size={limits.work_mb}m",
             "/sys": "ro,size=4k",  # tells about the machine, and no test needs it
         },

@@ -32,7 +32,7 @@ from core.errors import SandboxError
 from core.isolation import WORK, Mount, SandboxJob
 from core.masking import printable
 from sandbox import cgroups, child, launcher
-from sandbox.bubblewrap import COUNTERS, FILES, NAME, SHM_MB, STILL, TMP_MB, BubblewrapSandbox, memory_files, namespaces
+from sandbox.bubblewrap import COUNTERS, FILES, NAME, SHM_MB, STILL, BubblewrapSandbox, memory_files, namespaces
 from sandbox.cgroups import Group
 from sandbox.child import Finished, Pipes, Running
 from sandbox.grouped import GroupedJob
@@ -124,7 +124,7 @@ class NestedSandbox(Isolation):
         return {
             "argv": () if is_parent else job.argv,
             "rlimits": values if bounded else [*values, (resource.RLIMIT_NPROC, limits.pids)],
-            "tmpfs": {WORK: limits.work_mb, "/tmp": TMP_MB, "/dev/shm": SHM_MB},  # noqa: S108 (the job's own)
+            "tmpfs": {WORK: limits.work_mb, "/tmp": limits.tmp_mb, "/dev/shm": SHM_MB},  # noqa: S108 (the job's own)
             "counters": {path: STILL.get(path, "") for path in COUNTERS},
             "filter": self._outer.filter.hex(),
         }
@@ -226,7 +226,7 @@ def _spawned(runtime: Runtime, entry: str, orders: int, nice: int) -> Running:
                 *fixed,
                 "--",
                 *launcher.drop_root(),
-                *namespaces(runtime.mounts_for(entry), files, work_mb=1),
+                *namespaces(runtime.mounts_for(entry), files, work_mb=1, tmp_mb=1),
             ),
             *("--remount-ro", "/", "--", *runtime.fork_server(orders, entry)),
         ]

@@ -22,6 +22,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 
+from core.environments import Service
 from core.errors import SandboxError
 from core.isolation import Mount
 from sandbox import go_program, interpreter, job_folders, node_program
@@ -83,7 +84,7 @@ class Runtime:
     folders of programs that come before the system's, `variables` those of the environment that a run has besides;
     `roots` are folders of the workspace that its modules are imported from besides the usual ones, `plugins` those of
     pytest's that tests need. `executable` is the interpreter as tests are told of it, which finds all this when they
-    start it.
+    start it. `services` are started before the tests of each run.
     """
 
     python: tuple[str, ...]
@@ -99,6 +100,7 @@ class Runtime:
     roots: tuple[str, ...] = ()
     plugins: tuple[str, ...] = ()
     executable: str = ""
+    services: tuple[Service, ...] = ()
 
     @property
     def series(self) -> str:
@@ -127,7 +129,13 @@ class Runtime:
     @property
     def of_process(self) -> dict[str, str]:
         """The environment variables of a run that differ from the usual ones; programs are found in `path` first."""
-        return {**dict(self.variables), **({"PATH": ":".join((*self.path, "/usr/bin:/bin"))} if self.path else {})}
+        path = {"PATH": ":".join((*self.path, "/usr/bin:/bin"))} if self.path else {}
+        return {**dict(self.variables), **self.of_services, **path}
+
+    @property
+    def of_services(self) -> dict[str, str]:
+        """The variables that tests have because of services."""
+        return {name: value for service in self.services for name, value in service.exports.items()}
 
     def begun_with(self, argv: tuple[str, ...], mounts: tuple[Mount, ...]) -> tuple[Runtime, str] | None:
         """The runtime that a command is of, and which trusted parent it starts; None for another command.

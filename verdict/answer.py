@@ -10,11 +10,16 @@ import hashlib
 import hmac
 import json
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
+from core.errors import ServiceFailed
 from core.isolation import SandboxResult
+from core.masking import printable
 from core.verdicts import Result
+
+SAID = 1500
+"""So much of the end of what a service printed is shown."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -120,12 +125,16 @@ class Split:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Answer:
-    """The parent's whole answer. `split` is None where there was no split run."""
+    """The parent's whole answer. `split` is None where there was no split run.
+
+    `gone` has the services that ended while the tests ran, with the end of what they printed.
+    """
 
     python: str
     session: Session
     altered: tuple[str, ...] = ()
     split: Split | None = None
+    gone: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -159,6 +168,7 @@ def read(result: SandboxResult, key: bytes) -> Answer | None:
         session=_session(data.get("suite") or data["command"]),
         altered=tuple(data.get("altered", ())),
         split=_split(split) if split else None,
+        gone=data.get("gone", {}),
     )
 
 
@@ -226,10 +236,20 @@ def read_command(result: SandboxResult, key: bytes) -> CommandAnswer | None:
 
 
 def _signed(result: SandboxResult, key: bytes) -> Any:
-    """The trusted parent's words, or None without its signature."""
+    """The trusted parent's words, or None without its signature.
+
+    Raises:
+        ServiceFailed: a service did not come up, so nothing was run.
+    """
     signature, _, text = result.stdout.partition(b"\n")
     genuine = hmac.compare_digest(signature, hashlib.blake2b(text, key=key).hexdigest().encode())
-    return json.loads(text) if genuine else None
+    data = json.loads(text) if genuine else None
+    if data and (fault := data.get("service")):
+        said = printable(fault["output"])[-SAID:].strip()
+        raise ServiceFailed(
+            f"the service {fault['name']} did not come up: {fault['why']}; it printed: {said or 'nothing'}"
+        )
+    return data
 
 
 def _replies(lines: str) -> Iterator[tuple[int, Reply]]:

@@ -23,6 +23,7 @@ def judge(run: Run) -> Judgement:
     """Weigh a run of a command."""
     session = run.answer.session if run.answer else None
     over = session is not None and session.how == "exited" and run.result.ended is Ended.EXITED
+    over = over and run.answer is not None and not run.answer.gone
     stopped = None if over else stopping(run)
     if session is None or stopped:
         assert stopped is not None

@@ -275,6 +275,9 @@ def stopping(run: Run) -> Failure | None:
     how = run.result.ended
     if how is Ended.OUT_OF_MEMORY or (session and session.how == "memory"):
         return _stop(run, "OutOfMemory", f"the tests used more than {run.limits.memory_mb} MB of memory")
+    if run.answer and run.answer.gone:
+        name, said = next(iter(run.answer.gone.items()))
+        return _stop(run, "Service", f"the service {name} ended while the tests ran", run.names.text(said))
     if run.was_cut_off:
         return _cut_off(run)
     if how is Ended.OUTPUT_LIMIT or (session and session.how == "flood"):

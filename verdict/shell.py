@@ -22,7 +22,7 @@ from environments.layers import LayerStore
 from environments.making import Environments, runtime_of
 from languages.go import plan as golang
 from languages.javascript.plan import RESERVED_MB
-from sandbox import packing
+from sandbox import packing, services
 from sandbox.cleaning import Mask, line, printed
 from sandbox.inside.time_limits import BUSIEST
 from sandbox.packing import pack
@@ -141,6 +141,7 @@ def _staged(job: ShellJob, runtime: Runtime, trees: TreeStore) -> _Staged:
         "digests": [digest for _, _, digest, _ in index],
         "command": job.command,
         "environ": runtime.of_process,
+        **services.told(runtime),
         "node": runtime.node.path if runtime.node else None,
         "go": golang.told(runtime.go) if runtime.go else None,
         **_times(TimeLimit.of(job.limits)),
@@ -151,7 +152,7 @@ def _staged(job: ShellJob, runtime: Runtime, trees: TreeStore) -> _Staged:
         mounts=runtime.mounts_for(COMMANDS),
         stdin=message(told, below, over),
         answers=True,
-        limits=_limits(job, runtime, [size for _, size, _, wanted in index if wanted]),
+        limits=services.limited(_limits(job, runtime, [size for _, size, _, wanted in index if wanted]), runtime),
     )
     return _Staged(job=command, key=key)
 

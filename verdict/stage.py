@@ -11,7 +11,7 @@ from core.isolation import SandboxJob, SandboxLimits
 from core.text import encode
 from core.tree import Tree
 from languages.plan import Plan, Role
-from sandbox import packing
+from sandbox import packing, services
 from sandbox.inside.time_limits import BUSIEST
 from sandbox.packing import NOTHING, Packed, pack
 from sandbox.runtime import CALLS, SUITES, Runtime
@@ -70,7 +70,7 @@ def staged(
         "key": key.hex(),
         "files": files,
         "watched": sorted(digests.keys() & {*plan.mounted, *(file.staged for file in plan.files)}),
-        "split": _split(plan, files),
+        "split": _split(plan, files, runtime),
     }
     entry = _entry(plan)
     job = SandboxJob(
@@ -78,7 +78,7 @@ def staged(
         mounts=runtime.mounts_for(entry),
         stdin=message(instructions, below, over),
         answers=True,
-        limits=_limits(plan, limits, [size for _, size, wanted in files if wanted]),
+        limits=services.limited(_limits(plan, limits, [size for _, size, wanted in files if wanted]), runtime),
     )
     return Staged(job=job, key=key, digest=_digest(plan, digests))
 
@@ -104,7 +104,7 @@ def message(instructions: dict[str, object], below: Packed, over: Packed) -> byt
     return b"".join((b"%d\n" % len(header), header, below.blob, over.blob))
 
 
-def _split(plan: Plan, files: list[tuple[str, int, bool]]) -> dict[str, object] | None:
+def _split(plan: Plan, files: list[tuple[str, int, bool]], runtime: Runtime) -> dict[str, object] | None:
     """What the test side of a split run is told; None where there is none, as for a tree too large to be kept twice."""
     small = len(files) <= KEPT_FILES and sum(size for _, size, _ in files) <= KEPT_BYTES
     if plan.split is None or not small:
@@ -113,7 +113,8 @@ def _split(plan: Plan, files: list[tuple[str, int, bool]]) -> dict[str, object] 
     return {
         "files": split.suites, "suites": split.suites, "texts": dict(split.texts), "hidden": split.hidden,
         "roots": split.roots, "conftests": split.conftests, "settings": dict(split.settings), "options": plan.options,
-        "paths": (), "environ": {}, "executable": "", "preload": plan.preload, "simple": dict(split.simple),
+        "paths": (), "environ": runtime.of_services, "executable": "", "preload": plan.preload,
+        "simple": dict(split.simple),
     }  # fmt: skip
 
 
@@ -140,6 +141,7 @@ def _instructions(
     return {
         "command": _command(plan.command, runtime),
         "environ": runtime.of_process,
+        **services.told(runtime),
         "calls": plan.calls,
         "program": plan.program.job if plan.program else None,
         "memory_mb": limits.memory_mb,

@@ -10,7 +10,7 @@ import json
 import signal
 import sys
 
-from nightshift_inside import files, supervisor
+from nightshift_inside import files, services, supervisor
 from nightshift_inside.child import Child, read_all
 
 LEAST_S, SPARE_S = 1.0, 3.0
@@ -41,11 +41,21 @@ def serve(libraries):
     supervisor.hide()
     job, source = files.receive(0)
     key = bytes.fromhex(job.pop("key"))
+    try:
+        answer = run(job, source, first, libraries)
+    except services.NotUp as error:
+        answer = error.answer
+    supervisor.reply(key, answer)
+
+
+def run(job, source, first, libraries):
+    """Do what is asked, with the services of the job; returns the answer."""
+    beside = services.started(job)
     files.write(files.contents(job, source), job["watched"])
     task = {**job["program"], "memory_mb": job["memory_mb"]}
     first.send(json.dumps({"session": job["session"], "task": task}).encode())
     said = synthesised(job, task, first, libraries) if task["kind"] == "synthesis" else first.watch(job)
-    supervisor.reply(key, {"python": sys.version.split()[0], "program": said})
+    return {"python": sys.version.split()[0], "program": said} | beside.ended()
 
 
 def synthesised(job, task, first, libraries):

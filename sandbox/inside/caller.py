@@ -6,7 +6,7 @@ import os
 import signal
 import sys
 
-from . import calls, files, supervisor
+from . import calls, files, services, supervisor
 from .child import Child, read_all
 
 
@@ -28,11 +28,20 @@ def serve(libraries):
     supervisor.hide()
     job, source = files.receive(0)
     key = bytes.fromhex(job.pop("key"))
+    try:
+        answer = run(job, source, first)
+    except services.NotUp as error:
+        answer = error.answer
+    supervisor.reply(key, answer)
+
+
+def run(job, source, first):
+    """Make the calls, with the services of the job; returns the answer."""
+    beside = services.started(job)
     files.write(files.contents(job, source), job["watched"])
     told = {"calls": job["calls"], "paths": job["session"]["paths"], "environ": job["environ"]}
     first.send(marshal.dumps(told))
-    answer = {"python": sys.version.split()[0], "calls": first.watch(job)}
-    supervisor.reply(key, answer)
+    return {"python": sys.version.split()[0], "calls": first.watch(job)} | beside.ended()
 
 
 def session(told, events, libraries):

@@ -98,11 +98,11 @@ class Child:
 
         Args:
             job: what `TimeLimits` takes, and `output_bytes`, which holds for each part that `token` divides its output
-                into.
+                into; the services of the run are left alone.
             spare: numbers of children that are left alone.
             output: takes the output, which is not divided then.
         """
-        limits = TimeLimits(job)
+        limits, services = TimeLimits(job), job.get("running")
         printed = Segments(job["token"].encode()) if output is None else output
         reported = bytearray()
         taken: dict[int, bytearray | Ends | Segments] = {self.events: reported, self.output: printed}
@@ -110,6 +110,8 @@ class Child:
         poll = select.poll()
         for descriptor in (*taken, self.ended):
             os.set_blocking(descriptor, False)
+            poll.register(descriptor, select.POLLIN)
+        for descriptor in services.watched() if services else ():
             poll.register(descriptor, select.POLLIN)
         why = limit = ""
         while not why:
@@ -119,8 +121,12 @@ class Child:
             for descriptor, data in taken.items():
                 if not drain(descriptor, data, most[descriptor], poll):
                     why, limit = "flood", "output" if data is printed else "report"
+            if services:
+                services.take(ready, poll)
             self._reap(os.WNOHANG, spare)
-        exit_code = self._end(why, spare)
+        if services:
+            services.look()
+        exit_code = self._end(why, spare, services.processes if services else ())
         cpu_s = limits.used_s()
         for descriptor, data in taken.items():
             drain(descriptor, data, most[descriptor], poll)
@@ -148,27 +154,48 @@ class Child:
         except ChildProcessError:
             return
 
-    def _end(self, why: str, spare: Sequence[int]) -> int | None:
+    def _end(self, why: str, spare: Sequence[int], services: Collection[int]) -> int | None:
+        some = [*spare, *services]
         with contextlib.suppress(ProcessLookupError):
-            if os.getpid() == 1 and not spare:
+            if os.getpid() == 1 and not some:
                 os.kill(-1, signal.SIGKILL)
             else:
                 os.killpg(self.pid, signal.SIGKILL)
-        self._reap(0, spare)
-        if os.getpid() == 1 and spare:
-            sweep({1, *spare})
+        self._reap(0, some)
+        if os.getpid() == 1 and some:
+            sweep({1, *spare}, services)
         os.close(self.ended)
         return os.waitstatus_to_exitcode(self.status) if why == "exited" else None
 
 
-def sweep(spare: Collection[int]) -> None:
-    """End every process of the sandbox but some; as process 1 we are the parent of whoever is left without one."""
-    while strays := [int(name) for name in os.listdir("/proc") if name.isdigit() and int(name) not in spare]:  # noqa: PTH208 (pathlib is slow to import)
-        for pid in strays:
+def sweep(spare: Collection[int], with_children: Collection[int] = ()) -> None:
+    """End every process of the sandbox but some, and but some with all that descend from them.
+
+    As process 1 we are the parent of whoever is left without one.
+    """
+
+    def strays() -> list[int]:
+        found = [int(name) for name in os.listdir("/proc") if name.isdigit()]  # noqa: PTH208 (pathlib is slow to import)
+        return [pid for pid in found if pid not in spare and not (with_children and descends(pid, with_children))]
+
+    while left := strays():
+        for pid in left:
             with contextlib.suppress(ProcessLookupError):
                 os.kill(pid, signal.SIGKILL)
             with contextlib.suppress(ChildProcessError):
                 os.waitpid(pid, os.WNOHANG)
+
+
+def descends(pid: int, of: Collection[int]) -> bool:
+    """Tell whether a process is one of some, or came of one whose line of parents is whole."""
+    while pid > 1 and pid not in of:
+        try:
+            with open(f"/proc/{pid}/stat", "rb") as file:  # noqa: PTH123 (pathlib is slow to import)
+                found = file.read()
+        except (FileNotFoundError, ProcessLookupError):
+            return False
+        pid = int(found[found.rindex(b")") + 2 :].split()[1])
+    return pid in of
 
 
 def drain(descriptor: int, taken: bytearray | Ends | Segments, most: int, poll: select.poll) -> bool:

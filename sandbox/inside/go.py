@@ -86,7 +86,7 @@ _LINE = re.compile(r"\s*([\w.-]+\.go):(\d{1,7})(?::\d+)?: ?(.*)")
 
 def suite(job: Job) -> Found:
     """Build all packages and run them in turn; returns what `Child.watch` does for a session of pytest."""
-    told = placed(job["go"])
+    told = placed({**job["go"], "env": {**job["variables"], **job["go"]["env"]}})
     total = Total()
     packages = _packages(job)
     home, work = os.environ["HOME"], work_folder()

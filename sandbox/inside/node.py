@@ -10,7 +10,7 @@ an end, and its exit status must be what its report says; from all of them comes
 import json
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, NoReturn
 
 from . import shut_off
@@ -53,7 +53,7 @@ def _by_runner(job: Job) -> Found:
         # vite writes a configuration that it has compiled into the nearest such folder.
         os.makedirs(os.path.join(root, "node_modules"), exist_ok=True)
         words = [node["path"], *node["flags"], os.path.join(CODE, f"{node['runner']}.mjs")]
-        child = Child(become, words)
+        child = Child(become, (words, job["variables"]))
         child.send(json.dumps(_for_runner(job, os.path.join(os.getcwd(), root), files)).encode())
         found = child.watch(left)
         left = less(left, found)
@@ -96,7 +96,7 @@ def _run(job: Job, path: str, left: Job, words: list[str]) -> Found:
     """One file in a process of its own, within what is left of the run's time."""
     if job["node"]["loads_types"]:
         words = [*_types_loaded(), *words]
-    child = Child(become, [job["node"]["path"], *words])
+    child = Child(become, ([job["node"]["path"], *words], job["variables"]))
     told = {**job["node"]["told"], "token": job["token"], "path": path, "workspace": os.getcwd() + os.sep}
     child.send(json.dumps(told).encode())
     return child.watch(left)
@@ -115,16 +115,17 @@ def flags(job: Job, *, is_must_fail: bool) -> list[str]:
     return [*words, *(["--test-force-exit"] if is_must_fail else []), os.path.join(CODE, "start.mjs")]
 
 
-def become(told: int, reporting: int, words: Sequence[str]) -> NoReturn:
+def become(told: int, reporting: int, argument: tuple[Sequence[str], Mapping[str, str]]) -> NoReturn:
     """In a forked child: turn into Node.js."""
+    words, variables = argument
     for descriptor in (told, reporting):
         os.set_inheritable(descriptor, True)
-    execute([*words, str(told), str(reporting)])
+    execute([*words, str(told), str(reporting)], variables)
 
 
-def execute(words: Sequence[str]) -> NoReturn:
-    """Become Node.js, with little of the environment."""
-    env = {name: os.environ[name] for name in KEPT if name in os.environ}
+def execute(words: Sequence[str], variables: Mapping[str, str]) -> NoReturn:
+    """Become Node.js, with little of the environment besides some variables."""
+    env = {**variables} | {name: os.environ[name] for name in KEPT if name in os.environ}
     env["PATH"] = os.pathsep.join(dict.fromkeys((os.path.dirname(words[0]), "/usr/bin", "/bin")))
     os.execve(words[0], list(words), env)  # noqa: S606 (no shell is wanted)
 

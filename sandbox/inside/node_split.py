@@ -34,6 +34,9 @@ def run(job: Job, tree: Mapping[str, bytes]) -> Found | None:
     folder = _code_tree(job, tree)
     total = {"ended": "exited", "exit": 0, "events": "", "output": {}, "duration_s": 0.0, "cpu_s": 0.0, "limit": ""}
     for number, suites in enumerate(job["node"]["pairs"]):
+        if number:  # what a must-fail copy has left with a service is nothing for the next file
+            job["running"].end()
+            job["running"].start()
         pair = _Pair(job, suites[0], folder)
         if not number and not landlock.holds():  # while both sides start
             pair.discard()
@@ -90,10 +93,11 @@ class _Pair:
         words = [job["node"]["path"], *job["node"]["flags"]]
         beside = os.path.join(folder, os.path.dirname(path), "")
         self._code = _forked(
-            functools.partial(_code_side, theirs.fileno(), [*words, *_code_words(theirs, beside)]), folder
+            functools.partial(_code_side, theirs.fileno(), [*words, *_code_words(theirs, beside)], job["variables"]),
+            folder,
         )
         tests = [*words, MODULES_OF_TEXTS, os.path.join(SIDES, "tests.mjs")]
-        self._tests = Child(functools.partial(_test_side, mine.fileno()), tests)
+        self._tests = Child(functools.partial(_test_side, mine.fileno(), job["variables"]), tests)
         mine.close()
         theirs.close()
 
@@ -140,16 +144,16 @@ def _forked(work: Any, folder: str) -> int:
     return pid
 
 
-def _code_side(link: int, words: Sequence[str]) -> None:
+def _code_side(link: int, words: Sequence[str], variables: Mapping[str, str]) -> None:
     """In a forked child: become the code side, if it can be shut off."""
     if landlock.restrict():
         os.set_inheritable(link, True)
-        execute(words)
+        execute(words, variables)
 
 
-def _test_side(link: int, told: int, reporting: int, words: Sequence[str]) -> NoReturn:
+def _test_side(link: int, variables: Mapping[str, str], told: int, reporting: int, words: Sequence[str]) -> NoReturn:
     """In a forked child: become the test side."""
     for descriptor in (told, reporting, link):
         os.set_inheritable(descriptor, True)
     os.chdir("/")
-    execute([*words, str(told), str(reporting), str(link)])
+    execute([*words, str(told), str(reporting), str(link)], variables)

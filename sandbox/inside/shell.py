@@ -11,7 +11,7 @@ import re
 import signal
 import sys
 
-from . import changes, files, supervisor
+from . import changes, files, services, supervisor
 from .child import Child, Ends
 
 KEPT = 32 << 10
@@ -36,15 +36,25 @@ def serve(libraries):
     job, source = files.receive(0)
     key = bytes.fromhex(job.pop("key"))
     os.environ.update(job["environ"])
+    try:
+        answer = executed(job, source, libraries)
+    except services.NotUp as error:
+        answer = error.answer
+    supervisor.reply(key, answer)
+
+
+def executed(job, source, libraries):
+    """Run the command, with the services of the job; returns the answer."""
+    beside = services.started(job)
     files.write(files.contents(job, source), ())
     before = changes.Before(job)
     env = settled(job, libraries)
     output = Ends(KEPT)
     # The fork's copy of this memory, with the key in it, is gone when it becomes the shell.
-    answer = {"command": Child(run, (job["command"], env)).watch(job, output=output)}
+    answer = {"command": Child(run, (job["command"], env)).watch(job, output=output)} | beside.ended()
     answer["output"] = [*(bytes(end).decode("utf-8", "replace") for end in output.ends), output.left_out]
     answer["files"], answer["dropped"] = changes.told(before)
-    supervisor.reply(key, answer)
+    return answer
 
 
 def run(_told, _reporting, argument):

@@ -14,7 +14,7 @@ import os
 import signal
 import sys
 
-from . import files
+from . import files, services
 from .child import Child, read_all
 from .split import Split
 
@@ -50,15 +50,26 @@ def serve(libraries, split=None):
     job, source = files.receive(0)
     key = bytes.fromhex(job.pop("key"))
     os.environ.update(job["environ"])
-    answer = {"python": sys.version.split()[0]}
+    try:
+        answer = run(job, source, first, split)
+    except services.NotUp as error:
+        answer = error.answer
+    reply(key, answer)
+
+
+def run(job, source, first, split):
+    """Run the job with its services, which are started anew after a split run; returns the answer."""
+    answer, beside = {"python": sys.version.split()[0]}, services.started(job)
     if job["split"]:
         found = dict(files.contents(job, source))
         unseen = {*job["watched"], *job["split"]["hidden"]}
         answer["split"] = split_run(job, {path: text for path, text in found.items() if path not in unseen}, split)
+        beside.end(spare=[first.pid])
         if os.getpid() == 1:
             files.clear(PRIVATE)
         if os.listdir():  # noqa: PTH208 (pathlib is slow to import)
             raise SystemExit("something was written where the workspace was to be")
+        beside.start()
         files.write(found.items(), job["watched"])
     else:
         split.discard()
@@ -73,7 +84,7 @@ def serve(libraries, split=None):
     else:
         answer["suite"] = suite(job, first)
         answer["altered"] = watch.touched() if watch else []
-    reply(key, answer)
+    return answer | beside.ended()
 
 
 def split_run(job, kept, split):

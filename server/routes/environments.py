@@ -14,8 +14,8 @@ routes = Routes()
 class EnvironmentRow(Answer):
     """A part of an environment that was made: of one kind, for all repositories that declare the same.
 
-    `sources` are the files that declared it first, `packages` what it holds, name to version. `remarks` say what was
-    left out, and why.
+    `sources` are the files that declared it first, `packages` what it holds, name to version, `services` those that
+    are started for its tests. `remarks` say what was left out, and why.
     """
 
     name: str
@@ -24,6 +24,7 @@ class EnvironmentRow(Answer):
     sources: list[str]
     packages: dict[str, str]
     remarks: list[str]
+    services: list[str]
     used_at: Moment
     size_bytes: int
 
@@ -44,6 +45,7 @@ def list_environments(context: AppContext) -> KeptEnvironments:
             sources=[printable(path) for path in one.sources],
             packages={printable(name): printable(version) for name, version in one.packages.items()},
             remarks=[printable(remark) for remark in one.remarks],
+            services=list(one.services),
         )
         for one in context.environments()
     ]

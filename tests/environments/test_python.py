@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import hashlib
 import os
 import sys
 from collections.abc import Mapping
@@ -93,6 +94,12 @@ def index(tmp_path: Path) -> Path:
     wheel(index, "tidewave", "2.0", {"tidewave/__init__.py": "HIGH = 1\n"})
     source(index, "nowheel", "1.0", "raise SystemExit('a setup.py ran')\n")
     return index
+
+
+def locked(file: Path, name: str, version: str) -> str:
+    """A package as poetry.lock has it, with the hash of a wheel."""
+    digest = hashlib.sha256(file.read_bytes()).hexdigest()
+    return f"[[package]]\nname = '{name}'\nversion = '{version}'\nfiles = [{{file = 'x', hash = 'sha256:{digest}'}}]\n"
 
 
 @pytest.fixture
@@ -261,12 +268,8 @@ async def test_a_file_with_other_bytes_than_its_lock_says_is_left_out_and_told(h
 
 
 async def test_a_lock_is_installed_as_it_says(home: Home, index: Path) -> None:
-    import hashlib
-
     newer = wheel(index, "moonphase", "2.0", {"moonphase.py": "FULL = 2\n"})
-    old = newer.with_name("moonphase-1.0-py3-none-any.whl")
-    digest = hashlib.sha256(old.read_bytes()).hexdigest()
-    lock = f"[[package]]\nname = 'moonphase'\nversion = '1.0'\nfiles = [{{file = 'x', hash = 'sha256:{digest}'}}]\n"
+    lock = locked(newer.with_name("moonphase-1.0-py3-none-any.whl"), "moonphase", "1.0")
     assert await home.packages({"poetry.lock": lock, "pyproject.toml": PROJECT}) == {"moonphase": "1.0"}
 
 
@@ -298,3 +301,29 @@ async def test_two_tasks_make_one_environment(home: Home) -> None:
     found = await home.environments.of(tree)
     made = await asyncio.gather(*(home.environments.make(tree, found) for _ in range(3)))
     assert sorted(len(making.new) for making in made) == [0, 0, 1]
+
+
+async def test_packages_of_the_environment_file_are_there_beside_those_of_the_repository(home: Home) -> None:
+    more = {".nightshift/environment.yaml": "packages: [tidewave, nosuch]\n"}
+    assert await home.packages(more) == {"tidewave": "2.0"}
+    assert await home.packages({"requirements.txt": "moonphase\n", **more}) == {"moonphase": "1.0", "tidewave": "2.0"}
+    tests = {"test_it.py": "import tidewave\n\n\ndef test_it():\n    assert tidewave.HIGH == 1\n"}
+    verdict = await home.judged({"a.py": "", **more}, tests)
+    assert verdict.passed, (verdict.reason, verdict.failures)
+    assert any("nosuch" in remark for remark in await home.remarks({"b.py": "", ".nightshift/environment.yaml": (
+        "packages: [tidewave >= 2, nosuch]\n")}))  # fmt: skip
+
+
+async def test_what_a_lock_pins_stands_for_packages_of_the_environment_file(home: Home, index: Path) -> None:
+    wheel(index, "tidewave", "3.0", {"tidewave/__init__.py": "HIGH = 3\n"})
+    more = {".nightshift/environment.yaml": "packages: ['tidewave>=1']\n"}
+    lock = ""
+    for name, version, found in (("moonphase", "1.0", "3.0"), ("tidewave", "2.0", "2.0")):
+        lock += locked(index / f"{name}-{version}-py3-none-any.whl", name, version)
+        assert await home.packages({"poetry.lock": lock, **more}) == {"moonphase": "1.0", "tidewave": found}
+
+
+async def test_of_an_environment_file_a_change_counts_for_nothing(home: Home) -> None:
+    tests = {"test_it.py": "import tidewave\n\n\ndef test_it():\n    assert tidewave.HIGH == 1\n"}
+    change = {".nightshift/environment.yaml": "packages: [tidewave]\n"}
+    assert not (await home.judged({"requirements.txt": "moonphase\n"}, tests, change)).passed

@@ -11,7 +11,7 @@ const MB = 2 ** 20;
 const COLUMNS = [
   {key: 'sources', label: 'Declared by', cell: (row) => html`<b>${row.sources.join(', ') || row.name}</b>
     ${row.remarks.map((remark) => html`<br /><small>${remark}</small>`)}`},
-  {key: 'interpreter', label: 'For', cell: (row) => row.interpreter || row.kind},
+  {key: 'interpreter', label: 'For', cell: (row) => [row.interpreter || row.kind, ...(row.services.length ? [row.services.join(', ')] : [])].join(': ')},
   {key: 'packages', label: 'Packages', number: true, cell: (row) => Object.keys(row.packages).length},
   {key: 'size_bytes', label: 'MB', number: true, minor: true, cell: (row) => Math.round(row.size_bytes / MB)},
   {key: 'used_at', label: 'Used', minor: true, cell: (row) => html`<${Moment} at=${row.used_at} />`},

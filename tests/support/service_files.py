@@ -1,0 +1,71 @@
+"""A small service for tests, and the environment files that declare it."""
+
+from __future__ import annotations
+
+import json
+import shlex
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from environments.making import Environments
+from environments.services import ServicesMaker
+from environments.store import FolderStore
+from tests.support.sandboxes import runtime
+
+PATH, PORT = ".nightshift/environment.yaml", 7411
+SERVER = r"""
+import os, socket, sys
+log = open(os.environ["DATA"] + "/lines", "a+")
+listening = socket.create_server(("127.0.0.1", PORT))
+print("it listens", flush=True)
+while True:
+    asking, _ = listening.accept()
+    with asking, asking.makefile("rw") as said:
+        line = said.readline().strip()
+        if line.startswith("do "):
+            found = {}
+            try:
+                exec(line[3:].replace("\\n", "\n"), found)
+            except BaseException as error:
+                found["answer"] = type(error).__name__
+            print(found.get("answer"), file=said, flush=True)
+        elif line:
+            print(line, file=log, flush=True)
+            log.seek(0)
+            print(len(log.readlines()), file=said, flush=True)
+"""
+"""Counts the lines that it was sent, in a file of its own; of `do` and a statement it tells the `answer`."""
+CLIENT = """
+import os
+import socket
+
+
+def ask(line):
+    port = int(os.environ["COUNTER_PORT"])
+    with socket.create_connection(("127.0.0.1", port)) as asked, asked.makefile("rw") as said:
+        print(line, file=said, flush=True)
+        return said.readline().strip()
+"""
+COUNTER: Mapping[str, Any] = {"ready": {"port": PORT}, "exports": {"COUNTER_PORT": str(PORT)}}
+
+
+def python(script: str) -> str:
+    """A command of a shell that becomes the interpreter of runs with a script."""
+    return f"exec {shlex.join((*runtime().python, '-I', '-S', '-c', script))}"
+
+
+def counter(**more: Any) -> dict[str, Any]:
+    """The service as the file has it."""
+    return {"start": python(SERVER.replace("PORT", str(PORT), 1)), **COUNTER, **more}
+
+
+def declared(services: Mapping[str, Mapping[str, Any]] | None = None, **more: Any) -> dict[str, str]:
+    """The environment file, by its path, with these services or the small one."""
+    text = json.dumps({"services": {"counter": counter()} if services is None else services, **more})
+    return {PATH: text}  # each JSON is YAML
+
+
+def environments(folder: Path) -> Environments:
+    """Environments that have services and nothing else."""
+    return Environments(FolderStore(folder / "environments", keep_mb=100), [ServicesMaker()])
