@@ -1,0 +1,54 @@
+"""Our own pages: their links lead somewhere, and the commands that they name exist."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+
+import click
+import pytest
+
+from client.commands import every_command
+from core.paths import is_test_path
+from verdict.page_checks import Files, findings
+
+ROOT = Path(__file__).resolve().parents[2]
+TRACKED = tuple(
+    subprocess.run(["git", "ls-files"], cwd=ROOT, capture_output=True, text=True, check=True).stdout.splitlines()
+)
+PAGES = tuple(path for path in TRACKED if path.endswith(".md") and not is_test_path(path))
+COMMAND = re.compile(r"\bnightshift ([a-z][a-z-]*)(?: ([a-z][a-z-]*))?(?= |`|$|\n)")
+
+
+def commands() -> Iterator[str]:
+    """All commands, and those of groups with their group's name before them."""
+    for command in every_command(lambda *_: 0):
+        yield command.name or ""
+        if isinstance(command, click.Group):
+            yield from (f"{command.name} {name}" for name in command.commands)
+
+
+def named_commands(text: str) -> Iterator[str]:
+    """What a page has its reader type: in back-ticks, and at the beginning of lines of blocks."""
+    typed = "\n".join(
+        (*re.findall(r"`([^`\n]+)`", text), *re.findall(r"^(?:\$ )?(nightshift .*)$", text, re.MULTILINE))
+    )
+    groups = {name.split()[0] for name in commands() if " " in name}
+    for first, second in COMMAND.findall(typed):
+        yield f"{first} {second}" if first in groups and second else first
+
+
+@pytest.mark.parametrize("path", PAGES)
+def test_the_links_of_a_page_lead_somewhere(path: str) -> None:
+    text = (ROOT / path).read_text()
+    links = [one for one in findings(path, text, Files(TRACKED, lambda each: (ROOT / each).read_text()))
+             if "link" in one.message]  # fmt: skip
+    assert not links
+
+
+@pytest.mark.parametrize("path", [path for path in PAGES if path == "README.md" or path.startswith("docs/")])
+def test_the_commands_of_a_page_exist(path: str) -> None:
+    known = set(commands())
+    assert {name for name in named_commands((ROOT / path).read_text()) if name not in known} == set()
