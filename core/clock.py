@@ -5,7 +5,8 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import UTC, datetime, tzinfo
+from datetime import time as time_of_day
 from typing import Annotated, Any
 
 Clock = Callable[[], datetime]
@@ -72,6 +73,16 @@ class _AsText:
 
 Moment = Annotated[datetime, _AsText]
 """A time in a value that the API sends as it is."""
+
+
+def on_the_wall(wall: datetime, zone: tzinfo | None = None) -> datetime:
+    """The UTC time at which the wall's clock shows `wall` in a zone, or (None) where the machine is."""
+    return (wall if zone is None else wall.replace(tzinfo=zone)).astimezone(UTC)
+
+
+def midnight(now: datetime, zone: tzinfo | None = None) -> datetime:
+    """When the day began on the wall's clock."""
+    return on_the_wall(datetime.combine(now.astimezone(zone), time_of_day()), zone)
 
 
 def from_text(text: str) -> datetime:

@@ -10,10 +10,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime, time, timedelta, tzinfo
+from datetime import datetime, time, timedelta, tzinfo
 from enum import StrEnum
 
-from core.clock import Moment, from_text
+from core.clock import Moment, from_text, midnight, on_the_wall
 from core.tasks import Spent
 from db.brief_queries import BriefQueries
 from db.database import Database
@@ -124,16 +124,11 @@ def bounds(database: Database, span: Span, now: datetime, zone: tzinfo | None = 
     if span is Span.READ:
         since = read_up_to(database) or BriefQueries(database).first() or now
         return min(since, now), now
-    today = now.astimezone(zone).date()
     if span is Span.TODAY:
-        return _at(datetime.combine(today, time()), zone), now
-    evening = _at(datetime.combine(today - timedelta(days=1), EVENING), zone)
-    return evening, min(now, _at(datetime.combine(today, MORNING), zone))
-
-
-def _at(wall: datetime, zone: tzinfo | None) -> datetime:
-    """A time of a wall's clock; the machine's own zone is asked what held on that day."""
-    return (wall if zone is None else wall.replace(tzinfo=zone)).astimezone(UTC)
+        return midnight(now, zone), now
+    today = now.astimezone(zone).date()
+    evening = on_the_wall(datetime.combine(today - timedelta(days=1), EVENING), zone)
+    return evening, min(now, on_the_wall(datetime.combine(today, MORNING), zone))
 
 
 def told(figures: Figures) -> list[Part]:

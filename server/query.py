@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Annotated, TypeVar
+from datetime import datetime
+from typing import Annotated, Literal, TypeVar
 from urllib.parse import parse_qsl
 
 from pydantic import AwareDatetime, BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
 
 from core import faults
-from core.clock import no_number
+from core.clock import midnight, no_number, utc_now
 
 MAX_ID = 2**63 - 1
 
@@ -16,6 +17,13 @@ Id = Annotated[int, Field(ge=1, le=MAX_ID)]
 After = Annotated[int, Field(ge=0, le=MAX_ID)]
 Time = Annotated[AwareDatetime, BeforeValidator(no_number)]
 """A time with its zone."""
+Bound = Literal["today"] | Time
+"""A time, or the last midnight by the clock on the machine's wall: so a link to today is one tomorrow, too."""
+
+
+def moment(bound: Bound | None) -> datetime | None:
+    """The time that is meant."""
+    return midnight(utc_now()) if bound == "today" else bound
 
 
 class Query(BaseModel):

@@ -24,7 +24,7 @@ from core.tasks import Kind, Task
 from queue_manager import QueueManager
 from server.context import WRITE_WALL_S
 from server.lists.task_list import MAX_REPO, MAX_TEXT
-from server.query import MAX_ID, Id, Time
+from server.query import MAX_ID, Bound, Id, moment
 from server.schemas import Answer
 from taskqueue.listing import Order, Place, TaskFilter
 
@@ -64,8 +64,8 @@ class FilterIn(_In):
     q: Annotated[str, Field(max_length=MAX_TEXT)] = ""
     kind: Kind | None = None
     repo: Annotated[str, Field(max_length=MAX_REPO)] | None = None
-    since: Time | None = None
-    until: Time | None = None
+    since: Bound | None = None
+    until: Bound | None = None
 
 
 class BulkIn(_In):
@@ -147,8 +147,8 @@ def act_on_many(queue: QueueManager, asked: BulkIn) -> BulkDone:
 
 def _wanted(asked: FilterIn) -> TaskFilter:
     return TaskFilter(
-        statuses=asked.status, text=asked.q.strip(), kind=asked.kind, repo=asked.repo, since=asked.since,
-        until=asked.until,
+        statuses=asked.status, text=asked.q.strip(), kind=asked.kind, repo=asked.repo, since=moment(asked.since),
+        until=moment(asked.until),
     )  # fmt: skip
 
 

@@ -14,7 +14,7 @@ from core.tasks import Kind
 from db.codec import storable
 from queue_manager import QueueManager
 from server.lists.task_answers import task_summary
-from server.query import BadQuery, Id, Query, Time
+from server.query import BadQuery, Bound, Id, Query, moment
 from server.schemas import Tasks, TaskSummary
 from taskqueue.listing import OWN, Order, Place, Sort, TaskFilter
 
@@ -42,8 +42,10 @@ class TasksQuery(Query):
     repo: str | None = Field(
         None, max_length=MAX_REPO, description=f"only tasks in this repository; `{OWN}` is the daemon's own"
     )
-    since: Time | None = Field(None, description="only tasks that ended at this time or later")
-    until: Time | None = Field(None, description="only tasks that ended before this time")
+    since: Bound | None = Field(
+        None, description="only tasks that ended at this time or later; `today` is since midnight"
+    )
+    until: Bound | None = Field(None, description="only tasks that ended before this time")
     sort: Sort = Field(Sort.ID, description="what the list is sorted by; equal ones by id")
     order: Literal["asc", "desc"] = Field("desc", description="upwards or downwards")
     limit: int = Field(50, ge=1, le=500, description="at most so many")
@@ -55,8 +57,8 @@ class TasksQuery(Query):
     def filter(self) -> TaskFilter:
         """The part that says which tasks."""
         return TaskFilter(
-            statuses=self.status, text=self.q.strip(), kind=self.kind, repo=self.repo, since=self.since,
-            until=self.until,
+            statuses=self.status, text=self.q.strip(), kind=self.kind, repo=self.repo, since=moment(self.since),
+            until=moment(self.until),
         )  # fmt: skip
 
     def sorting(self) -> Order:

@@ -8,6 +8,7 @@ from server.endpoint import flask_rule
 
 STATUS = "/api/status"
 TASKS = "/api/tasks?limit=50"
+ENDED = "/api/tasks?limit=10&sort=ended&status=done%2Cfailed%2Ccancelled"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -46,18 +47,26 @@ class Page:
 
 PAGES: tuple[Page, ...] = (
     Page(
-        name="dashboard",
+        name="brief",
         path="/",
-        title="Dashboard",
-        preload=(STATUS, TASKS, "/api/approvals?open=1", "/api/commits?limit=6"),
-        key="d",
+        title="Brief",
+        preload=(STATUS, "/api/brief", "/api/approvals?open=1", ENDED),
+        key="b",
     ),
+    Page(name="tasks", path="/tasks", title="Tasks", preload=(STATUS, TASKS, "/api/filters"), key="t"),
     Page(
         name="inbox",
         path="/inbox",
         title="Inbox",
         preload=(STATUS, "/api/approvals?open=1", "/api/commits?unread=1&limit=50", "/api/decisions?limit=20"),
         key="i",
+    ),
+    Page(
+        name="dashboard",
+        path="/dashboard",
+        title="Dashboard",
+        preload=(STATUS, "/api/approvals?open=1", "/api/commits?limit=6"),
+        key="d",
     ),
     Page(name="logs", path="/logs", title="Log", preload=(STATUS, "/api/logs?limit=250"), key="l"),
     Page(

@@ -161,8 +161,8 @@ def _address(topic: Topic, found: Brief) -> str:
     span = {"since": to_text(found.since), "until": to_text(found.until)}
     match topic:
         case Topic.FAILED:
-            return f"/?{urlencode({'status': 'failed', **span})}#queue"
+            return f"/tasks?{urlencode({'status': 'failed', **span})}"
         case Topic.COST:
-            return f"/?{urlencode({'sort': 'cost', **span})}#queue"
+            return f"/tasks?{urlencode({'sort': 'cost', **span})}"
         case Topic.LANDED | Topic.ON_BRANCH | Topic.NEEDS | Topic.UNREAD:
             return "/inbox"

@@ -56,7 +56,7 @@ def page(browser: Browser, app_context: AppContext) -> Iterator[Page]:
         with context_of(browser, url) as context:
             page = context.new_page()
             watch = Watch(page, url)
-            page.goto("/")
+            page.goto("/dashboard")
             page.wait_for_selector(LIVE, state="attached")
             yield page
             watch.check()

@@ -8,8 +8,7 @@ from collections.abc import Iterator
 import pytest
 from playwright.sync_api import Browser, Locator, Page, expect
 
-from tests.support.answers import job
-from tests.support.browser import LIVE, Visit, Watch, context_of
+from tests.support.browser import LIVE, Visit, context_of
 from tests.support.daemon import Daemon
 from tests.support.seeded_home import ASSUMED, QUESTION, SeededDaemon
 
@@ -29,7 +28,7 @@ def task_row(page: Page, task_id: int) -> Locator:
 
 
 def test_it_tells_how_things_stand(visit: Visit, seeded: SeededDaemon) -> None:
-    page, report = visit("/"), seeded.daemon.get("/api/status")
+    page, report = visit("/dashboard"), seeded.daemon.get("/api/status")
     for status in ("done", "failed", "waiting", "queued"):
         expect(count_of(page, status)).to_have_text(str(report["queue"].get(status, 0)))
     for worker in report["workers"]:
@@ -46,14 +45,14 @@ def test_it_tells_how_things_stand(visit: Visit, seeded: SeededDaemon) -> None:
 def test_it_is_drawn_from_what_came_with_it(page: Page, seeded: SeededDaemon) -> None:
     """Nothing is asked for but its files and the stream: what waits for the API would never be drawn."""
     page.route(re.compile(r"/api/(?!stream)"), lambda route: None)
-    page.goto("/")
+    page.goto("/dashboard")
     expect(card(page, "Waits for your decision")).to_be_visible()
     expect(card(page, "Git").locator("[data-commit]").first).to_be_visible()
     expect(count_of(page, "done")).to_have_text(str(seeded.daemon.get("/api/status")["queue"]["done"]))
 
 
 def test_charts_tell_their_figures_in_a_table_as_well(visit: Visit, seeded: SeededDaemon) -> None:
-    page, stats = visit("/"), seeded.daemon.get("/api/stats?range=24h")
+    page, stats = visit("/dashboard"), seeded.daemon.get("/api/stats?range=24h")
     work = card(page, "Work over time")
     work.get_by_role("button", name="24 h").click()
     expect(work.locator("canvas")).to_have_count(4)
@@ -66,90 +65,8 @@ def test_charts_tell_their_figures_in_a_table_as_well(visit: Visit, seeded: Seed
     expect(work.get_by_role("button", name="24 h")).to_have_attribute("aria-pressed", "true")
 
 
-def test_a_new_task_is_worked_on_before_the_owners_eyes(visit: Visit, seeded: SeededDaemon) -> None:
-    page = visit("/")
-    done = int(count_of(page, "done").inner_text())
-    task = job(21)
-    page.keyboard.press("n")
-    expect(page.get_by_label("What should be built or changed?")).to_be_focused()
-    page.keyboard.type(str(task["description"]))
-    tests = task["tests"]
-    assert isinstance(tests, dict)
-    [(path, text)] = tests.items()
-    page.get_by_text("Tests that must pass").click()
-    page.get_by_label("File", exact=True).fill(path)
-    page.get_by_label("pytest code").fill(text)
-    page.get_by_label("What should be built or changed?").press("Control+Enter")
-    said = page.get_by_text(re.compile(r"Added as task \d+"))
-    expect(said).to_be_visible()
-    number = int(re.findall(r"\d+", said.inner_text())[0])
-    expect(task_row(page, number)).to_contain_text("done", timeout=60_000)
-    expect(count_of(page, "done")).to_have_text(str(done + 1))
-    commit = seeded.daemon.get(f"/api/task/{number}")["commit"]
-    expect(page.locator(f"[data-commit='{commit}']")).to_be_visible()
-    expect(page.get_by_label("What should be built or changed?")).to_have_value("")
-
-
-def test_the_form_sends_all_that_it_offers(visit: Visit, seeded: SeededDaemon) -> None:
-    page = visit("/")
-    form = card(page, "New task")
-    form.get_by_label("What should be built or changed?").fill("Write a() in code_a.py")
-    form.get_by_label("Kind").select_option("library")
-    form.get_by_label("Priority").fill("-5")
-    form.get_by_text("Tests that must pass").click()
-    form.get_by_label("pytest code").fill(CODE)
-    form.get_by_text("Limits, order, switches").click()
-    filled = {
-        "Tries": "7", "Attempts": "2", "Minutes": "1.5", "US dollars": "0.25", "Tokens": "90000",
-        "After tasks": f"#{seeded.task('scheduled')}", "Packages": "httpx, rich", "Key": "dashboard-1",
-    }  # fmt: skip
-    for label, text in filled.items():
-        form.get_by_label(label, exact=True).fill(text)
-    form.get_by_label("Not before").fill("2099-03-04T05:06")
-    for label, choice in {"Review": "yes", "Split": "no", "Integrate": "no"}.items():
-        form.get_by_label(label, exact=True).select_option(choice)
-    with page.expect_request(lambda request: request.method == "POST") as sent:
-        form.get_by_role("button", name="Add task").click()
-    expect(page.get_by_text("Added as task")).to_be_visible()
-    assert sent.value.post_data_json == {
-        "description": "Write a() in code_a.py", "kind": "library", "priority": -5,
-        "tests": {"tests/test_task.py": CODE}, "depends_on": [seeded.task("scheduled")], "key": "dashboard-1",
-        "packages": ["httpx", "rich"], "not_before": "2099-03-04T05:06:00.000Z",
-        "limits": {"iterations": 7, "attempts": 2, "wall_s": 90, "cost_usd": 0.25, "tokens": 90000},
-        "review": True, "split": False, "integrate": False,
-    }  # fmt: skip
-
-
-def test_what_is_wrong_with_a_task_is_said_at_its_field_and_nothing_is_lost(
-    visit: Visit, seeded: SeededDaemon, watch: Watch
-) -> None:
-    watch.allow("400 POST .*/api/task$")
-    page = visit("/")
-    form = card(page, "New task")
-    form.get_by_label("Priority").fill("soon")
-    form.get_by_text("Limits, order, switches").click()
-    form.get_by_label("After tasks").fill("first")
-    form.get_by_label("Tries").fill("900")
-    form.get_by_text("Limits, order, switches").click()
-    form.get_by_role("button", name="Add task").click()
-    for label, why in {
-        "What should be built or changed?": "at least 1 character",
-        "Priority": "valid integer",
-        "After tasks": "valid integer",
-        "Tries": "less than or equal to 100",
-    }.items():
-        field = form.get_by_label(label)
-        expect(field).to_have_attribute("aria-invalid", "true")
-        expect(field).to_have_accessible_description(re.compile(why))
-        expect(field).to_be_visible()
-    expect(form.get_by_label("What should be built or changed?")).to_be_focused()
-    page.reload()
-    expect(form.get_by_label("Priority")).to_have_value("soon")
-    page.evaluate("() => sessionStorage.clear()")
-
-
 def test_a_question_is_answered_where_it_stands(visit: Visit, seeded: SeededDaemon) -> None:
-    page = visit("/")
+    page = visit("/dashboard")
     asks = card(page, "Waits for your decision")
     ask = asks.get_by_role("listitem").filter(has_text=QUESTION)
     expect(ask).to_contain_text(ASSUMED)
@@ -161,7 +78,7 @@ def test_a_question_is_answered_where_it_stands(visit: Visit, seeded: SeededDaem
 
 
 def test_a_package_is_denied_where_it_stands(visit: Visit, seeded: SeededDaemon) -> None:
-    page = visit("/")
+    page = visit("/dashboard")
     ask = card(page, "Waits for your decision").get_by_role("listitem").filter(has_text="moonphase")
     ask.get_by_role("button", name="Deny").click()
     expect(ask).to_be_hidden()
@@ -170,7 +87,7 @@ def test_a_package_is_denied_where_it_stands(visit: Visit, seeded: SeededDaemon)
 
 
 def test_pausing_shows_everywhere_and_is_undone(visit: Visit, seeded: SeededDaemon) -> None:
-    page = visit("/")
+    page = visit("/dashboard")
     page.get_by_role("button", name="Pause").click()
     expect(page.get_by_text("Paused: no more tasks are begun")).to_be_visible()
     expect(page.locator("#standing .pill")).to_have_text("paused")
@@ -184,7 +101,7 @@ def test_pausing_shows_everywhere_and_is_undone(visit: Visit, seeded: SeededDaem
 
 
 def test_what_is_done_elsewhere_is_seen_at_once(visit: Visit, seeded: SeededDaemon) -> None:
-    page = visit("/")
+    page = visit("/dashboard")
     seeded.daemon.cli("--pause")
     expect(page.get_by_role("button", name="Resume")).to_be_visible()
     seeded.daemon.cli("--resume")
@@ -192,7 +109,7 @@ def test_what_is_done_elsewhere_is_seen_at_once(visit: Visit, seeded: SeededDaem
 
 
 def test_a_checkpoint_is_held_when_the_owner_is_sure(visit: Visit, seeded: SeededDaemon) -> None:
-    page = visit("/")
+    page = visit("/dashboard")
     page.get_by_role("button", name="Checkpoint now").click()
     page.get_by_role("button", name="Cancel", exact=True).click()
     assert not seeded.daemon.get("/api/status")["holds"]
@@ -205,14 +122,14 @@ def test_a_checkpoint_is_held_when_the_owner_is_sure(visit: Visit, seeded: Seede
 
 
 def test_a_worker_begins_anew(visit: Visit, seeded: SeededDaemon) -> None:
-    page = visit("/")
+    page = visit("/dashboard")
     page.get_by_role("button", name="Restart worker-1").click()
     expect(page.get_by_text("worker-1 begins anew.")).to_be_visible()
     expect(page.locator("[data-worker=worker-1]")).to_contain_text("idle")
 
 
 def test_repositories_tell_what_is_to_be_pushed(visit: Visit, seeded: SeededDaemon) -> None:
-    page = visit("/")
+    page = visit("/dashboard")
     for repo in seeded.daemon.get("/api/git")["repositories"]:
         shown = page.locator(f"[data-repo='{repo['path']}']")
         expect(shown).to_contain_text(repo["error"] or f"{repo['our_commits']} commit")
@@ -220,7 +137,7 @@ def test_repositories_tell_what_is_to_be_pushed(visit: Visit, seeded: SeededDaem
 
 
 def test_commits_are_marked_as_read(visit: Visit, seeded: SeededDaemon) -> None:
-    page = visit("/")
+    page = visit("/dashboard")
     git = card(page, "Git")
     git.get_by_role("button", name="Mark all as read").click()
     expect(git.get_by_text("unread")).to_have_count(0)
@@ -231,18 +148,16 @@ def test_commits_are_marked_as_read(visit: Visit, seeded: SeededDaemon) -> None:
 def fresh(browser: Browser, untouched: Daemon) -> Iterator[Page]:
     with context_of(browser, untouched.url) as context:
         page = context.new_page()
-        page.goto("/")
+        page.goto("/dashboard")
         page.wait_for_selector(LIVE, state="attached")
         yield page
 
 
 def test_an_empty_dashboard_says_what_to_do(fresh: Page) -> None:
-    for text in ("Nothing here yet", "tasks.yaml", "cli.py", "No commit yet", "No task ended and no model was asked"):
+    for text in ("No commit yet", "No task ended and no model was asked"):
         expect(fresh.get_by_text(text).first).to_be_visible()
 
 
 def test_it_fits_a_phone(fresh: Page) -> None:
     fresh.set_viewport_size({"width": 390, "height": 844})
     assert fresh.evaluate("() => document.documentElement.scrollWidth") <= 390
-    fresh.get_by_role("link", name="New task").click()
-    expect(fresh.get_by_label("What should be built or changed?")).to_be_in_viewport()

@@ -142,9 +142,9 @@ def test_what_happened_while_a_page_was_drawn_is_seen(
         route.continue_()
 
     page.route("**/app/live.js", hold)
-    page.goto("/")
+    page.goto("/tasks")
     expect(page.get_by_role("link", name="Write it while the scripts are loading")).to_be_visible()
-    expect(page.locator("[data-status=queued] b")).to_have_text("1")
+    expect(page.get_by_role("list", name="Status").get_by_role("button", name="queued 1")).to_be_visible()
 
 
 def test_a_line_that_is_told_twice_is_seen_once(tabs: BrowserContext, app_context: AppContext) -> None:

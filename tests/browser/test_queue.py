@@ -1,4 +1,4 @@
-"""The list of tasks on the dashboard: found, sorted, walked through, and acted on one by one or many at once."""
+"""The list of tasks: found, sorted, walked through, and acted on one by one or many at once."""
 
 from __future__ import annotations
 
@@ -51,14 +51,14 @@ def status_of(seeded: SeededDaemon, task_id: int) -> str:
 
 
 def test_chips_count_and_filter_and_the_address_says_so(visit: Visit, seeded: SeededDaemon, many: list[int]) -> None:
-    page = visit("/")
+    page = visit("/tasks")
     expect(chip(page, "scheduled")).to_have_text(f"scheduled {MANY + 1}")
     chip(page, "failed").click()
     expect(row(page, seeded.task("failed"))).to_be_visible()
     expect(row(page, many[-1])).to_have_count(0)
     chip(page, "cancelled").click()
     expect(row(page, seeded.task("cancelled"))).to_be_visible()
-    assert page.url.endswith("/?status=failed%2Ccancelled")
+    assert page.url.endswith("/tasks?status=failed%2Ccancelled")
     page.reload()
     expect(chip(page, "failed")).to_have_attribute("aria-pressed", "true")
     expect(row(page, seeded.task("cancelled"))).to_be_visible()
@@ -71,7 +71,7 @@ def test_chips_count_and_filter_and_the_address_says_so(visit: Visit, seeded: Se
 def test_the_search_finds_texts_and_numbers_and_says_when_nothing_fits(
     visit: Visit, seeded: SeededDaemon, many: list[int]
 ) -> None:
-    page = visit("/?status=scheduled")
+    page = visit("/tasks?status=scheduled")
     page.keyboard.press("/")
     search = page.get_by_role("searchbox", name="Search tasks")
     expect(search).to_be_focused()
@@ -93,7 +93,7 @@ def test_the_search_finds_texts_and_numbers_and_says_when_nothing_fits(
 
 
 def test_a_column_sorts_all_tasks_and_not_only_those_shown(visit: Visit, seeded: SeededDaemon, many: list[int]) -> None:
-    page = visit("/?q=cheddar")
+    page = visit("/tasks?q=cheddar")
     head = page.get_by_role("columnheader", name="Priority")
     head.get_by_role("button").click()
     expect(head).to_have_attribute("aria-sort", "descending")
@@ -108,7 +108,7 @@ def test_a_column_sorts_all_tasks_and_not_only_those_shown(visit: Visit, seeded:
 
 
 def test_more_is_added_below_and_stays_while_tasks_come(visit: Visit, seeded: SeededDaemon, many: list[int]) -> None:
-    page = visit("/?q=cheddar")
+    page = visit("/tasks?q=cheddar")
     expect(page.get_by_text(f"50 of {MANY} tasks")).to_be_visible()
     page.get_by_role("button", name="Show more").click()
     expect(rows(page)).to_have_count(MANY)
@@ -125,7 +125,7 @@ def test_more_is_added_below_and_stays_while_tasks_come(visit: Visit, seeded: Se
 
 
 def test_rows_are_walked_chosen_and_opened_by_the_keyboard(visit: Visit, many: list[int]) -> None:
-    page = visit("/?q=cheddar&status=scheduled")
+    page = visit("/tasks?q=cheddar&status=scheduled")
     expect(row(page, many[-1])).to_be_visible()
     for key in ("j", "x", "j", "k", "j", "x"):
         page.keyboard.press(key)
@@ -145,7 +145,7 @@ def test_rows_are_walked_chosen_and_opened_by_the_keyboard(visit: Visit, many: l
 
 def test_a_row_has_its_own_actions(visit: Visit, seeded: SeededDaemon) -> None:
     task_id = later(seeded.daemon, "brie", priority=2)
-    page = visit("/?q=brie")
+    page = visit("/tasks?q=brie")
     menu(page, task_id).get_by_role("menuitem", name="Priority").click()
     box = page.get_by_role("dialog", name=f"Priority of task {task_id}")
     expect(box.get_by_label("Priority")).to_have_value("2")
@@ -165,7 +165,7 @@ def test_a_row_has_its_own_actions(visit: Visit, seeded: SeededDaemon) -> None:
 def test_chosen_tasks_are_cancelled_together_after_asking(visit: Visit, seeded: SeededDaemon) -> None:
     first, *rest = [later(seeded.daemon, f"feta {number}") for number in range(5)]
     seeded.daemon.ask("POST", f"/api/task/{rest[1]}/cancel")
-    page = visit("/?q=feta")
+    page = visit("/tasks?q=feta")
     row(page, first).get_by_role("checkbox").click()
     row(page, rest[2]).get_by_role("checkbox").click(modifiers=["Shift"])
     expect(page.get_by_text("4 tasks chosen")).to_be_visible()
@@ -185,7 +185,7 @@ def test_chosen_tasks_are_cancelled_together_after_asking(visit: Visit, seeded: 
 def test_all_that_match_are_prioritised_though_not_all_are_shown(
     visit: Visit, seeded: SeededDaemon, many: list[int]
 ) -> None:
-    page = visit("/?q=cheddar&status=scheduled")
+    page = visit("/tasks?q=cheddar&status=scheduled")
     expect(rows(page)).to_have_count(50)
     page.get_by_role("checkbox", name="Choose all rows").click()
     page.get_by_role("button", name=f"Choose all {MANY} that match").click()
@@ -201,19 +201,19 @@ def test_all_that_match_are_prioritised_though_not_all_are_shown(
 
 def test_a_list_that_cannot_be_had_says_why_and_is_tried_again(visit: Visit, watch: Watch, many: list[int]) -> None:
     watch.allow(r"400 GET .*/api/tasks\?.*sort=colour|status of 400")
-    page = visit("/?sort=colour&q=cheddar")
+    page = visit("/tasks?sort=colour&q=cheddar")
     fault = page.locator("#queue").get_by_role("alert")
     expect(fault).to_contain_text("sort: ")
     page.get_by_role("searchbox", name="Search tasks").fill("")
     expect(fault).to_be_visible()
-    visit("/?q=cheddar&kind=library")
+    visit("/tasks?q=cheddar&kind=library")
     expect(page.get_by_text("No task matches.")).to_be_visible()
     page.get_by_role("button", name="Show every kind").click()
     expect(row(page, many[-1])).to_be_visible()
 
 
 def test_a_task_that_is_worked_on_moves_before_the_owners_eyes(visit: Visit, seeded: SeededDaemon) -> None:
-    page = visit("/?q=job_31")
+    page = visit("/tasks?q=job_31")
     task_id = seeded.daemon.submit(**job(31))
     expect(row(page, task_id)).to_be_visible()
     expect(row(page, task_id).get_by_text("done", exact=True)).to_be_visible()

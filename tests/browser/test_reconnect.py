@@ -59,9 +59,9 @@ def test_the_log_of_a_daemon_that_was_killed_goes_on_without_gap_or_double(
     heard(page, lambda: page.evaluate(SHOWN) == [each for each in ids(daemon) if each >= first])
 
 
-def test_the_dashboard_shows_what_happened_meanwhile(watched: tuple[Page, Watch], seeded: SeededDaemon) -> None:
+def test_the_list_of_tasks_shows_what_happened_meanwhile(watched: tuple[Page, Watch], seeded: SeededDaemon) -> None:
     page, daemon = watched[0], seeded.daemon
-    page.goto("/")
+    page.goto("/tasks")
     page.wait_for_selector(LIVE, state="attached")
     daemon.stop()
     expect(page.get_by_text("The daemon does not answer.")).to_be_visible()

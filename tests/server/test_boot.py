@@ -52,16 +52,16 @@ def data_of(html: str) -> Any:
 def test_a_page_comes_with_the_answers_of_the_api(client: Client, context: AppContext) -> None:
     submit(context, "Write calc.py")
     fill(context, 3)
-    data = data_of(client.get("/").text)
+    data = data_of(client.get("/tasks").text)
     for address in (STATUS, TASKS):
         assert data["answers"][address] == client.get(address).json
     assert data["after"] == context.events.newest_id()
-    assert data["page"] == {"name": "dashboard", "where": {}}
+    assert data["page"] == {"name": "tasks", "where": {}}
 
 
 def test_a_text_cannot_end_the_data(client: Client, context: AppContext) -> None:
     submit(context, EVIL)
-    html = client.get("/").text
+    html = client.get("/tasks").text
     assert EVIL not in html
     assert html.count("</script>") == html.count("<script")
     assert data_of(html)["answers"][TASKS]["tasks"][0]["description"] == EVIL

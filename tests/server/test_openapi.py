@@ -153,7 +153,10 @@ def asked_of_the_brief(client: Client, described: dict[str, Any]) -> set[tuple[s
     found = {(brief, check(described, "GET", brief, client.get(brief + query))) for query in ("", "?since=x")}
     for body in ({"until": "2026-11-25T03:00:00Z"}, {"until": "2999-01-01T00:00:00Z"}, {}):
         found.add((read, check(described, "POST", read, client.post(read, body))))
-    return found
+    kept = "/api/filters"
+    for body in ({"name": "Failed", "query": "status=failed"}, {"name": "x", "query": "y=1"}, {}):
+        found.add((kept, check(described, "POST", kept, client.post(kept, body))))
+    return found | {(kept, check(described, "GET", kept, client.get(kept)))}
 
 
 def asked_of_reports(client: Client, described: dict[str, Any]) -> set[tuple[str, int]]:

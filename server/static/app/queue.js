@@ -136,7 +136,7 @@ function Bulk({list, chosen, all}) {
 
 function NoRows({list}) {
   if (isFiltered(list.wanted.value)) {
-    const clear = () => list.want({status: [], q: '', kind: '', repo: ''});
+    const clear = () => list.want({status: [], q: '', kind: '', repo: '', since: '', until: ''});
     return html`<${Empty}>No task matches. <${Button} kind="bare small" onClick=${clear}>Show all tasks<//><//>`;
   }
   return html`<${Empty}>Nothing here yet. Describe a task, add one to <code>tasks.yaml</code>, or run
@@ -180,9 +180,9 @@ function Rows({list, label, choosable}) {
  * A list of tasks.
  * @param {{title?: string, id?: string, fixed?: object, linked?: boolean, choosable?: boolean}} props `fixed` is what
  *   the owner cannot change here (`{status: ['failed']}`, `{repo: '/srv/x'}`, …); a list that is `linked` is what the
- *   page's address says; one list of a page may be
+ *   page's address says; one list of a page may be; `above` draws what stands over its filter
  */
-export function Queue({title = 'Tasks', id = 'queue', fixed = {}, linked = true, choosable = true}) {
+export function Queue({title = 'Tasks', id = 'queue', fixed = {}, linked = true, choosable = true, above = null}) {
   const list = useMemo(() => listOfTasks(fixed, linked), []);
   useEffect(() => {
     list.begin();
@@ -190,6 +190,7 @@ export function Queue({title = 'Tasks', id = 'queue', fixed = {}, linked = true,
   }, []);
   const found = list.found.value;
   return html`<${Card} title=${title} id=${id} class="queue">
+    ${above?.(list)}
     <${Filter} list=${list} fixed=${fixed} />
     ${list.error.value ? html`<${Fault} error=${list.error.value} retry=${list.reload} />` : null}
     ${found ? html`<${Rows} list=${list} label=${title} choosable=${choosable} />`

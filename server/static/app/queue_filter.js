@@ -1,6 +1,6 @@
 // The filter of a list of tasks: a text, a chip for each status, and what else the address asks for.
 
-import {counted, grouped, words} from './text.js';
+import {clock, counted, day, grouped, words} from './text.js';
 import {STATUSES} from './queue_model.js';
 import {html, useEffect, useRef} from './ui.js';
 
@@ -53,6 +53,9 @@ function Statuses({list}) {
 const Given = ({name, value, onClear}) => html`<span class="given">${name}: <b>${value}</b>
   <button type="button" class="bare" aria-label=${`Show every ${name}`} onClick=${onClear}>×</button></span>`;
 
+/** A moment of the address; `today` is a word of its own. */
+const at = (text) => (text === 'today' ? text : `${day(text)} ${clock(text)}`);
+
 export function Filter({list, fixed}) {
   const wanted = list.wanted.value;
   const found = list.found.value;
@@ -61,6 +64,8 @@ export function Filter({list, fixed}) {
     ${fixed.status === undefined ? html`<${Statuses} list=${list} />` : null}
     ${['kind', 'repo'].filter((name) => wanted[name] && fixed[name] === undefined).map((name) => html`
       <${Given} key=${name} name=${name} value=${wanted[name]} onClear=${() => list.want({[name]: ''})} />`)}
+    ${wanted.since && fixed.since === undefined ? html`<${Given} name="ended" value=${wanted.since === 'today' ? 'today' : `${at(wanted.since)}${wanted.until ? ` – ${at(wanted.until)}` : ''}`}
+      onClear=${() => list.want({since: '', until: ''})} />` : null}
     <span class="unseen" role="status">${found ? counted(found.total, 'task') : ''}</span>
   </div>`;
 }

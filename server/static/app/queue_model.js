@@ -8,11 +8,12 @@ export const STATUSES = ['running', 'waiting', 'queued', 'scheduled', 'blocked',
 
 const PAGE = 50;
 const SLICE = 500; // the most that the API gives at once
-const PLAIN = {status: [], q: '', kind: '', repo: '', sort: 'id', order: 'desc'};
+const PLAIN = {status: [], q: '', kind: '', repo: '', since: '', until: '', sort: 'id', order: 'desc'};
 
 /**
  * Which tasks, and in which order.
- * @typedef {{status: string[], q: string, kind: string, repo: string, sort: string, order: string}} Wanted
+ * @typedef {{status: string[], q: string, kind: string, repo: string, since: string, until: string, sort: string,
+ *   order: string}} Wanted `since` and `until` bound when tasks ended: times, or `today`
  */
 
 /** What the page's address asks for. @returns {Wanted} */
@@ -20,7 +21,7 @@ export function wantedOf(search) {
   const given = new URLSearchParams(search);
   const text = (name) => given.get(name) ?? PLAIN[name];
   const status = STATUSES.filter((each) => (given.get('status') ?? '').split(',').includes(each));
-  return {status, q: text('q'), kind: text('kind'), repo: text('repo'), sort: text('sort'), order: text('order')};
+  return {...Object.fromEntries(Object.keys(PLAIN).map((name) => [name, text(name)])), status};
 }
 
 /** The same as parameters of the API and of the page's address; what goes without saying is left out. */
@@ -30,8 +31,8 @@ export function queryOf({status, ...rest}) {
 }
 
 /** The part of it that a bulk action takes. */
-export const filterOf = ({status, q, kind, repo}) => (
-  {status, q, ...(kind ? {kind} : {}), ...(repo ? {repo} : {})});
+export const filterOf = ({status, q, ...rest}) => (
+  {status, q, ...Object.fromEntries(['kind', 'repo', 'since', 'until'].filter((name) => rest[name]).map((name) => [name, rest[name]]))});
 
 /** Whether anything is left out of the list. */
 export const isFiltered = (wanted) => Object.keys(queryOf({...wanted, sort: 'id', order: 'desc'})).length > 0;

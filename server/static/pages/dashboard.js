@@ -9,9 +9,7 @@ import {Figures} from './dashboard/figures.js';
 import {Git} from './dashboard/git.js';
 import {Machine} from './dashboard/machine.js';
 import {Memory} from './dashboard/memory.js';
-import {NewTask} from './dashboard/newtask.js';
 import {Optional} from './dashboard/optional.js';
-import {Tasks} from './dashboard/tasks.js';
 import {Workers} from './dashboard/workers.js';
 
 function Dashboard() {
@@ -26,10 +24,8 @@ function Dashboard() {
         <${Asks} />
         <${Workers} workers=${report.workers} />
         <${Charts} />
-        <${Tasks} />
       </div>
-      <div role="complementary" aria-label="New task, models, git, memory">
-        <${NewTask} />
+      <div role="complementary" aria-label="Models, git, memory">
         <${Models} models=${report.models} />
         <${Git} />
         <${Memory} />

@@ -22,7 +22,7 @@ const Counts = ({queue}) => html`<ul class="counts" aria-label="Tasks by status"
   ${STATUSES.map((name) => {
     const count = queue[name] ?? 0;
     return html`<li key=${name} data-status=${name} class=${count ? name : 'zero'}>
-      <a href=${`/?status=${name}#queue`}><b>${count}</b> ${name}</a></li>`;
+      <a href=${`/tasks?status=${name}`}><b>${count}</b> ${name}</a></li>`;
   })}
 </ul>`;
 
@@ -35,7 +35,6 @@ export function Figures({report}) {
       <div><dt>up for</dt><dd><${Span} since=${startedAt} /></dd></div>
       <div><dt>next checkpoint</dt><dd><${Moment} at=${report.next_checkpoint_at} /></dd></div>
     </dl>
-    <a class="only-narrow" href="#new">New task</a>
     ${isAsked ? null : html`<${Button} onClick=${takeStock}>Checkpoint now<//>`}
   </section>`;
 }

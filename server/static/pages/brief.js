@@ -1,0 +1,88 @@
+// The morning brief: what came of the work since its owner last looked, what runs now, and what ended last.
+
+import {fault, post, useData} from '../app/api.js';
+import {forNow} from '../app/kept.js';
+import {Button, Loaded} from '../app/parts.js';
+import {mount, status, toast} from '../app/shell.js';
+import {useKeys} from '../app/keys.js';
+import {clock, day} from '../app/text.js';
+import {html, useSignal} from '../app/ui.js';
+import {Asks, Holds, Notices} from './dashboard/alerts.js';
+import {Causes} from './brief/causes.js';
+import {Ended} from './brief/ended.js';
+import {Running} from './brief/running.js';
+
+const KEPT = 'brief-since';
+const SPANS = [['read', 'since I last read it'], ['night', 'last night'], ['today', 'today']];
+const KINDS = ['task_submitted', 'task_moved', 'task_recovered', 'commit_recorded', 'integrated', 'reverted', 'reviewed', 'asked', 'answered',
+  'model_replied'];
+
+/** A moment as its owner says it: the time alone where it is today. */
+function moment(text) {
+  const at = new Date(text);
+  const time = clock(at).slice(0, 5);
+  return day(at) === day(Date.now()) ? time : `${day(at)} ${time}`;
+}
+
+/** Mark all up to a moment as read, and offer to take that back. */
+async function markRead(until, back, reload) {
+  const answer = await post('/api/brief/read', {until});
+  if (!answer.ok) return toast(fault(answer), 'bad');
+  await reload();
+  if (!back) return undefined;
+  const undo = () => markRead(back, null, reload);
+  return toast(html`Read. The next brief begins here. <${Button} kind="bare small" onClick=${undo}>Undo<//>`, 'good');
+}
+
+function Search() {
+  const search = (event) => {
+    event.preventDefault();
+    const q = new FormData(event.target).get('q').trim();
+    if (q) location.assign(`/tasks?${new URLSearchParams({q})}`);
+  };
+  return html`<form class="find" role="search" onSubmit=${search}><input type="search" name="q" data-search maxlength="200"
+    placeholder="Find a task by its words, or #id" aria-label="Find a task" /></form>`;
+}
+
+function Head({brief, span, reload}) {
+  const isRead = span.value === 'read';
+  const read = () => markRead(brief.until, brief.read_at ?? brief.since, reload);
+  const choose = ({target}) => {
+    span.value = target.value;
+    forNow.keep(KEPT, target.value);
+  };
+  useKeys({e: ['mark the brief as read', read]}, [brief.until]);
+  return html`<header class="brief-head">
+    <h1>${isRead && !brief.read_at ? 'So far' : html`Since <time datetime=${brief.since}>${moment(brief.since)}</time>`}</h1>
+    <label class="unseen" for="since">Since when</label>
+    <select id="since" value=${span.value} onChange=${choose}>
+      ${SPANS.map(([name, title]) => html`<option value=${name}>${title}</option>`)}</select>
+    <${Search} />
+    <${Button} id="read" onClick=${read} title="the next brief begins here (e)">Mark as read<//>
+  </header>`;
+}
+
+/** `9 failed (6 for one cause)` as a figure with its words; what stands first is the number. */
+function Part({part}) {
+  const [, figure, words] = part.text.match(/^(\$?[\d.,]+(?: \+ \?)?)(.*)$/) ?? [null, '', part.text];
+  return html`<li data-topic=${part.topic}><a href=${part.address}><b>${figure}</b><span>${part.topic === 'cost' ? ' spent' : words}</span></a></li>`;
+}
+
+const Line = ({parts}) => html`<ul class="brief-line" aria-label="In brief">${parts.map((part) => html`<${Part} key=${part.topic} part=${part} />`)}</ul>`;
+
+function Brief() {
+  const span = useSignal(forNow.recall(KEPT) ?? 'read');
+  const found = useData('/api/brief', span.value === 'read' ? {} : {since: span.value}, KINDS);
+  const report = status.data;
+  useKeys({n: ['a new task', () => location.assign('/tasks#new')]});
+  return html`<${Loaded} of=${found}>${(brief) => html`
+      <${Head} brief=${brief} span=${span} reload=${found.reload} />
+      <${Line} parts=${brief.parts} />
+      ${report ? html`<${Holds} holds=${report.holds} /><${Notices} notices=${report.notices} />` : null}
+      <div class="columns">
+        <div><${Asks} /><${Causes} causes=${brief.causes} onDone=${found.reload} /><${Ended} /></div>
+        <div><${Running} workers=${report?.workers} /></div>
+      </div>`}<//>`;
+}
+
+mount(Brief, {title: 'Brief'});

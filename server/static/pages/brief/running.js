@@ -1,0 +1,54 @@
+// What runs now: each task with its phase, and of its open step what the model said last and which tools it called.
+
+import {useData} from '../../app/api.js';
+import {Card, Dot, Empty, Span} from '../../app/parts.js';
+import {counted, firstLine, words} from '../../app/text.js';
+import {classes, html} from '../../app/ui.js';
+
+const TAIL = 600;
+const TOOLS = 3;
+
+/** The end of what was said: a reply is written downwards. */
+const tail = (text) => (text.length > TAIL ? `…${text.slice(-TAIL)}` : text);
+
+const Tool = ({call}) => html`<li class=${classes({failed: !call.ok})}><code>${call.brief}</code></li>`;
+
+/** The step to look into: the open one once it has a reply, before that the last one that had any. */
+function telling({running, tries}) {
+  if (running.calls || running.tools) return {...running, isOpen: true};
+  return tries.flatMap((each) => each.steps).findLast((step) => step.calls) ?? null;
+}
+
+/** Its newest reply and its last tool calls; of the open step they come as they are made. */
+function Reply({task, step}) {
+  const path = `/api/task/${task}/step/${step.attempt}/${step.step_no}`;
+  const detail = useData(path, {}, step.isOpen ? (line) => line.task_id === task : undefined);
+  const said = detail.data?.calls.at(-1)?.parts.findLast((part) => part.role === 'reply')?.said.text;
+  const tools = detail.data?.tools.slice(-TOOLS) ?? [];
+  return html`<p class="hint">${step.isOpen ? 'Last reply' : `Last reply, in ${words(step.phase)}`}</p>
+    ${tools.length ? html`<ul class="plain tool-lines" aria-label="Last tool calls">${tools.map((each) => html`<${Tool} key=${`${each.call_no}-${each.seq}`} call=${each} />`)}</ul>` : null}
+    ${said ? html`<pre class="wrap said" tabindex="0" aria-label="Last reply">${tail(said)}</pre>` : null}`;
+}
+
+function Work({worker}) {
+  const task = worker.task_id;
+  const course = useData(`/api/task/${task}/timeline`, {}, (line) => line.task_id === task);
+  const step = course.data?.running ? telling(course.data) : null;
+  return html`<li class="work" data-task=${task}>
+    <p class="what"><${Dot} kind="busy" /> <a href=${`/task/${task}`}><span class="number">#${task}</span> ${firstLine(worker.description, 160)}</a></p>
+    <p class="hint">${worker.name} · ${worker.phase ? words(worker.phase) : 'beginning'}${worker.iteration ? ` · iteration ${worker.iteration}` : ''}
+      ${worker.since ? html` · <${Span} since=${worker.since} />` : null}</p>
+    <p class="line">${worker.last_line ? firstLine(worker.last_line, 200) : 'Waits for the first reply.'}</p>
+    ${step ? html`<${Reply} key=${`${step.attempt}-${step.step_no}`} task=${task} step=${step} />` : null}
+  </li>`;
+}
+
+/** A card for all that runs. */
+export function Running({workers}) {
+  const busy = (workers ?? []).filter((worker) => worker.task_id !== null);
+  const idle = (workers?.length ?? 0) - busy.length;
+  return html`<${Card} title="Running now" id="running" hint=${html`<a href="/dashboard">Workers</a>`}>
+    ${busy.length ? html`<ul class="plain">${busy.map((worker) => html`<${Work} key=${`${worker.name}-${worker.task_id}`} worker=${worker} />`)}</ul>`
+    : html`<${Empty}>Nothing runs${idle ? `; ${counted(idle, 'worker waits', 'workers wait')} for a task` : ''}.<//>`}
+  <//>`;
+}

@@ -1,0 +1,129 @@
+"""The morning brief: its parts and where they lead, what is marked as read, what runs now, and what ended last."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+import pytest
+from playwright.sync_api import Browser, Locator, Page, expect
+
+from tests.support.answers import job
+from tests.support.browser import LIVE, NARROW, Visit, context_of
+from tests.support.daemon import Daemon, until
+from tests.support.seeded_home import SeededDaemon
+
+
+def card(page: Page, title: str) -> Locator:
+    return page.get_by_role("region", name=title, exact=True)
+
+
+def part(page: Page, topic: str) -> Locator:
+    return page.locator(f".brief-line [data-topic={topic}]")
+
+
+def test_it_says_what_the_api_says_and_each_part_leads_there(visit: Visit, seeded: SeededDaemon) -> None:
+    page, told = visit("/"), seeded.daemon.get("/api/brief")
+    expect(page.get_by_role("heading", level=1)).to_have_text("So far")
+    for each in told["parts"]:
+        number = re.search(r"[\d.,]+", each["text"])
+        assert number
+        expect(part(page, each["topic"])).to_contain_text(number[0])
+        expect(part(page, each["topic"]).get_by_role("link")).to_have_attribute("href", re.compile(r"^/(tasks|inbox)"))
+    part(page, "failed").get_by_role("link").click()
+    page.wait_for_selector(LIVE, state="attached")
+    rows = page.locator("#queue tbody tr")
+    expect(rows).to_have_count(told["failed"])
+    shown = sorted(int(each.get_attribute("data-key") or 0) for each in rows.all())
+    assert shown == sorted(task["task_id"] for cause in told["causes"] for task in cause["tasks"])
+
+
+def test_why_a_task_failed_stands_on_it(visit: Visit, seeded: SeededDaemon) -> None:
+    page = visit("/")
+    causes = card(page, "Why tasks failed")
+    expect(causes).to_contain_text("AssertionError: assert 7 == (3 + 1)")
+    expect(causes).to_contain_text("there is no folder")
+    causes.get_by_text("1 task").first.click()
+    expect(causes.get_by_role("link").first).to_be_visible()
+
+
+def test_a_decision_is_one_click_away(visit: Visit, seeded: SeededDaemon) -> None:
+    asks = card(visit("/"), "Waits for your decision")
+    expect(asks.get_by_role("button", name="Approve")).to_be_visible()
+
+
+def test_the_last_ended_lead_to_their_change(visit: Visit, seeded: SeededDaemon) -> None:
+    page = visit("/")
+    last = seeded.daemon.get("/api/tasks?sort=ended&status=done,failed,cancelled&limit=10")["tasks"]
+    rows = card(page, "Ended last").locator("[data-task]")
+    expect(rows).to_have_count(len(last))
+    assert [int(each.get_attribute("data-task") or 0) for each in rows.all()] == [task["task_id"] for task in last]
+    done = card(page, "Ended last").locator(f"[data-task='{seeded.task('second_try')}']")
+    done.get_by_role("link", name="Diff").click()
+    expect(page.get_by_role("region", name="Changes of job_1.py")).to_be_visible()
+
+
+def test_what_runs_is_shown_with_its_last_reply(visit: Visit, seeded: SeededDaemon) -> None:
+    page = visit("/")
+    expect(card(page, "Running now")).to_contain_text("Nothing runs")
+    seeded.server.fail_next("hang", 1, phase="CODING", about="job_41")
+    task = seeded.daemon.submit(**job(41))
+    until(lambda: any(request.fault == "hang" for request in seeded.server.requests), 120)
+    running = card(page, "Running now")
+    expect(running.get_by_role("link", name=f"#{task}")).to_be_visible()
+    expect(running).to_contain_text("Last reply, in planning")
+    expect(running.get_by_label("Last reply")).to_contain_text("Read the tests")
+    seeded.daemon.ask("POST", f"/api/task/{task}/cancel")
+    seeded.daemon.wait(task, within_s=120)
+    expect(running).to_contain_text("Nothing runs")
+
+
+def test_what_was_read_is_not_told_again_and_can_be_undone(visit: Visit, seeded: SeededDaemon) -> None:
+    page = visit("/")
+    before = seeded.daemon.get("/api/brief")
+    page.get_by_role("button", name="Mark as read").click()
+    expect(page.get_by_text("The next brief begins here.")).to_be_visible()
+    expect(page.get_by_role("heading", level=1)).to_have_text(re.compile(r"^Since \d\d:\d\d$"))
+    expect(part(page, "failed")).to_have_count(0)
+    expect(part(page, "landed")).to_contain_text("0")
+    page.get_by_role("button", name="Undo").click()
+    expect(part(page, "failed")).to_contain_text(str(before["failed"]))
+    page.get_by_label("Since when").select_option("today")
+    expect(page.get_by_role("heading", level=1)).to_have_text("Since 00:00")
+    page.reload()
+    expect(page.get_by_role("heading", level=1)).to_have_text("Since 00:00")
+    page.get_by_label("Since when").select_option("read")
+    expect(part(page, "failed")).to_contain_text(str(before["failed"]))
+
+
+def test_it_tells_what_ends_before_the_owners_eyes(visit: Visit, seeded: SeededDaemon) -> None:
+    page = visit("/")
+    landed = seeded.daemon.get("/api/brief")["landed"]
+    seeded.daemon.wait(seeded.daemon.submit(**job(42)), within_s=120)
+    expect(part(page, "landed")).to_contain_text(str(landed + 1))
+
+
+def test_a_task_is_found_by_its_words(visit: Visit, seeded: SeededDaemon) -> None:
+    page = visit("/")
+    page.keyboard.press("/")
+    page.keyboard.type("job_4.py")
+    page.keyboard.press("Enter")
+    expect(page.locator(f"#queue tr[data-key='{seeded.task('reviewed')}']")).to_be_visible()
+    expect(page.locator(f"#queue tr[data-key='{seeded.task('failed')}']")).to_have_count(0)
+
+
+@pytest.fixture
+def fresh(browser: Browser, untouched: Daemon) -> Iterator[Page]:
+    with context_of(browser, untouched.url, size=NARROW) as context:
+        page = context.new_page()
+        page.goto("/")
+        page.wait_for_selector(LIVE, state="attached")
+        yield page
+
+
+def test_a_first_morning_says_what_to_do(fresh: Page) -> None:
+    for text in ("So far", "No task has ended yet", "Nothing runs", "cli.py"):
+        expect(fresh.get_by_text(text).first).to_be_visible()
+    assert fresh.evaluate("() => document.documentElement.scrollWidth") <= NARROW[0]
+    fresh.get_by_role("link", name="Describe one").click()
+    expect(fresh.get_by_label("What should be built or changed?")).to_be_in_viewport()

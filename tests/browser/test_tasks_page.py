@@ -1,0 +1,180 @@
+"""The page of tasks: the form for a new one, and filters that are kept by name."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+import pytest
+from playwright.sync_api import Browser, Locator, Page, expect
+
+from tests.support.answers import job
+from tests.support.browser import LIVE, Visit, Watch, context_of
+from tests.support.daemon import Daemon
+from tests.support.seeded_home import SeededDaemon
+
+CODE = "from code_a import a\n\n\ndef test_a():\n    assert a() == 1\n"
+
+
+def card(page: Page, title: str) -> Locator:
+    return page.get_by_role("region", name=title, exact=True)
+
+
+def task_row(page: Page, task_id: int) -> Locator:
+    return page.locator(f"#queue tr[data-key='{task_id}']")
+
+
+def choice(page: Page, title: str) -> Locator:
+    return page.get_by_role("group", name="Filters").get_by_role("button", name=title, exact=True)
+
+
+def test_a_new_task_is_worked_on_before_the_owners_eyes(visit: Visit, seeded: SeededDaemon) -> None:
+    page = visit("/tasks")
+    task = job(21)
+    page.keyboard.press("n")
+    expect(page.get_by_label("What should be built or changed?")).to_be_focused()
+    page.keyboard.type(str(task["description"]))
+    tests = task["tests"]
+    assert isinstance(tests, dict)
+    [(path, text)] = tests.items()
+    page.get_by_text("Tests that must pass").click()
+    page.get_by_label("File", exact=True).fill(path)
+    page.get_by_label("pytest code").fill(text)
+    page.get_by_label("What should be built or changed?").press("Control+Enter")
+    said = page.get_by_text(re.compile(r"Added as task \d+"))
+    expect(said).to_be_visible()
+    number = int(re.findall(r"\d+", said.inner_text())[0])
+    expect(task_row(page, number)).to_contain_text("done", timeout=60_000)
+    commit = seeded.daemon.get(f"/api/task/{number}")["commit"]
+    expect(task_row(page, number)).to_contain_text(commit[:8])
+    expect(page.get_by_label("What should be built or changed?")).to_have_value("")
+
+
+def test_the_form_sends_all_that_it_offers(visit: Visit, seeded: SeededDaemon) -> None:
+    page = visit("/tasks")
+    form = card(page, "New task")
+    form.get_by_label("What should be built or changed?").fill("Write a() in code_a.py")
+    form.get_by_label("Kind").select_option("library")
+    form.get_by_label("Priority").fill("-5")
+    form.get_by_text("Tests that must pass").click()
+    form.get_by_label("pytest code").fill(CODE)
+    form.get_by_text("Limits, order, switches").click()
+    filled = {
+        "Tries": "7", "Attempts": "2", "Minutes": "1.5", "US dollars": "0.25", "Tokens": "90000",
+        "After tasks": f"#{seeded.task('scheduled')}", "Packages": "httpx, rich", "Key": "dashboard-1",
+    }  # fmt: skip
+    for label, text in filled.items():
+        form.get_by_label(label, exact=True).fill(text)
+    form.get_by_label("Not before").fill("2099-03-04T05:06")
+    for label, choice in {"Review": "yes", "Split": "no", "Integrate": "no"}.items():
+        form.get_by_label(label, exact=True).select_option(choice)
+    with page.expect_request(lambda request: request.method == "POST") as sent:
+        form.get_by_role("button", name="Add task").click()
+    expect(page.get_by_text("Added as task")).to_be_visible()
+    assert sent.value.post_data_json == {
+        "description": "Write a() in code_a.py", "kind": "library", "priority": -5,
+        "tests": {"tests/test_task.py": CODE}, "depends_on": [seeded.task("scheduled")], "key": "dashboard-1",
+        "packages": ["httpx", "rich"], "not_before": "2099-03-04T05:06:00.000Z",
+        "limits": {"iterations": 7, "attempts": 2, "wall_s": 90, "cost_usd": 0.25, "tokens": 90000},
+        "review": True, "split": False, "integrate": False,
+    }  # fmt: skip
+
+
+def test_what_is_wrong_with_a_task_is_said_at_its_field_and_nothing_is_lost(
+    visit: Visit, seeded: SeededDaemon, watch: Watch
+) -> None:
+    watch.allow("400 POST .*/api/task$")
+    page = visit("/tasks")
+    form = card(page, "New task")
+    form.get_by_label("Priority").fill("soon")
+    form.get_by_text("Limits, order, switches").click()
+    form.get_by_label("After tasks").fill("first")
+    form.get_by_label("Tries").fill("900")
+    form.get_by_text("Limits, order, switches").click()
+    form.get_by_role("button", name="Add task").click()
+    for label, why in {
+        "What should be built or changed?": "at least 1 character",
+        "Priority": "valid integer",
+        "After tasks": "valid integer",
+        "Tries": "less than or equal to 100",
+    }.items():
+        field = form.get_by_label(label)
+        expect(field).to_have_attribute("aria-invalid", "true")
+        expect(field).to_have_accessible_description(re.compile(why))
+        expect(field).to_be_visible()
+    expect(form.get_by_label("What should be built or changed?")).to_be_focused()
+    page.reload()
+    expect(form.get_by_label("Priority")).to_have_value("soon")
+    page.evaluate("() => sessionStorage.clear()")
+
+
+def test_the_common_filters_show_what_they_say_and_the_address_keeps_them(visit: Visit, seeded: SeededDaemon) -> None:
+    page = visit("/tasks")
+    expect(choice(page, "All")).to_have_attribute("aria-pressed", "true")
+    choice(page, "Failed").click()
+    expect(task_row(page, seeded.task("failed"))).to_be_visible()
+    expect(task_row(page, seeded.task("second_try"))).to_have_count(0)
+    assert page.url.endswith("/tasks?sort=ended&status=failed")
+    page.reload()
+    expect(choice(page, "Failed")).to_have_attribute("aria-pressed", "true")
+    choice(page, "Needs you").click()
+    expect(task_row(page, seeded.task("question"))).to_be_visible()
+    choice(page, "Waiting").click()
+    expect(task_row(page, seeded.task("blocked"))).to_be_visible()
+    expect(task_row(page, seeded.task("question"))).to_have_count(0)
+    choice(page, "Done today").click()
+    total = seeded.daemon.get("/api/tasks?status=done&since=today")["total"]
+    expect(page.locator("#queue")).to_contain_text(re.compile(rf"\b{total} tasks?\b|No task matches"))
+    page.get_by_role("button", name="Show every ended").click()
+    expect(task_row(page, seeded.task("second_try"))).to_be_visible()
+
+
+def test_a_repository_is_chosen_from_those_that_are_known(visit: Visit, seeded: SeededDaemon) -> None:
+    page = visit("/tasks")
+    page.get_by_label("Repository", exact=True).first.select_option(str(seeded.snapshot.repo))
+    expect(task_row(page, seeded.task("owned"))).to_be_visible()
+    expect(task_row(page, seeded.task("failed"))).to_have_count(0)
+
+
+def test_an_own_filter_is_kept_by_name_for_every_browser_and_forgotten_with_undo(
+    visit: Visit, seeded: SeededDaemon, browser: Browser
+) -> None:
+    page = visit("/tasks?q=job_3&status=failed")
+    page.get_by_role("button", name="Save filter").click()
+    box = page.get_by_role("dialog", name="Save this filter")
+    box.get_by_label("Name").fill("Third <b>job</b>")
+    box.get_by_role("button", name="Save filter").click()
+    expect(choice(page, "Third <b>job</b>")).to_have_attribute("aria-pressed", "true")
+    expect(page.get_by_role("button", name="Save filter")).to_have_count(0)
+    with context_of(browser, seeded.url) as other:
+        elsewhere = other.new_page()
+        elsewhere.goto("/tasks")
+        choice(elsewhere, "Third <b>job</b>").click()
+        expect(task_row(elsewhere, seeded.task("failed"))).to_be_visible()
+        expect(task_row(elsewhere, seeded.task("second_try"))).to_have_count(0)
+    page.get_by_role("button", name="Forget the filter").click()
+    expect(choice(page, "Third <b>job</b>")).to_have_count(0)
+    page.get_by_role("button", name="Undo").click()
+    expect(choice(page, "Third <b>job</b>")).to_be_visible()
+    assert [each["name"] for each in seeded.daemon.get("/api/filters")["filters"]] == ["Third <b>job</b>"]
+
+
+@pytest.fixture
+def fresh(browser: Browser, untouched: Daemon) -> Iterator[Page]:
+    with context_of(browser, untouched.url) as context:
+        page = context.new_page()
+        page.goto("/tasks")
+        page.wait_for_selector(LIVE, state="attached")
+        yield page
+
+
+def test_an_empty_list_says_what_to_do(fresh: Page) -> None:
+    for text in ("Nothing here yet", "tasks.yaml", "cli.py"):
+        expect(fresh.get_by_text(text).first).to_be_visible()
+
+
+def test_on_a_phone_the_form_is_one_tap_away(fresh: Page) -> None:
+    fresh.set_viewport_size({"width": 390, "height": 844})
+    assert fresh.evaluate("() => document.documentElement.scrollWidth") <= 390
+    fresh.get_by_role("link", name="New task").click()
+    expect(fresh.get_by_label("What should be built or changed?")).to_be_in_viewport()
