@@ -9,6 +9,7 @@ import json
 from collections.abc import Collection, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass
+from datetime import datetime
 
 from core.clock import Clock, to_text, utc_now
 from core.events import Event, Kind
@@ -43,7 +44,8 @@ class CommitLedger:
 
     def page(
         self, limit: int, *, after: int | None = None, task_id: int | None = None, unread: bool = False,
-        standing: bool = False,
+        standing: bool = False, integrated: bool | None = None, since: datetime | None = None,
+        until: datetime | None = None,
     ) -> list[Commit]:  # fmt: skip
         """Commits, the newest first.
 
@@ -53,12 +55,18 @@ class CommitLedger:
             task_id: only those of this task.
             unread: only those that wait to be read.
             standing: only those that were integrated and not taken back.
+            integrated: only those that were integrated, or (False) left on a branch, and were not taken back.
+            since: only those made at this time or later.
+            until: only those made before this time.
         """
         where = "(? IS NULL OR id < ?) AND (? IS NULL OR task_id = ?)"
         where += " AND reviewed_at IS NULL" if unread else ""
-        where += " AND integrated AND reverted_by IS NULL" if standing else ""
+        where += " AND integrated AND reverted_by IS NULL" if standing or integrated else ""
+        where += " AND NOT integrated AND reverted_by IS NULL" if integrated is False else ""
+        where += " AND at >= ? AND at < ?"
         query = f"SELECT * FROM git_commits WHERE {where} ORDER BY id DESC LIMIT ?"  # noqa: S608  # constants
-        return self._rows(query, after, after, task_id, task_id, limit)
+        bounds = (to_text(since) if since else "", to_text(until) if until else "9")
+        return self._rows(query, after, after, task_id, task_id, *bounds, limit)
 
     def entry(self, entry_id: int) -> Commit | None:
         """One row by its id."""

@@ -82,7 +82,8 @@ class CommitRow:
     """One commit as it stood at the end of the span.
 
     `model` are the models that had a hand in it. `asked_repo` is the repository as its task names it, empty for the
-    daemon's own. `files` and `signs` are None where they are not known.
+    daemon's own, `allowed` the rules of the checker that its task may break. `files` and `signs` are None where they
+    are not known.
     """
 
     id: int
@@ -101,6 +102,7 @@ class CommitRow:
     reverted: bool
     files: tuple[ChangedFile, ...] | None
     signs: Signs | None
+    allowed: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -256,6 +258,13 @@ TASK_COLUMNS = (
 )
 
 
+_COMMITS = (
+    "SELECT c.*, coalesce(json_extract(s.spec, '$.repo'), '') AS asked_repo, "
+    "coalesce(json_extract(s.spec, '$.allow'), '[]') AS allow FROM git_commits c "
+    "LEFT JOIN task_specs s ON s.task_id = c.task_id"
+)
+
+
 class ReportQueries:
     """Reads for the report; may be used from any thread."""
 
@@ -294,11 +303,13 @@ class ReportQueries:
 
     def commits(self, since: datetime, until: datetime) -> list[CommitRow]:
         """The commits of the span, oldest first."""
-        rows = self._rows(
-            "SELECT c.*, coalesce(json_extract(s.spec, '$.repo'), '') AS asked_repo FROM git_commits c "
-            "LEFT JOIN task_specs s ON s.task_id = c.task_id WHERE c.at >= ? AND c.at < ? ORDER BY c.id",
-            *(since, until),
-        )
+        rows = self._rows(f"{_COMMITS} WHERE c.at >= ? AND c.at < ? ORDER BY c.id", since, until)
+        return [_commit(row, until) for row in rows]
+
+    def commits_by_id(self, ids: Iterable[int], until: datetime) -> list[CommitRow]:
+        """These commits, oldest first."""
+        query = f"{_COMMITS} WHERE c.id IN (SELECT value FROM json_each(?)) ORDER BY c.id"  # noqa: S608  # a constant
+        rows = self._db.reader().execute(query, (json.dumps(sorted(ids)),)).fetchall()
         return [_commit(row, until) for row in rows]
 
     def unread_before(self, since: datetime, until: datetime) -> int:
@@ -386,6 +397,7 @@ def _commit(row: Row, until: datetime) -> CommitRow:
         reverted=row["reverted_by"] is not None and _before(row["reviewed_at"], until),
         files=files_of(row["files"]),
         signs=signs_of(row["signs"]),
+        allowed=tuple(json.loads(row["allow"])),
     )
 
 

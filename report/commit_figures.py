@@ -86,15 +86,20 @@ class Surroundings:
 
 def fold(commits: Sequence[CommitRow], around: Surroundings, unread_before: int) -> CommitFigures:
     """The figures of the commits of a span."""
-    touched = [(failure, patched(failure.code)) for failure in around.failures if failure.code]
     names = counted(commit.asked_repo for commit in commits)
     return CommitFigures(
         repositories=[_repository(name, [c for c in commits if c.asked_repo == name]) for name in names],
         total=_repository("", commits),
         labels=counted(commit.label or "unknown" for commit in commits),
-        ranked=ordered(rank(commit, _around(commit, around, touched)) for commit in commits),
+        ranked=ranked(commits, around),
         unread_before=unread_before,
     )
+
+
+def ranked(commits: Sequence[CommitRow], around: Surroundings) -> list[Ranked]:
+    """The commits with their ranks, those to be read first in front."""
+    touched = [(failure, patched(failure.code)) for failure in around.failures if failure.code]
+    return ordered(rank(commit, _around(commit, around, touched)) for commit in commits)
 
 
 def patched(code: str) -> frozenset[str]:

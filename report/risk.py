@@ -52,6 +52,8 @@ WEIGHTS = {
     "changed_tests": Weight(points=12, most=12, why="it changed what an existing test demands"),
     "removed_tests": Weight(points=12, most=12, why="tests went with what they tested"),
     "granted": Weight(points=6, most=12, why="it holds what you were asked about and granted"),
+    "allowed": Weight(points=6, most=12, why="its task lets it break rules of the checker"),
+    "owners": Weight(points=4, most=4, why="it is in a repository of yours, where others build on it"),
     "package": Weight(points=8, most=16, why="it is the first to use this package"),
     "left_out": Weight(points=6, most=6, why="the model wrote files that steer tests; they were left out"),
     "later_failures": Weight(points=5, most=15, why="later work on the same files failed"),
@@ -179,6 +181,8 @@ def lines_of(commit: CommitRow) -> int:
 def _of_attempt(commit: CommitRow) -> list[Reason]:
     signs, tries = commit.signs, commit.iterations
     found = [
+        *_reason("allowed", len(commit.allowed), f"may break {_listed(commit.allowed)}"),
+        *_reason("owners", bool(commit.asked_repo), "in a repository of yours"),
         *_reason("iterations", tries - _ITERATIONS, f"needed {tries} iterations"),
         *_reason("attempt", commit.attempt - 1, f"attempt {commit.attempt} of its task"),
     ]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Annotated, Self
+from typing import Annotated, Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field, StrictBool, model_validator
 
@@ -11,8 +11,9 @@ from core.clock import Moment
 from core.remarks import Gravity, Reader
 from db.commit_signs import ChangedFile
 from db.state_store import Commit
+from report.risk import WEIGHTS, Level, Ranked
 from server.formatting import Mask, short
-from server.query import Id, Query
+from server.query import Bound, Id, Query
 from server.schemas import Answer
 
 FILES_SHOWN = 20
@@ -28,13 +29,31 @@ class LeftRemark(Answer):
     fix: str
 
 
+class RiskReason(Answer):
+    """Points of one cause: what was found, and why that is a risk."""
+
+    points: int
+    text: str
+    why: str
+
+
+class Risk(Answer):
+    """How much a commit asks to be read: the sum of the points of its reasons, the weightiest first."""
+
+    level: Level
+    points: int
+    reasons: list[RiskReason]
+
+
 class CommitRow(Answer):
     """A commit of the agent's. `id` is its place in the ledger, `branch` that of the task.
 
     `target` is the branch that took it, empty where it was left for its owner; `label` the worth of its verdict.
     `file_count` counts all its files, `files` are the first of them; both are null where they are not known.
     `remarks` are grave findings of readers that it was committed with, the worst first, `changed_tests` existing tests
-    that it changed because they contradicted the task, `removed_tests` those that it removed with what they tested.
+    that it changed because they contradicted the task, `removed_tests` those that it removed with what they tested,
+    `own_tests` those that the agent wrote. `tests_passed` counts those of the last run, `held_out` the cases among them
+    that no prompt had shown; null where that is not known. `allowed` are rules that its task lets it break.
     """
 
     id: int
@@ -56,10 +75,16 @@ class CommitRow(Answer):
     remarks: list[LeftRemark]
     changed_tests: list[str]
     removed_tests: list[str]
+    own_tests: list[str]
+    tests_passed: int | None
+    held_out: int | None
+    packages: list[str]
+    allowed: list[str]
+    risk: Risk
 
 
 class Commits(Answer):
-    """A page of commits, newest first; `next_after` is the `after` of the next page. `unread` counts all of them."""
+    """A page of commits; `next_after` is the `after` of the next page. `unread` counts all that wait to be read."""
 
     commits: list[CommitRow]
     next_after: int | None
@@ -78,7 +103,11 @@ class CommitsQuery(Query):
 
     unread: bool = Field(False, description="only those that wait to be read")
     standing: bool = Field(False, description="only those that were integrated and not taken back")
+    integrated: bool | None = Field(None, description="only those that were integrated, or (0) left on a branch")
     task: Id | None = Field(None, description="only those of this task")
+    since: Bound | None = Field(None, description="only those made at this time or later; `today` is since midnight")
+    until: Bound | None = Field(None, description="only those made before this time")
+    order: Literal["newest", "risk"] = Field("newest", description="what comes first; of risk, the newest 500 alone")
     limit: int = Field(50, ge=1, le=500, description="at most so many")
     after: Id | None = Field(None, description="the last id of the page before")
 
@@ -107,9 +136,9 @@ class ReviewIn(BaseModel):
         return self
 
 
-def commit_row(commit: Commit, mask: Mask) -> CommitRow:
-    """The entry of the ledger as the API shows it."""
-    files = commit.files
+def commit_row(commit: Commit, ranked: Ranked, mask: Mask) -> CommitRow:
+    """The entry of the ledger as the API shows it, with its rank."""
+    files, signs = commit.files, commit.signs
     return CommitRow.from_values(
         commit,
         subject=short(commit.subject, mask),
@@ -125,9 +154,22 @@ def commit_row(commit: Commit, mask: Mask) -> CommitRow:
                 reason=short(one.reason, mask, 2000),
                 fix=short(one.fix, mask, 2000),
             )
-            for one in (commit.signs.remarks if commit.signs else ())
+            for one in (signs.remarks if signs else ())
         ],
-        changed_tests=[short(path, mask) for path in (commit.signs.changed_tests if commit.signs else ())],
-        removed_tests=[short(path, mask) for path in (commit.signs.removed_tests if commit.signs else ())],
+        changed_tests=[short(path, mask) for path in (signs.changed_tests if signs else ())],
+        removed_tests=[short(path, mask) for path in (signs.removed_tests if signs else ())],
+        own_tests=[short(path, mask) for path in (signs.own_tests if signs else ())],
+        tests_passed=signs and signs.tests_passed,
+        held_out=signs and signs.held_out,
+        packages=[f"{name} {version}".strip() for name, version in (signs.packages if signs else {}).items()],
+        allowed=list(ranked.commit.allowed),
+        risk=Risk(
+            level=ranked.level,
+            points=ranked.points,
+            reasons=[
+                RiskReason(points=one.points, text=short(one.text, mask), why=WEIGHTS[one.weight].why)
+                for one in ranked.reasons
+            ],
+        ),
         files=files and [replace(file, path=short(file.path, mask)) for file in files[:FILES_SHOWN]],
     )

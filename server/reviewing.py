@@ -2,15 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
+from core.clock import Clock, utc_now
 from core.errors import UnknownCommit
 from core.masking import Masker
 from db.commit_ledger import CommitLedger
 from db.database import Database
 from db.event_log import EventLog
-from db.state_store import StateStore
+from db.state_store import Commit, StateStore
 from queue_manager import QueueManager
-from server.commits import Commits, CommitsQuery, Reviewed, ReviewIn, commit_row
+from report.ranking import ranks
+from server.commits import CommitRow, Commits, CommitsQuery, Reviewed, ReviewIn, commit_row
 from server.context import settled
+from server.query import BadQuery, moment
+
+MOST = 500
+"""So many commits are looked at by risk."""
 
 
 class Reviewing:
@@ -21,31 +29,46 @@ class Reviewing:
         queue: knows the tasks.
         events: gets an event for each review.
         mask: takes secrets out of what is shown.
+        clock: says until when there is something to rank.
     """
 
-    def __init__(self, database: Database, queue: QueueManager, events: EventLog, mask: Masker) -> None:
+    def __init__(
+        self, database: Database, queue: QueueManager, events: EventLog, mask: Masker, clock: Clock = utc_now
+    ) -> None:
+        self._database, self._clock = database, clock
         self._state, self._queue = StateStore(database), queue
         self._ledger, self._mask = CommitLedger(database, events), mask
 
     def commits(self, query: CommitsQuery) -> Commits:
         """A page of commits."""
+        by_risk = query.order == "risk"
+        if by_risk and query.after is not None:
+            raise BadQuery({"after": "pages the newest first; leave it out, or `order=risk`"})
         found = self._ledger.page(
-            query.limit + 1,
+            MOST if by_risk else query.limit + 1,
             after=query.after,
             task_id=query.task,
             unread=query.unread,
             standing=query.standing,
+            integrated=query.integrated,
+            since=moment(query.since),
+            until=moment(query.until),
         )
-        page = found[: query.limit]
+        rows = self._rows(found if by_risk else found[: query.limit], by_risk=by_risk)[: query.limit]
         return Commits(
-            commits=[commit_row(commit, self._mask) for commit in page],
-            next_after=page[-1].id if len(found) > len(page) else None,
+            commits=rows,
+            next_after=rows[-1].id if len(found) > len(rows) and not by_risk else None,
             unread=self._state.unread_count(),
         )
 
+    def _rows(self, found: Sequence[Commit], *, by_risk: bool = False) -> list[CommitRow]:
+        """The commits with their ranks, in their order or the riskiest first."""
+        ranked, by_id = ranks(self._database, [each.id for each in found], self._clock()), {c.id: c for c in found}
+        return [commit_row(by_id[each], ranked[each], self._mask) for each in (ranked if by_risk else by_id)]
+
     def reverted_by(self, task_id: int) -> str | None:
         """The commit that takes back what a task integrated last, None where it stands or there is nothing."""
-        integrated = (commit for commit in self._ledger.page(500, task_id=task_id) if commit.integrated)
+        integrated = (commit for commit in self._ledger.page(MOST, task_id=task_id) if commit.integrated)
         return next((commit.reverted_by for commit in integrated), None)
 
     def review_task(self, task_id: int) -> Reviewed:
@@ -79,4 +102,4 @@ class Reviewing:
 
     def _answer(self, *, task_id: int | None = None, entries: list[int] | None = None) -> Reviewed:
         done = settled(self._ledger.review(task_id=task_id, entries=entries))
-        return Reviewed(commits=[commit_row(commit, self._mask) for commit in done], unread=self._state.unread_count())
+        return Reviewed(commits=self._rows(done), unread=self._state.unread_count())

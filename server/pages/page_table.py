@@ -55,6 +55,13 @@ PAGES: tuple[Page, ...] = (
     ),
     Page(name="tasks", path="/tasks", title="Tasks", preload=(STATUS, TASKS, "/api/filters"), key="t"),
     Page(
+        name="review",
+        path="/review",
+        title="Review",
+        preload=(STATUS, "/api/commits?limit=100&order=risk&unread=1"),
+        key="v",
+    ),
+    Page(
         name="inbox",
         path="/inbox",
         title="Inbox",

@@ -160,9 +160,15 @@ def cause_row(cause: Cause, mask: Mask) -> CauseRow:
 def _address(topic: Topic, found: Brief) -> str:
     span = {"since": to_text(found.since), "until": to_text(found.until)}
     match topic:
+        case Topic.LANDED:
+            return f"/review?{urlencode({'integrated': '1', **span})}"
+        case Topic.ON_BRANCH:
+            return f"/review?{urlencode({'integrated': '0', **span})}"
         case Topic.FAILED:
             return f"/tasks?{urlencode({'status': 'failed', **span})}"
         case Topic.COST:
             return f"/tasks?{urlencode({'sort': 'cost', **span})}"
-        case Topic.LANDED | Topic.ON_BRANCH | Topic.NEEDS | Topic.UNREAD:
+        case Topic.NEEDS:
             return "/inbox"
+        case Topic.UNREAD:
+            return "/review"

@@ -122,7 +122,7 @@ def fresh(browser: Browser, untouched: Daemon) -> Iterator[Page]:
 
 
 def test_a_first_morning_says_what_to_do(fresh: Page) -> None:
-    for text in ("So far", "No task has ended yet", "Nothing runs", "cli.py"):
+    for text in ("So far", "No task has ended yet", "Nothing runs", "Create a FastAPI health check endpoint"):
         expect(fresh.get_by_text(text).first).to_be_visible()
     assert fresh.evaluate("() => document.documentElement.scrollWidth") <= NARROW[0]
     fresh.get_by_role("link", name="Describe one").click()

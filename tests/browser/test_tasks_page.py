@@ -25,7 +25,7 @@ def task_row(page: Page, task_id: int) -> Locator:
 
 
 def choice(page: Page, title: str) -> Locator:
-    return page.get_by_role("group", name="Filters").get_by_role("button", name=title, exact=True)
+    return page.get_by_role("region", name="Filters").get_by_role("button", name=title, exact=True)
 
 
 def test_a_new_task_is_worked_on_before_the_owners_eyes(visit: Visit, seeded: SeededDaemon) -> None:
@@ -169,7 +169,7 @@ def fresh(browser: Browser, untouched: Daemon) -> Iterator[Page]:
 
 
 def test_an_empty_list_says_what_to_do(fresh: Page) -> None:
-    for text in ("Nothing here yet", "tasks.yaml", "cli.py"):
+    for text in ("Nothing here yet", "tasks.yaml", "Create a FastAPI"):
         expect(fresh.get_by_text(text).first).to_be_visible()
 
 

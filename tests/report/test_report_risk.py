@@ -57,6 +57,8 @@ CASES = [
     ("changed_tests", replace(SAFE, signs=Signs(changed_tests=("tests/test_a.py",))), Around(), 12),
     ("removed_tests", replace(SAFE, signs=Signs(removed_tests=("tests/test_a.py",))), Around(), 12),
     ("granted", SAFE, Around(granted=["python.socket:a.py"]), 6),
+    ("allowed", replace(SAFE, allowed=("python.pickle",)), Around(), 6),
+    ("owners", replace(SAFE, asked_repo="/home/me/shop"), Around(), 4),
     ("package", SAFE, Around(first_packages=["toolz"]), 8),
     ("later_failures", SAFE, Around(later_failures=[7, 8]), 10),
     ("regression", SAFE, Around(regressions=["test_a.py::test"]), 40),

@@ -3,9 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from datetime import timedelta
+from urllib.parse import quote
 
 import pytest
 
+from core.clock import to_text, utc_now
+from core.remarks import Gravity, Remark
+from db.commit_signs import ChangedFile, Signs
 from db.state_store import Commit, StateStore
 from server.context import AppContext
 from tests.support.app_context import Client
@@ -85,3 +90,62 @@ def test_a_task_tells_by_what_it_was_taken_back(context: AppContext, client: Cli
     ).result()
     assert client.get("/api/task/1").json["reverted_by"] == "dd44"
     assert client.get("/api/task/2").json["reverted_by"] is None
+
+
+LOSES = Remark(path="a.py", line=3, gravity=Gravity.CRITICAL, reason="it loses the last word")
+
+
+@pytest.fixture
+def risky(context: AppContext, ledger: StateStore) -> StateStore:
+    """Besides the three: one in the owner's repository with a finding left open, whose task allows a rule."""
+    submit(context, "log in", repo="/srv/shop", allow=["python.pickle"])
+    signs = Signs(remarks=(LOSES,), own_tests=("test_a.py",), tests_passed=4, held_out=1, packages={"toolz": "1.0"})
+    files = (ChangedFile(path="app/auth/login.py", added=90, removed=10),)
+    grave = replace(FIRST, task_id=4, commit="cc44" + "0" * 36, repo="/srv/shop", label="self_tested", signs=signs)
+    ledger.record_commit(replace(grave, files=files)).result()
+    safe = replace(FIRST, task_id=3, commit="dd55" + "0" * 36, files=(ChangedFile(path="a.py", added=1, removed=0),))
+    ledger.record_commit(replace(safe, signs=Signs(tests_passed=2))).result()
+    return ledger
+
+
+def test_each_commit_says_how_much_it_asks_to_be_read_and_why(client: Client, risky: StateStore) -> None:
+    rows = {row["commit"][:4]: row for row in client.get("/api/commits").json["commits"]}
+    risk = rows["cc44"]["risk"]
+    assert (risk["level"], risk["points"]) == ("high", sum(reason["points"] for reason in risk["reasons"]))
+    said = [reason["text"] for reason in risk["reasons"]]
+    assert said[0].startswith("left open: ")
+    for text in ("judged by tests that the agent wrote", "100 lines changed", "may break python.pickle"):
+        assert text in said
+    assert {"in a repository of yours", "first to use toolz"} <= set(said)
+    assert any(text.startswith("touches sign-in") for text in said)
+    assert all(reason["why"] for reason in risk["reasons"])
+    assert rows["dd55"]["risk"] == {"level": "low", "points": 0, "reasons": []}
+    evidence = [rows["cc44"][name] for name in ("tests_passed", "held_out", "own_tests", "packages", "allowed")]
+    assert evidence == [4, 1, ["test_a.py"], ["toolz 1.0"], ["python.pickle"]]
+    assert [rows["aa11"][name] for name in ("tests_passed", "held_out", "own_tests")] == [None, None, []]
+
+
+def test_the_riskiest_come_first_and_what_was_read_last(client: Client, risky: StateStore) -> None:
+    def order(query: str = "") -> list[str]:
+        return [row["commit"][:4] for row in client.get(f"/api/commits?order=risk{query}").json["commits"]]
+
+    assert order() == ["cc44", "aa11", "aa22", "bb33", "dd55"]
+    assert order("&limit=1") == ["cc44"]
+    client.post("/api/commits/reviewed", {"commit": "cc44"})
+    assert order() == ["aa11", "aa22", "bb33", "dd55", "cc44"]
+    assert order("&unread=1&integrated=1") == ["aa11", "dd55"]
+    refused = client.get("/api/commits?order=risk&after=3")
+    assert (refused.status, "after" in refused.json["fields"]) == (400, True)
+
+
+def test_commits_are_found_by_when_they_were_made_and_where_they_went(client: Client, ledger: StateStore) -> None:
+    def found(query: str) -> list[str]:
+        return [row["commit"][:4] for row in client.get(f"/api/commits?{query}").json["commits"]]
+
+    old = replace(FIRST, commit="ee66" + "0" * 36, at=utc_now() - timedelta(days=3))
+    ledger.record_commit(old).result()
+    day = quote(to_text(utc_now() - timedelta(days=1)))
+    assert found(f"since={day}") == ["bb33", "aa22", "aa11"]
+    assert found(f"until={day}") == ["ee66"]
+    assert found("integrated=1") == ["ee66", "aa11"]
+    assert found("integrated=0&since=today") == ["bb33", "aa22"]

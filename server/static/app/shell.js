@@ -15,7 +15,7 @@ import {Toasts, toast} from './toasts.js';
 import {effect, html, render, useEffect} from './ui.js';
 
 export {act, isHeldByOwner, status} from './state.js';
-export {toast} from './toasts.js';
+export {UNDO_MS, toast} from './toasts.js';
 export {useFocusKey} from './keys.js';
 
 /** What a page came with answers no question that is asked later. */

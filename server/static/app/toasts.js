@@ -3,6 +3,8 @@
 import {html, signal} from './ui.js';
 
 const SHOWN_MS = {good: 5000, plain: 7000, bad: 15000};
+/** So long an offer to undo is shown. */
+export const UNDO_MS = 10_000;
 const shown = signal([]);
 let made = 0;
 
@@ -12,11 +14,12 @@ const dismiss = (id) => { shown.value = shown.peek().filter((each) => each.id !=
  * Show a message for a while.
  * @param {string|object} text a sentence, or markup
  * @param {'good'|'plain'|'bad'} [kind] `bad` stays longer
+ * @param {number} [shownMs] how long; an offer to undo stays ten seconds
  */
-export function toast(text, kind = 'plain') {
+export function toast(text, kind = 'plain', shownMs = SHOWN_MS[kind]) {
   const id = ++made;
   shown.value = [...shown.peek().slice(-3), {id, text, kind}];
-  setTimeout(dismiss, SHOWN_MS[kind], id);
+  setTimeout(dismiss, shownMs, id);
 }
 
 /** All of them. */

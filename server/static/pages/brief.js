@@ -3,7 +3,7 @@
 import {fault, post, useData} from '../app/api.js';
 import {forNow} from '../app/kept.js';
 import {Button, Loaded} from '../app/parts.js';
-import {mount, status, toast} from '../app/shell.js';
+import {UNDO_MS, mount, status, toast} from '../app/shell.js';
 import {useKeys} from '../app/keys.js';
 import {clock, day} from '../app/text.js';
 import {html, useSignal} from '../app/ui.js';
@@ -31,7 +31,7 @@ async function markRead(until, back, reload) {
   await reload();
   if (!back) return undefined;
   const undo = () => markRead(back, null, reload);
-  return toast(html`Read. The next brief begins here. <${Button} kind="bare small" onClick=${undo}>Undo<//>`, 'good');
+  return toast(html`Read. The next brief begins here. <${Button} kind="bare small" onClick=${undo}>Undo<//>`, 'good', UNDO_MS);
 }
 
 function Search() {

@@ -8,7 +8,7 @@ import {firstLine} from '../app/text.js';
 import {html, signal} from '../app/ui.js';
 import {Asked} from './task/asked.js';
 import {Course, following} from './task/course.js';
-import {Change} from './task/difference.js';
+import {Change} from '../app/difference.js';
 import {Head} from './task/head.js';
 import {Lessons} from './task/lessons.js';
 import {go, place} from './task/place.js';

@@ -2,7 +2,7 @@
 
 import {useData} from '../../app/api.js';
 import {Card, Empty, Loaded, Moment, Money, Pill} from '../../app/parts.js';
-import {firstLine} from '../../app/text.js';
+import {firstLine, typed} from '../../app/text.js';
 import {html} from '../../app/ui.js';
 
 const QUERY = {status: 'done,failed,cancelled', sort: 'ended', limit: 10};
@@ -11,7 +11,7 @@ const Row = ({task}) => html`<li data-task=${task.task_id} class=${task.status}>
   <${Pill} status=${task.status} />
   <p class="what"><a href=${`/task/${task.task_id}`}><span class="number">#${task.task_id}</span> ${firstLine(task.description) || '(no words)'}</a>
     ${task.status !== 'done' && task.reason ? html`<small>${firstLine(task.reason, 200)}</small>` : null}</p>
-  <span class="facts">${task.commit ? html`<a href=${`/task/${task.task_id}#change`}>Diff</a>` : null}
+  <span class="facts">${task.commit ? html`<a href=${`/review?task=${task.task_id}`}>Diff</a>` : null}
     ${task.spent.model_calls ? html`<${Money} usd=${task.spent.cost_usd} unpriced=${task.spent.unpriced} />` : null}
     <span class="hint"><${Moment} at=${task.ended_at} /></span></span>
 </li>`;
@@ -23,6 +23,6 @@ export function Ended() {
     <${Loaded} of=${found}>${({tasks}) => (tasks.length
     ? html`<ul class="plain ended">${tasks.map((task) => html`<${Row} key=${task.task_id} task=${task} />`)}</ul>`
     : html`<${Empty}>No task has ended yet. <a href="/tasks#new">Describe one</a>, add it to <code>tasks.yaml</code>, or run
-      <code>python cli.py "Create a FastAPI health check endpoint"</code>.<//>`)}<//>
+      <code>${typed('"Create a FastAPI health check endpoint"')}</code>.<//>`)}<//>
   <//>`;
 }

@@ -50,7 +50,7 @@ function Commit({commit, walk}) {
     <${Files} commit=${commit} />
     <div class="acts">
       <${Button} onClick=${() => act('/api/commits/reviewed', 'Marked as read.', {commit: commit.commit})}>Mark as read<//>
-      <a role="button" class="button" href=${`/task/${commit.task_id}`}>Look at the change</a>
+      <a role="button" class="button" href=${`/review?task=${commit.task_id}#${commit.commit}`}>Look at the change</a>
       ${isStanding ? html`<${Button} kind="danger" onClick=${() => takeBack(commit)}>Take back …<//>` : null}
       <span class="command hint"><code>${command}</code><${Copy} text=${command} what="the command" /></span>
     </div>

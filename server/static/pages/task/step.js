@@ -7,7 +7,7 @@ import {html} from '../../app/ui.js';
 import {forking} from './actions.js';
 import {Calls} from './calls.js';
 import {Copy} from '../../app/copy.js';
-import {Change} from './difference.js';
+import {Change} from '../../app/difference.js';
 import {Files} from './files.js';
 import {go, place} from './place.js';
 import {Tests} from './tests.js';

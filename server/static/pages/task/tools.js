@@ -5,7 +5,7 @@ import {Button, Count, Diff, Fault, Span} from '../../app/parts.js';
 import {Copy} from '../../app/copy.js';
 import {counted, grouped} from '../../app/text.js';
 import {classes, html, useState} from '../../app/ui.js';
-import {rowsOf} from './difference.js';
+import {rowsOf} from '../../app/difference.js';
 
 const FIRST_LINES = 12;
 

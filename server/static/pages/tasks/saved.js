@@ -3,7 +3,7 @@
 import {fault, post, useData} from '../../app/api.js';
 import {queryOf} from '../../app/queue_model.js';
 import {Button, Dialog} from '../../app/parts.js';
-import {toast} from '../../app/shell.js';
+import {UNDO_MS, toast} from '../../app/shell.js';
 import {html, useState} from '../../app/ui.js';
 
 const NOTHING = {status: [], q: '', kind: '', repo: '', since: '', until: '', sort: 'id', order: 'desc'};
@@ -39,7 +39,7 @@ function Own({each, list, reload}) {
     const why = await keep(each.name, '', reload);
     if (why) return toast(why, 'bad');
     const undo = () => keep(each.name, each.query, reload);
-    return toast(html`“${each.name}” is forgotten. <${Button} kind="bare small" onClick=${undo}>Undo<//>`);
+    return toast(html`“${each.name}” is forgotten. <${Button} kind="bare small" onClick=${undo}>Undo<//>`, 'plain', UNDO_MS);
   };
   const wanted = wantedOf(each.query);
   const isOn = written(wanted) === written(list.wanted.value);
@@ -73,7 +73,7 @@ export function Saved({list}) {
   const all = [...COMMON.map(([, each]) => written(each)), ...mine.map((each) => written(wantedOf(each.query)))];
   const [first, ...others] = known.data?.repositories ?? [];
   const choose = ({target}) => list.want({repo: target.value});
-  return html`<div class="saved-filters" role="group" aria-label="Filters"><ul class="chips">
+  return html`<section class="saved-filters" aria-label="Filters"><ul class="chips">
     ${COMMON.map(([title, each]) => html`<${Choice} key=${title} title=${title} wanted=${each} list=${list} />`)}
     ${mine.map((each) => html`<${Own} key=${each.name} each=${each} list=${list} reload=${own.reload} />`)}</ul>
     ${others.length ? html`<select aria-label="Repository" value=${wanted.repo} onChange=${choose}>
@@ -81,5 +81,5 @@ export function Saved({list}) {
       ${others.map((path) => html`<option key=${path} value=${path}>${path}</option>`)}</select>` : null}
     ${all.includes(written(wanted)) ? null : html`<${Button} kind="bare small" onClick=${() => setNaming(true)}>Save filter …<//>`}
     <${Name} open=${isNaming} onClose=${() => setNaming(false)} query=${written(wanted)} reload=${own.reload} />
-  </div>`;
+  </section>`;
 }

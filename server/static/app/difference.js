@@ -1,11 +1,11 @@
 // Differences of files: unified or side by side, made of the same hunks; a file that was left out is asked for alone.
 
-import {address, fault, get, useData} from '../../app/api.js';
-import {Button, Diff, Empty, Fault, Loaded, Pill} from '../../app/parts.js';
-import {useKeys} from '../../app/keys.js';
-import {counted} from '../../app/text.js';
-import {html, signal, useMemo, useState} from '../../app/ui.js';
-import {Lines} from '../../app/copy.js';
+import {address, fault, get, useData} from './api.js';
+import {Button, Diff, Empty, Fault, Loaded, Pill} from './parts.js';
+import {useKeys} from './keys.js';
+import {counted} from './text.js';
+import {html, signal, useMemo, useState} from './ui.js';
+import {Lines} from './copy.js';
 
 const KEPT = 'diff-mode';
 const OPEN_LINES = 600;

@@ -1,0 +1,88 @@
+// The review stack: commits one by one, the riskiest first, each with its change and what vouches for it beside it.
+
+import {address, useData} from '../app/api.js';
+import {useKeys} from '../app/keys.js';
+import {Button, Card, Empty, Loaded, Moment} from '../app/parts.js';
+import {mount} from '../app/shell.js';
+import {clock, counted, day} from '../app/text.js';
+import {classes, html} from '../app/ui.js';
+import {Change} from '../app/difference.js';
+import {Level, Verdict} from './review/verdict.js';
+import {swipes} from './review/swipe.js';
+import {useStack} from './review/stack.js';
+
+const KINDS = ['commit_recorded', 'integrated', 'reviewed', 'reverted'];
+const GIVEN = ['task', 'integrated', 'since', 'until'];
+
+/** What the address asks for; without anything, what was not read. */
+function asked() {
+  const given = new URLSearchParams(location.search);
+  const query = Object.fromEntries(GIVEN.filter((name) => given.get(name)).map((name) => [name, given.get(name)]));
+  return {order: 'risk', limit: 100, ...(Object.keys(query).length ? query : {unread: 1})};
+}
+
+const at = (text) => (text === 'today' ? text : `${day(text)} ${clock(text).slice(0, 5)}`);
+
+/** Which commits the stack has, in words. */
+function titleOf({task, integrated, since, until}) {
+  const what = task ? `Commits of task ${task}` : integrated === '1' ? 'Landed' : integrated === '0' ? 'Left on a branch' : since ? 'Commits' : 'Not read yet';
+  return `${what}${since ? ` since ${at(since)}` : ''}${until ? ` until ${at(until)}` : ''}`;
+}
+
+const Row = ({commit, isAt, go}) => html`<li>
+  <a href=${`#${commit.commit}`} class=${classes('in-stack', {at: isAt, settled: commit.reviewed_at || commit.reverted_by})} aria-current=${isAt ? 'true' : undefined}
+    data-commit=${commit.commit} onClick=${(event) => { event.preventDefault(); go(commit); }}>
+    <${Level} risk=${commit.risk} /><span class="subject">${commit.subject}</span>
+    <small>#${commit.task_id} · ${commit.reverted_by ? 'reverted' : commit.reviewed_at ? 'read' : html`<${Moment} at=${commit.at} />`}</small></a></li>`;
+
+function One({stack, commit}) {
+  const {place, many} = stack;
+  return html`<section class="one" aria-label=${commit.subject} ...${swipes({left: stack.next, right: stack.previous})}>
+    <div class="one-head">
+      <h2><a href=${`/task/${commit.task_id}`}><span class="number">#${commit.task_id}</span> ${commit.subject}</a></h2>
+      <div class="actions">
+        <${Button} kind="bare" onClick=${stack.previous} disabled=${place === 0} aria-label="Previous commit" title="previous (k)">‹<//>
+        <span class="hint number">${place + 1} of ${many}</span>
+        <${Button} kind="bare" onClick=${stack.next} disabled=${place === many - 1} aria-label="Next commit" title="next (j)">›<//>
+        ${commit.integrated && !commit.reverted_by ? html`<${Button} kind="danger" onClick=${stack.revert} title="take it back by a commit on top (r)">Revert …<//>` : null}
+        ${commit.reviewed_at ? html`<span class="hint">read <${Moment} at=${commit.reviewed_at} /></span>`
+    : html`<${Button} kind="main" onClick=${stack.read} title="mark as read, and go on (m)">Read, next<//>`}
+      </div>
+    </div>
+    <div class="change-and-verdict">
+      <section class="change" aria-label="Change"><${Change} key=${commit.commit} path=${address(`/api/task/${commit.task_id}/diff`, {})} /></section>
+      <${Verdict} commit=${commit} />
+    </div>
+  </section>`;
+}
+
+const Done = ({isFiltered}) => html`<${Empty}>${isFiltered ? html`No commit matches. <a href="/review">Those that you have not read</a>`
+  : html`You have read every commit. <a href="/review?integrated=1&since=today">What landed today</a>`}<//>`;
+
+function Stack({query, found, unread, reload}) {
+  const stack = useStack(found, reload);
+  useKeys({
+    j: ['next commit', stack.next],
+    k: ['previous commit', stack.previous],
+    m: ['mark as read, and go on', stack.read],
+    r: ['revert the commit', stack.revert],
+    Enter: ['open the task', () => stack.commit && location.assign(`/task/${stack.commit.task_id}`)],
+  });
+  if (!stack.commit) return html`<${Card} title=${titleOf(query)}><${Done} isFiltered=${!query.unread} /><//>`;
+  return html`<div class="review">
+    <nav class="stack" aria-label="Commits by risk"><h2>${titleOf(query)} <span class="hint">${counted(stack.many, 'commit')}</span></h2>
+      <ol class="plain">${stack.rows.map((commit) => html`<${Row} key=${commit.id} commit=${commit} isAt=${commit.id === stack.commit.id} go=${stack.go} />`)}</ol>
+      ${query.unread && unread > stack.many ? html`<p class="hint">The riskiest ${stack.many} of ${unread} that you have not read.</p>` : null}
+    </nav>
+    <${One} stack=${stack} commit=${stack.commit} />
+  </div>`;
+}
+
+function Review() {
+  const query = asked();
+  const found = useData('/api/commits', query, KINDS);
+  return html`<h1 class="unseen">Review</h1>
+    <${Loaded} of=${found}>${({commits, unread}) => html`<${Stack} query=${query} found=${commits} unread=${unread} reload=${found.reload} />`}<//>`;
+}
+
+mount(Review, {title: 'Review'});

@@ -1,0 +1,102 @@
+// Where one is in the stack, and what is done to the commit there.
+
+import {fault, post} from '../../app/api.js';
+import {confirmed} from '../../app/dialogs.js';
+import {Button} from '../../app/forms.js';
+import {UNDO_MS, act, status, toast} from '../../app/shell.js';
+import {html, useRef, useSignal} from '../../app/ui.js';
+
+/** The rows as they stood, with what is known of them now; what is new comes below, so that nothing moves under the eyes. */
+function kept(before, found) {
+  const now = new Map(found.map((commit) => [commit.id, commit]));
+  const known = new Set(before.map(({id}) => id));
+  return [...before.map((commit) => now.get(commit.id) ?? {...commit, reviewed_at: commit.reviewed_at ?? new Date().toISOString()}),
+    ...found.filter(({id}) => !known.has(id))];
+}
+
+async function sendRevert(commit, reapply, force = false) {
+  const done = post(`/api/task/${commit.task_id}/revert`, {reapply, force});
+  toast('Running the tests that it reaches; this may take a while.');
+  const answer = await done;
+  status.reload();
+  return answer;
+}
+
+/** Revert after asking; `mark` notes by which commit, and null once that was undone. */
+async function revert(commit, mark) {
+  const isSure = await confirmed({
+    title: `Revert “${commit.subject}”?`,
+    text: html`A new commit on <code>${commit.target}</code> undoes it, once the tests that its files reach have passed without it. It can be brought back.`,
+    no: 'Keep it',
+    yes: 'Revert',
+    danger: true,
+  });
+  if (!isSure) return;
+  let answer = await sendRevert(commit, false);
+  if (!answer.ok && answer.status === 409 && await confirmed({title: 'It was not reverted', text: fault(answer), no: 'Keep it', yes: 'Revert all the same', danger: true})) {
+    answer = await sendRevert(commit, false, true);
+  } else if (!answer.ok) {
+    toast(fault(answer), 'bad');
+  }
+  if (!answer.ok) return;
+  const undo = async () => {
+    const back = await sendRevert(commit, true);
+    toast(back.ok ? 'Brought back.' : fault(back), back.ok ? 'good' : 'bad');
+    if (back.ok) await mark(null);
+  };
+  await mark(answer.data.by);
+  toast(html`Reverted by <code>${answer.data.by.slice(0, 10)}</code>. <${Button} kind="bare small" onClick=${undo}>Undo<//>`, 'good', UNDO_MS);
+}
+
+/**
+ * @param {object[]} found rows of `/api/commits`, the riskiest first
+ * @param {() => Promise<void>} reload asks for them again
+ */
+export function useStack(found, reload) {
+  const rows = useRef([]);
+  const seen = useRef(null);
+  const name = useSignal(location.hash.slice(1));
+  if (seen.current !== found) {
+    rows.current = kept(rows.current, found);
+    seen.current = found;
+  }
+  const all = rows.current;
+  const place = Math.max(0, all.findIndex((commit) => commit.commit === name.value));
+  const commit = all[place] ?? null;
+  const go = (to) => {
+    if (!to) return;
+    name.value = to.commit;
+    history.replaceState(history.state, '', `#${to.commit}`);
+    document.querySelector('.one')?.scrollIntoView({block: 'nearest'});
+    document.querySelector(`.in-stack[data-commit="${to.commit}"]`)?.scrollIntoView({block: 'nearest'});
+  };
+  const now = useRef(null);
+  now.current = {all, place, commit};
+  const step = (by) => () => go(now.current.all[now.current.place + by]);
+  /** The next one that waits, looked for downwards and then from above. */
+  const goOn = () => {
+    const {all: those, place: from} = now.current;
+    const after = [...those.slice(from + 1), ...those.slice(0, from)];
+    go(after.find((each) => !each.reviewed_at && !each.reverted_by));
+  };
+  const read = async () => {
+    const {commit: mine} = now.current;
+    if (!mine || mine.reviewed_at) return step(1)();
+    const answer = await act('/api/commits/reviewed', '', {commit: mine.commit});
+    if (!answer.ok) return undefined;
+    rows.current = rows.current.map((each) => (each.id === mine.id ? {...each, reviewed_at: new Date().toISOString()} : each));
+    const isLast = rows.current.every((each) => each.reviewed_at || each.reverted_by);
+    goOn();
+    if (isLast) toast('That was the last one.', 'good');
+    return reload();
+  };
+  const takeBack = async () => {
+    const {commit: mine} = now.current;
+    if (!mine?.integrated || mine.reverted_by) return;
+    await revert(mine, (by) => {
+      rows.current = rows.current.map((each) => (each.id === mine.id ? {...each, reverted_by: by} : each));
+      return reload();
+    });
+  };
+  return {rows: all, many: all.length, place, commit, go, next: step(1), previous: step(-1), read, revert: takeBack};
+}

@@ -1,0 +1,40 @@
+// What vouches for a commit and what speaks against it: its rank with the reasons, its tests, its findings.
+
+import {Copy, Lines, quoted} from '../../app/copy.js';
+import {Moment, Pill} from '../../app/parts.js';
+import {OpenRemarks} from '../../app/remarks.js';
+import {counted, words} from '../../app/text.js';
+import {html} from '../../app/ui.js';
+
+const WORTH = {
+  verified: 'done', tests_passed: 'ok', self_tested: 'warn', documented: 'ok', removed: 'ok', exit_code: 'warn',
+};
+const TONE = {high: 'failed', medium: 'warn', low: ''};
+
+/** How much it asks to be read, in a word. */
+export const Level = ({risk}) => html`<${Pill} status=${TONE[risk.level]} title=${`${counted(risk.points, 'point')} of risk`}>${risk.level}<//>`;
+
+const Reason = ({reason}) => html`<li><span class="points number">${reason.points}</span><span>${reason.text}<small>${reason.why}</small></span></li>`;
+
+const Paths = ({title, paths}) => (paths.length ? html`<dt>${title}</dt><dd>${paths.map((path) => html`<code key=${path}>${path}</code> `)}</dd>` : null);
+
+/** @param {{commit: object}} props a row of `/api/commits` */
+export function Verdict({commit}) {
+  const {risk} = commit;
+  const command = `git -C ${quoted(commit.repo)} show ${commit.commit.slice(0, 12)}`;
+  return html`<aside class="verdict" aria-label="Verdict">
+    <section class="card" aria-label="Risk"><div class="card-head"><h3>Risk</h3><${Level} risk=${risk} /><span class="hint">${counted(risk.points, 'point')}</span></div>
+      ${risk.reasons.length ? html`<ul class="plain reasons">${risk.reasons.map((reason) => html`<${Reason} key=${reason.text} reason=${reason} />`)}</ul>`
+    : html`<p class="empty">Nothing speaks against it.</p>`}</section>
+    <section class="card" aria-label="Evidence"><div class="card-head"><h3>Evidence</h3><${Pill} status=${WORTH[commit.label] ?? ''}>${words(commit.label || 'not judged')}<//></div>
+      <dl>${commit.tests_passed === null ? null : html`<dt>tests</dt><dd>${commit.tests_passed} passed${commit.held_out ? `, ${commit.held_out} held out` : ''}</dd>`}
+        <${Paths} title="agent's tests" paths=${commit.own_tests} /><${Paths} title="changed tests" paths=${commit.changed_tests} />
+        <${Paths} title="removed tests" paths=${commit.removed_tests} /><${Paths} title="packages" paths=${commit.packages} /><${Paths} title="may break" paths=${commit.allowed} />
+        <dt>branch</dt><dd>${commit.integrated ? commit.target : html`left on <b>${commit.branch}</b>`}</dd>
+        ${commit.file_count === null ? null : html`<dt>size</dt><dd>${counted(commit.file_count, 'file')} <${Lines} added=${commit.added} removed=${commit.removed} /></dd>`}
+        <dt>made</dt><dd><${Moment} at=${commit.at} /></dd>
+        ${commit.reverted_by ? html`<dt>reverted by</dt><dd><code>${commit.reverted_by.slice(0, 10)}</code></dd>` : null}</dl>
+      <${OpenRemarks} remarks=${commit.remarks} />
+      <p class="command"><code>${command}</code><${Copy} text=${command} what="the command" /></p></section>
+  </aside>`;
+}

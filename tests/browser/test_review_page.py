@@ -1,0 +1,139 @@
+"""The review stack: commits by risk, read one by one with change and verdict beside it, by keys and by finger."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+from playwright.sync_api import Browser, Locator, Page, expect
+
+from tests.support.answers import job
+from tests.support.browser import LIVE, NARROW, Visit, Watch, context_of
+from tests.support.seeded_home import LEFT_OPEN, SeededDaemon
+
+SWIPE = """([element, by]) => {
+  const box = document.querySelector(element);
+  const at = (x) => new Touch({identifier: 1, target: box, clientX: x, clientY: 300});
+  box.dispatchEvent(new TouchEvent('touchstart', {bubbles: true, touches: [at(200)], changedTouches: [at(200)]}));
+  box.dispatchEvent(new TouchEvent('touchend', {bubbles: true, touches: [], changedTouches: [at(200 + by)]}));
+}"""
+
+
+def stack(page: Page) -> Locator:
+    return page.get_by_role("navigation", name="Commits by risk").get_by_role("link")
+
+
+def here(page: Page) -> str:
+    return str(page.locator(".in-stack.at").get_attribute("data-commit"))
+
+
+def unread(seeded: SeededDaemon) -> list[str]:
+    return [each["commit"] for each in seeded.daemon.get("/api/commits?order=risk&unread=1")["commits"]]
+
+
+@pytest.fixture(scope="module", autouse=True)
+def more(seeded: SeededDaemon) -> None:
+    """Two more commits, one with a finding left open, so that one ranks above the others."""
+    tasks = (seeded.daemon.submit(**job(77), review=True), seeded.daemon.submit(**job(51)))
+    assert {task["status"] for task in seeded.daemon.wait(*tasks, within_s=120)} == {"done"}
+
+
+def test_commits_stand_by_risk_with_change_reasons_and_evidence(visit: Visit, seeded: SeededDaemon) -> None:
+    page, commits = visit("/review"), unread(seeded)
+    expect(stack(page)).to_have_count(len(commits))
+    assert [each.get_attribute("data-commit") for each in stack(page).all()] == commits
+    verdict = page.get_by_role("complementary", name="Verdict")
+    expect(verdict.get_by_role("region", name="Risk")).to_contain_text("left open")
+    expect(verdict).to_contain_text(LEFT_OPEN)
+    expect(verdict.get_by_role("region", name="Evidence")).to_contain_text("passed")
+    first = seeded.daemon.get("/api/commits?order=risk&unread=1")["commits"][0]
+    for reason in first["risk"]["reasons"]:
+        expect(verdict).to_contain_text(reason["text"][:60])
+    expect(page.get_by_role("region", name="Changes of job_77.py")).to_be_visible()
+    expect(page.get_by_role("region", name="Changes of test_job_77.py")).to_be_visible()
+
+
+def test_j_and_k_walk_and_the_address_names_the_commit(visit: Visit, seeded: SeededDaemon) -> None:
+    page, commits = visit("/review"), unread(seeded)
+    page.keyboard.press("j")
+    page.keyboard.press("j")
+    page.keyboard.press("k")
+    assert here(page) == commits[1]
+    assert page.url.endswith(f"#{commits[1]}")
+    page.reload()
+    expect(page.locator(".in-stack.at")).to_have_attribute("data-commit", commits[1])
+    expect(page.get_by_text(f"2 of {len(commits)}")).to_be_visible()
+    page.get_by_role("button", name="Previous commit").click()
+    assert here(page) == commits[0]
+    expect(page.get_by_role("button", name="Previous commit")).to_be_disabled()
+
+
+def test_m_marks_as_read_and_goes_on_without_moving_the_stack(visit: Visit, seeded: SeededDaemon) -> None:
+    page, commits = visit("/review"), unread(seeded)
+    page.keyboard.press("j")
+    page.keyboard.press("m")
+    expect(page.locator(".in-stack.at")).to_have_attribute("data-commit", commits[2])
+    expect(stack(page)).to_have_count(len(commits))
+    expect(page.locator(f".in-stack[data-commit='{commits[1]}']")).to_contain_text("read")
+    assert unread(seeded) == [each for each in commits if each != commits[1]]
+    page.get_by_role("button", name="Read, next").click()
+    expect(page.locator(".in-stack.at")).not_to_have_attribute("data-commit", commits[2])
+    assert commits[2] not in unread(seeded)
+
+
+def test_a_revert_is_asked_for_made_and_undone(visit: Visit, seeded: SeededDaemon, watch: Watch) -> None:
+    task = seeded.daemon.get("/api/tasks?q=job_51.py")["tasks"][0]["task_id"]
+    page = visit(f"/review?task={task}")
+    page.keyboard.press("r")
+    box = page.get_by_role("dialog")
+    expect(box).to_contain_text("It can be brought back")
+    box.get_by_role("button", name="Keep it").click()
+    page.keyboard.press("r")
+    box.get_by_role("button", name="Revert", exact=True).click()
+    expect(page.locator("#toasts").get_by_text("Reverted by")).to_be_visible()
+    expect(page.locator(".in-stack.at")).to_contain_text("reverted")
+    expect(page.get_by_role("button", name="Revert …")).to_have_count(0)
+    assert seeded.daemon.get(f"/api/task/{task}")["reverted_by"]
+    page.get_by_role("button", name="Undo").click()
+    expect(page.get_by_text("Brought back.")).to_be_visible()
+    expect(page.get_by_role("button", name="Revert …")).to_be_visible()
+    assert seeded.daemon.get(f"/api/task/{task}")["reverted_by"] is None
+
+
+def test_a_part_of_the_brief_leads_to_exactly_its_commits(visit: Visit, seeded: SeededDaemon) -> None:
+    page, told = visit("/"), seeded.daemon.get("/api/brief")
+    page.locator(".brief-line [data-topic=landed] a").click()
+    page.wait_for_selector(LIVE, state="attached")
+    expect(stack(page)).to_have_count(told["landed"])
+    expect(page.get_by_role("heading", name=re.compile("Landed since"))).to_be_visible()
+
+
+def test_look_at_the_change_shows_the_change(visit: Visit, seeded: SeededDaemon) -> None:
+    page = visit("/inbox")
+    first = page.locator("#unread [data-commit]").first
+    commit = first.get_attribute("data-commit")
+    first.get_by_role("button", name="Look at the change").click()
+    expect(page.locator(".in-stack.at")).to_have_attribute("data-commit", str(commit))
+    expect(page.get_by_role("region", name=re.compile("^Changes of")).first).to_be_visible()
+
+
+def test_a_swipe_goes_on_on_a_phone(browser: Browser, seeded: SeededDaemon) -> None:
+    commits = [each["commit"] for each in seeded.daemon.get("/api/commits?order=risk&integrated=1")["commits"]]
+    with context_of(browser, seeded.url, size=NARROW) as context:
+        page = context.new_page()
+        page.goto("/review?integrated=1")
+        page.wait_for_selector(LIVE, state="attached")
+        assert page.evaluate("() => document.documentElement.scrollWidth") <= NARROW[0]
+        page.evaluate(SWIPE, [".one-head", -120])
+        expect(page.locator(".in-stack.at")).to_have_attribute("data-commit", commits[1])
+        page.evaluate(SWIPE, [".one-head", -30])
+        page.evaluate(SWIPE, [".one-head", 120])
+        expect(page.locator(".in-stack.at")).to_have_attribute("data-commit", commits[0])
+
+
+def test_who_has_read_all_is_told_so(visit: Visit, seeded: SeededDaemon) -> None:
+    seeded.daemon.ask("POST", "/api/commits/reviewed", {"all": True})
+    page = visit("/review")
+    expect(page.get_by_text("You have read every commit.")).to_be_visible()
+    page.get_by_role("link", name="What landed today").click()
+    expect(page.get_by_role("heading", name="Landed since today")).to_be_visible()

@@ -1,0 +1,23 @@
+"""Ranks outside of a report: the same points as in it, for any commits."""
+
+from __future__ import annotations
+
+from report.ranking import ranks
+from tests.support.history import FIRST, History
+from weekly_summary import summarise
+
+
+def test_a_commit_has_the_rank_that_its_report_gives_it(history: History) -> None:
+    history.week(14, skill=0.5)
+    now = history.clock.now
+    reported = summarise(history.store.db, FIRST, now).commits.ranked
+    assert len({one.points for one in reported}) > 2
+    found = ranks(history.store.db, [one.commit.id for one in reported], now)
+    assert list(found.values()) == list(reported)
+
+
+def test_only_the_commits_that_are_asked_for_are_ranked(history: History) -> None:
+    history.week(8, skill=1.0)
+    ids = [commit.id for commit in history.ledger.page(3)]
+    assert set(ranks(history.store.db, ids, history.clock.now)) == set(ids)
+    assert ranks(history.store.db, [], history.clock.now) == {}
