@@ -1,6 +1,7 @@
 """What the daemon costs: tasks through the whole of it, beside bare pytest on the same suites.
 
     .venv/bin/python bench/overhead.py [--items FILE] [--tasks 40] [--after 1000] [--embedder sentence-transformers]
+                                       [--home FOLDER] [--beside CHECKOUT]
 
 A scripted server answers each task's first request for code wrongly and its second rightly, at once, so each task is
 judged twice and what is left is Nightshift: queue, durable steps, HTTP, sandbox, verdict with its must-fail copies,
@@ -10,7 +11,8 @@ medians of the rounds' ratios.
 
 `--items` names lines of JSON: `description`, and `test_files`, `wrong` and `right` (each one path to its text). Without
 it small ones are made up. Every task gets names of its own, so items may come again. `--after` lets so many tasks go
-through before anything is measured.
+through before anything is measured; `--home` keeps them in a folder, which the next run copies and goes on from.
+`--beside` takes turns with the daemon of another checkout, which has an environment of its own and the same home.
 
 Processor time is that of a control group of version 2 with everything below the daemon in it; where none can be made,
 which takes root, only wall time is told.
@@ -38,8 +40,8 @@ import time
 from collections import Counter
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import closing, contextmanager, suppress
-from dataclasses import dataclass
+from contextlib import ExitStack, closing, contextmanager, suppress
+from dataclasses import dataclass, field
 from itertools import cycle, islice
 
 from sandbox.runtime import Runtime, open_runtime
@@ -134,6 +136,12 @@ class Script:
         self.items: dict[str, Item] = {}
         self._asked: Counter[str] = Counter()
 
+    def begin(self, items: list[Item]) -> None:
+        """Know these; their next answers are wrong, whoever asks."""
+        for item in items:
+            self.items[item.name] = item
+            del self._asked[item.name]
+
     def __call__(self, phase: str, messages: list[dict[str, str]]) -> str:
         """The answer to a request."""
         if phase == "REFLECTING":
@@ -157,7 +165,7 @@ class Script:
 def through_the_daemon(daemon: Daemon, items: list[Item], script: Script, group: Path | None) -> Cost:
     """From the first submission to the last end."""
     assert daemon.process
-    script.items |= {item.name: item for item in items}
+    script.begin(items)
     before, began = processors(daemon.process.pid, group), time.perf_counter()
     ids = [daemon.submit(description=i.description, tests={f"test_{i.name}.py": i.tests}) for i in items]
     ended = wait(daemon.home, ids)
@@ -193,10 +201,39 @@ def processors(pid: int, group: Path | None) -> tuple[float, float, float]:
     return own, waited, int(re.findall(r"usage_usec (\d+)", usage)[0]) / 1e6
 
 
+def memory(pid: int) -> str:
+    """What the daemon's own process holds and held at most, in MB."""
+    kb = dict(re.findall(r"^(VmRSS|VmHWM):\s+(\d+) kB$", Path(f"/proc/{pid}/status").read_text(), re.MULTILINE))
+    return f"{int(kb['VmRSS']) // 1000} MB, at most {int(kb['VmHWM']) // 1000} MB"
+
+
+@dataclass(slots=True, kw_only=True)
+class Side:
+    """A daemon that is measured, and what was found; `ratios` are of the clock and of processors."""
+
+    name: str
+    daemon: Daemon
+    group: Path | None
+    ratios: list[tuple[float, float]] = field(default_factory=list)
+
+    def told(self) -> str:
+        """The medians of its ratios."""
+        wall, processors = (statistics.median(each) for each in zip(*self.ratios, strict=True))
+        return f"wall {wall:.2f}, processors {f'{processors:.2f}' if processors else 'not known'}"
+
+
+class OtherDaemon(Daemon):
+    """The daemon of another checkout, in the environment of that."""
+
+    def __init__(self, checkout: Path, home: Path, settings: dict[str, str]) -> None:
+        super().__init__(home, settings)
+        self.program = [str(checkout / ".venv" / "bin" / "python"), str(checkout / "main.py")]
+
+
 @contextmanager
 def processor_group(daemon: Daemon) -> Iterator[Path | None]:
     """A group that a daemon is in from its start on; None where none can be made."""
-    group: Path | None = GROUPS / f"nightshift-overhead-{os.getpid()}"
+    group: Path | None = GROUPS / f"nightshift-overhead-{os.getpid()}-{daemon.home.name}"
     assert group
     own = Path("/proc/self/cgroup").read_text().rpartition("0::")[2].strip()
     try:
@@ -295,40 +332,73 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--after", type=int, default=0)
     parser.add_argument("--embedder", default="hashed")
+    parser.add_argument("--home", type=Path)
+    parser.add_argument("--beside", type=Path)
     a = parser.parse_args()
-    endless = enumerate(cycle(read_items(a.items) if a.items else made_up()))
-
-    def items(count: int) -> list[Item]:
-        return [item.named(number) for number, item in islice(endless, count)]
-
-    ratios: list[tuple[float, float]] = []
     script = Script()
     with tempfile.TemporaryDirectory() as folder, WireServer(script) as server:
         plain = plain_environment(Path(folder, "plain"), open_runtime(ROOT / ".runner"))
         settings = settings_for(
             server, WORKER_COUNT=str(a.workers), EMBEDDER=a.embedder, OLLAMA_BASE_URL=server.ollama_base_url
         )
-        daemon = Daemon(Path(folder, "home"), settings)
-        with processor_group(daemon) as group:
-            for begun in range(0, a.after, AT_ONCE):
-                cost = through_the_daemon(daemon, items(min(AT_ONCE, a.after - begun)), script, group)
-                print(f"after {begun}: {cost.wall_s / min(AT_ONCE, a.after - begun) * 1000:.0f} ms a task", flush=True)
-            through_the_daemon(daemon, items(6), script, group)
-            if a.embedder != "hashed":
-                wait_for_embedder(daemon.home)
-            bare(plain, items(4), a.workers)
+        homes = [Path(folder, name) for name in ("now", "before")[: 2 if a.beside else 1]]
+        began_with = a.home or Path(folder, "home")
+        done = prepare(began_with, settings, script, a)
+        for home in homes:
+            shutil.copytree(began_with, home, symlinks=True)
+        endless = numbered(a.items, done)
+        with ExitStack() as stack:
+            sides = []
+            for home in homes:
+                daemon = OtherDaemon(a.beside, home, settings) if home.name == "before" else Daemon(home, settings)
+                group = stack.enter_context(processor_group(daemon))
+                sides.append(Side(name=home.name, daemon=daemon, group=group))
+            first = list(islice(endless, 6))
+            for side in sides:
+                through_the_daemon(side.daemon, first, script, side.group)
+                if a.embedder != "hashed":
+                    wait_for_embedder(side.daemon.home)
+            bare(plain, first[:4], a.workers)
             for number in range(a.rounds):
-                now = items(a.tasks)
-                ours, theirs = through_the_daemon(daemon, now, script, group), bare(plain, now, a.workers)
-                ratios.append((ours.wall_s / theirs.wall_s, ours.total_s / theirs.total_s))
-                told = f"daemon {ours.of(a.tasks)}; bare {theirs.of(a.tasks)}"
-                print(f"round {number + 1}: ms a task: {told}", flush=True)
-            print(f"ms a task, medians by its books: {parts_of_a_task(daemon.home, a.tasks)}")
-    wall, processors = (statistics.median(each) for each in zip(*ratios, strict=True))
-    print(
-        f"median ratio: wall {wall:.2f}, processors {f'{processors:.2f}' if processors else 'not known'} "
-        f"({a.tasks} tasks of two runs, {a.workers} at once, after {a.after} tasks, {a.embedder}; goal: at most 0.7)"
-    )
+                items = list(islice(endless, a.tasks))
+                theirs = bare(plain, items, a.workers)
+                print(f"round {number + 1}: ms a task: bare {theirs.of(a.tasks)}", flush=True)
+                for side in sides[:: 1 if number % 2 else -1]:
+                    ours = through_the_daemon(side.daemon, items, script, side.group)
+                    side.ratios.append((ours.wall_s / theirs.wall_s, ours.total_s / theirs.total_s))
+                    print(f"  {side.name} {ours.of(a.tasks)}", flush=True)
+            for side in sides:
+                assert side.daemon.process
+                print(f"{side.name}: memory {memory(side.daemon.process.pid)}")
+                print(f"  ms a task, medians by its books: {parts_of_a_task(side.daemon.home, a.tasks)}")
+    for side in sides:
+        print(
+            f"{side.name}: median ratio: {side.told()} "
+            f"({a.tasks} tasks of two runs, {a.workers} at once, after {done} tasks, {a.embedder}; goal: at most 0.7)"
+        )
+
+
+def numbered(file: Path | None, begun: int) -> Iterator[Item]:
+    """Items without end, each under a name of its own."""
+    endless = cycle(read_items(file) if file else made_up())
+    return (item.named(number) for number, item in enumerate(endless, begun))
+
+
+def prepare(home: Path, settings: dict[str, str], script: Script, a: argparse.Namespace) -> int:
+    """Let tasks go through until a home has seen `--after` of them, by the older daemon; how many it has seen."""
+    done = 0
+    if (home / "db").is_dir():
+        with books(home) as db:
+            done = db.execute("SELECT count(*) FROM tasks").fetchone()[0]
+    if done >= a.after and home.is_dir():
+        return done
+    daemon = OtherDaemon(a.beside, home, settings) if a.beside else Daemon(home, settings)
+    with daemon:
+        for begun in range(done, a.after, AT_ONCE):
+            items = list(islice(numbered(a.items, begun), min(AT_ONCE, a.after - begun)))
+            cost = through_the_daemon(daemon, items, script, None)
+            print(f"after {begun}: {cost.wall_s / len(items) * 1000:.0f} ms a task", flush=True)
+    return max(done, a.after)
 
 
 if __name__ == "__main__":

@@ -224,6 +224,11 @@ def signature(error: str) -> str:
     return "\n".join(kept)[:MAX_CHARS].strip()
 
 
+def is_error(text: str) -> bool:
+    """Tell whether a text names an error or an assertion; a task's description may."""
+    return ERROR_NAME.search(text) is not None or ASSERTION.search(text) is not None
+
+
 def is_frame(line: str) -> bool:
     """Tell whether a line of a signature only names a function."""
     return line.startswith("in ") and line.count(" ") == 1

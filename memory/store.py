@@ -30,7 +30,7 @@ from memory.embedding_space import EmbeddingSpaces
 from memory.lessons import as_patch, difference, errors_of, format_lesson, from_patch, lesson_of
 from memory.recall_log import Assignment, MemoryUplift, Recalled
 from memory.rows import Stored
-from memory.signature import is_general, signature
+from memory.signature import is_error, is_general, signature
 from memory.uplift import Standing, standing
 from memory.vector_index import LessonKind, Near
 
@@ -189,7 +189,9 @@ class LongTermMemory:
         return tuple(one for _, one in ranked[:limit])
 
     def _near(self, query: str, limit: int) -> list[Near]:
-        return self._spaces.nearest({"failure": signature(query) or query, "pattern": query}, limit)
+        # Where no error is named, one text for both: a model takes longer for another than all else that a recall does.
+        failure = (is_error(query) and signature(query)) or query
+        return self._spaces.nearest({"failure": failure, "pattern": query}, limit)
 
     def _failed_before(self, digests: Collection[str], task_id: int | None, attempt: int) -> dict[str, Lesson]:
         failures = fingerprints.failures(self._db.reader(), digests)

@@ -10,7 +10,7 @@ from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from memory.embedders.base import MAX_CHARS, Loadable
-from memory.signature import ASSERTION, DIFFERS, ERROR_NAME, PLACEHOLDER, is_frame
+from memory.signature import DIFFERS, ERROR_NAME, PLACEHOLDER, is_error, is_frame
 
 if TYPE_CHECKING:
     from memory.embedders.base import Vectors
@@ -143,8 +143,10 @@ class BlendedEmbedder:
         """One row for each text, float32, shape (len(texts), dims)."""
         import numpy as np  # noqa: PLC0415  not needed by a daemon that remembers nothing yet
 
-        share = np.array([WORDS if _is_error(text) else 0.0 for text in texts], dtype=np.float32)
-        meaning, words = self._model.embed([error_text(text) for text in texts]), self._hashed.embed(texts)
+        share = np.array([WORDS if is_error(text) else 0.0 for text in texts], dtype=np.float32)
+        meant = [error_text(text) for text in texts]
+        rows = {text: number for number, text in enumerate(dict.fromkeys(meant))}
+        meaning, words = self._model.embed(list(rows))[[rows[text] for text in meant]], self._hashed.embed(texts)
         share = share.reshape(len(texts), 1)
         both: Vectors = np.concatenate([np.sqrt(1 - share) * meaning, np.sqrt(share) * words], axis=1)
         # A text without a word has no hashed vector, and would be shorter than others.
@@ -153,16 +155,12 @@ class BlendedEmbedder:
         return scaled
 
 
-def _is_error(text: str) -> bool:
-    return ERROR_NAME.search(text) is not None or ASSERTION.search(text) is not None
-
-
 def error_text(text: str) -> str:
     """What an error says, without placeholders: the lines that name it, or all but names of functions.
 
     A text that is no error stays as it is.
     """
-    if not _is_error(text):
+    if not is_error(text):
         return text
     lines = text.split("\n")
     named = [line for line in lines if ERROR_NAME.search(line)]

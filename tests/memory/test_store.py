@@ -64,6 +64,17 @@ def make(
     )
 
 
+def listening(store: Store, heard: list[str]) -> LongTermMemory:
+    """A memory whose embedder notes each text that it is given."""
+
+    class Listening(HashedEmbedder):
+        def embed(self, texts: Sequence[str]) -> Vectors:
+            heard.extend(texts)
+            return super().embed(texts)
+
+    return make(store, Choice(ready=Listening(), better=None, why=""))
+
+
 def submit(store: Store, description: str = "Write total() that adds the prices of a basket") -> int:
     return store.queue.submit(TaskSpec(description=description)).result().task_id
 
@@ -100,13 +111,8 @@ async def test_a_task_of_the_same_kind_recalls_the_pattern(memory: LongTermMemor
 
 
 async def test_what_a_task_asks_with_and_then_leaves_to_be_learned_is_embedded_once(store: Store) -> None:
-    class Listening(HashedEmbedder):
-        def embed(self, texts: Sequence[str]) -> Vectors:
-            heard.extend(texts)
-            return super().embed(texts)
-
     heard: list[str] = []
-    memory = make(store, Choice(ready=Listening(), better=None, why=""))
+    memory = listening(store, heard)
     await learn(memory, store, "Draw the Mandelbrot set as a picture", "y", "Mind the aspect ratio.")
     asked = "Parse a CSV file of prices into a dict"
     assert await memory.recall(asked, 3) == ()
@@ -114,6 +120,14 @@ async def test_what_a_task_asks_with_and_then_leaves_to_be_learned_is_embedded_o
     (lesson,) = await memory.recall(asked, 3)
     assert "Skip the header." in lesson.text
     assert [text for text in heard if text == asked] == [asked]
+
+
+async def test_a_recall_embeds_a_description_once_whatever_values_it_has(store: Store) -> None:
+    heard: list[str] = []
+    memory = listening(store, heard)
+    await learn(memory, store, "Draw the Mandelbrot set as a picture", "y", "Mind the aspect ratio.")
+    await memory.recall("Parse 12 lines of `prices.csv`", 3)
+    assert [text for text in heard if "prices" in text or "lines of" in text] == ["Parse 12 lines of `prices.csv`"]
 
 
 async def test_unlike_things_are_not_recalled(memory: LongTermMemory, store: Store) -> None:

@@ -38,6 +38,7 @@ class Daemon:
 
     def __init__(self, home: Path, settings: Mapping[str, str] | None = None) -> None:
         self.home, self.settings = home, dict(settings or {})
+        self.program = [sys.executable, str(ROOT / "main.py")]
         self.process: subprocess.Popen[bytes] | None = None
         self.url = ""
 
@@ -78,7 +79,7 @@ class Daemon:
     def _spawned(self) -> subprocess.Popen[bytes]:
         with (self.home / "daemon.out").open("ab") as out:
             return subprocess.Popen(
-                [sys.executable, str(ROOT / "main.py")],
+                self.program,
                 env=self.environment(), cwd=self.home, stdout=out, stderr=subprocess.STDOUT, stdin=subprocess.DEVNULL,
             )  # fmt: skip
 
