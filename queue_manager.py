@@ -335,9 +335,10 @@ class QueueManager:
         """
         return approvals.find(self._db.reader(), open_only, task_id, limit)
 
-    def package_decisions(self, task_id: int) -> dict[str | None, dict[str, bool]]:
-        """What the owner decided on packages for each project of the task's repository; None where it has none.
+    def repository_decisions(self, task_id: int) -> dict[str | None, dict[str, bool]]:
+        """What the owner decided on packages and environments for each project of the task's repository.
 
+        The key None is a repository without projects.
         The values are subject to whether he granted it; `core.change_checks.holding` says what holds where.
         """
         return approvals.of_repository(self._db.reader(), task_id)

@@ -328,7 +328,7 @@ class Attempt:
         """
         queue = self.services.queue
         asked = {each.ask.subject for each in queue.approvals(open_only=False, task_id=self.task.id)}
-        asked |= holding(queue.package_decisions(self.task.id), stored.project).keys()
+        asked |= holding(queue.repository_decisions(self.task.id), stored.project).keys()
         if stored.phase is not Phase.AWAITING_APPROVAL or {ask.subject for ask in stored.asks if ask.subject} - asked:
             return stored
         return replace(stored, phase=stored.held_in or FIRST, held_in=None, asks=())
@@ -395,7 +395,7 @@ class Attempt:
         found: dict[str | None, dict[str, bool]] = {
             project: dict.fromkeys(map(package_subject, packages), True) for project, packages in landed.items()
         }
-        for project, said in self.services.queue.package_decisions(self.task.id).items():
+        for project, said in self.services.queue.repository_decisions(self.task.id).items():
             found[project] = found.get(project, {}) | said
         named = set(map(package_subject, self.task.spec.packages))  # what he names with the task is his newest word
         return {place: {each: yes for each, yes in said.items() if each not in named} for place, said in found.items()}

@@ -7,15 +7,21 @@ now, because the package index is away, is done without; the others are kept, an
 
 from __future__ import annotations
 
+import asyncio
+from collections.abc import Sequence
+
 from attempt.services import AttemptServices
-from core.change_checks import Ask, AskKind
+from core.change_checks import Ask, AskKind, holding
 from core.environments import NO_ENVIRONMENT, Environment, MadeEnvironment
 from core.errors import NeedsApproval, SandboxError
 from core.events import Emitter, EnvironmentData, Kind, Level
+from core.projects import place_of
 from core.tasks import Task
 from core.tree import Tree
 
 _SHOWN = 12
+_USED, _FAILED = "environment_used:", "environment_failed:"
+"""Under such keys stands what was said of a repository, or a project in it, so that its owner is told once."""
 
 
 class EnvironmentChoice:
@@ -42,29 +48,54 @@ class EnvironmentChoice:
         found = await environments.of(tree)
         if not found.digest or not self._is_allowed(found):
             return NO_ENVIRONMENT
+        place = f"{self._task.spec.repo or ''}:{place_of(tree)[1]}"
         try:
             making = await environments.make(tree, found)
         except SandboxError as error:
-            self._say_failed(found, f"{_listed(found.sources)}: {error}")
+            await self._say_failed(found, [f"{_listed(found.sources)}: {error}"], place)
             return NO_ENVIRONMENT
-        for why in making.failed:
-            self._say_failed(found, why)
+        await self._say_failed(found, making.failed, place)
         for one in making.new:
             self._events.emit(Kind.ENVIRONMENT_MADE, _told(one)[:500], **_data(found))
+        if self._services.defaults.environments == "trust":
+            await self._say_used(making.environment, place)
         return making.environment
 
-    def _say_failed(self, found: Environment, why: str) -> None:
-        text = f"a part of the environment cannot be made, runs do without it: {why}"
-        self._events.emit(Kind.ENVIRONMENT_FAILED, text[:500], level=Level.WARNING, **_data(found))
+    async def _say_used(self, found: Environment, place: str) -> None:
+        """Say of a repository, or a project in it, once that what it declares is used without a question."""
+        if await self._is_new(f"{_USED}{place}", True):
+            text = (
+                f"what {_listed(found.sources)} declares is used from now on; with ENVIRONMENTS=ask you are asked first"
+            )
+            self._events.emit(Kind.ENVIRONMENT_USED, text[:500], **_data(found))
+
+    async def _say_failed(self, found: Environment, failed: Sequence[str], place: str) -> None:
+        """Say what cannot be made: to the task each time, to its owner when it is new."""
+        is_new = await self._is_new(f"{_FAILED}{place}", list(failed) or None)
+        level = Level.ERROR if is_new else Level.WARNING
+        for why in failed:
+            text = f"a part of the environment cannot be made, runs do without it: {why}"
+            self._events.emit(Kind.ENVIRONMENT_FAILED, text[:500], level=level, **_data(found))
+
+    async def _is_new(self, key: str, value: object) -> bool:
+        """Keep what was said; tells whether it was something else before."""
+        if self._services.state.get(key) == value:
+            return False
+        await asyncio.wrap_future(self._services.state.set(key, value))
+        return True
 
     def _is_allowed(self, found: Environment) -> bool:
         if self._services.defaults.environments == "trust":
             return True
         subject = f"{AskKind.ENVIRONMENT}:{found.digest}"
+        queue, mine = self._services.queue, self._task.id
         answers = {
-            each.ask.subject: each.granted
-            for each in self._services.queue.approvals(open_only=False, task_id=self._task.id)
-            if each.granted is not None
+            **holding(queue.repository_decisions(mine), self._task.project),
+            **{
+                each.ask.subject: each.granted
+                for each in queue.approvals(open_only=False, task_id=mine)
+                if each.granted is not None
+            },
         }
         if subject not in answers:
             text = f"May packages be installed from {_listed(found.sources)} of this repository? Only wheels are, and "

@@ -76,6 +76,7 @@ class Kind(StrEnum):
     ASKED = "asked"
     ANSWERED = "answered"
     PACKAGE_INSTALLED = "package_installed"
+    ENVIRONMENT_USED = "environment_used"
     ENVIRONMENT_MADE = "environment_made"
     ENVIRONMENT_FAILED = "environment_failed"
     TOOL_STARTED = "tool_started"
@@ -278,7 +279,7 @@ class FindingData(TypedDict):
 
 
 class EnvironmentData(TypedDict):
-    """ENVIRONMENT_MADE and ENVIRONMENT_FAILED: the digest, and the first of the files that declare it."""
+    """ENVIRONMENT_USED, _MADE and _FAILED: the digest, and the first of the files that declare it."""
 
     digest: str
     sources: list[str]

@@ -18,8 +18,10 @@ from taskqueue import store
 from taskqueue.store import Transaction
 from taskqueue.transitions import leave, move, spent_column
 
+_SHARED = (AskKind.PACKAGE, AskKind.ENVIRONMENT)
+"""What is decided for a repository, and not for one task alone."""
 _REPEATED = (
-    "(approvals.kind = 'package' AND EXISTS (SELECT 1 FROM approvals AS first JOIN tasks AS its "
+    "(approvals.kind IN ('package', 'environment') AND EXISTS (SELECT 1 FROM approvals AS first JOIN tasks AS its "
     "ON its.id = first.task_id WHERE first.id < approvals.id AND first.subject = approvals.subject "
     "AND first.granted IS NULL AND its.status = 'waiting' AND its.repo = tasks.repo))"
 )
@@ -59,7 +61,7 @@ def _ask(tx: Transaction, task: Task, wanted: Sequence[Ask]) -> None:
             tx.conn.execute("DELETE FROM approvals WHERE id = ? AND granted IS NULL", (known.id,))
     for ask in wanted:
         if ask.subject not in still:
-            told = ask.kind is AskKind.PACKAGE and _same_open(tx.conn, task.id, ask.subject)
+            told = ask.kind in _SHARED and _same_open(tx.conn, task.id, ask.subject)
             asked = _insert(tx, task, replace(ask, question=tx.clean(ask.question)))
             if not told:
                 _emit(tx, Kind.ASKED, task.attempt, asked, asked.ask.question)
@@ -68,8 +70,8 @@ def _ask(tx: Transaction, task: Task, wanted: Sequence[Ask]) -> None:
 def decide(tx: Transaction, approval_id: int, granted: bool, answer: str) -> Approval:
     """Answer one ask; a question that is granted without an answer gets its default.
 
-    A yes to a package answers all tasks of the repository that wait for the same, a no those of the project there;
-    of another project the question is told then.
+    A yes to a package or an environment answers all tasks of the repository that wait for the same, a no those of the
+    project there; of another project the question is told then.
 
     Raises:
         UnknownApproval: there is none with that id.
@@ -84,7 +86,7 @@ def decide(tx: Transaction, approval_id: int, granted: bool, answer: str) -> App
     decided = _decide(tx, asked, granted, answer, Answerer.OWNER)
     if task.status is Status.WAITING:
         _resume(tx, task)
-    same = _same_open(tx.conn, task.id, asked.ask.subject) if asked.ask.kind is AskKind.PACKAGE else []
+    same = _same_open(tx.conn, task.id, asked.ask.subject) if asked.ask.kind in _SHARED else []
     tasks = {other.id: store.read(tx.conn, other.task_id).task for other in same}
     settled = [other for other in same if granted or tasks[other.id].project == task.project]
     for other in settled:
@@ -214,18 +216,19 @@ def open_of(conn: Connection, task_id: int) -> list[Approval]:
 
 
 def of_repository(conn: Connection, task_id: int) -> dict[str | None, dict[str, bool]]:
-    """What the owner decided on packages for tasks of the task's repository: subject to whether it was granted.
+    """What the owner decided on packages and environments for tasks of the task's repository: subject to a yes or no.
 
     It is kept for each project of the workspace; None is a repository without projects, or a task without a plan.
     A no is left out for tasks that were not there when it was given: a later one may ask again (`holding`).
     """
     query = (
         "SELECT tasks.project, subject, granted FROM approvals JOIN tasks ON tasks.id = task_id "
-        "JOIN tasks AS this ON this.id = ? WHERE approvals.kind = ? AND granted IS NOT NULL AND tasks.repo = this.repo "
+        "JOIN tasks AS this ON this.id = ? WHERE approvals.kind IN (?, ?) AND granted IS NOT NULL "
+        "AND tasks.repo = this.repo "
         "AND (granted OR approvals.answered_at > this.created_at) ORDER BY approvals.answered_at, approvals.id"
     )
     found: dict[str | None, dict[str, bool]] = {}
-    for row in conn.execute(query, (task_id, AskKind.PACKAGE)):
+    for row in conn.execute(query, (task_id, *_SHARED)):
         found.setdefault(row["project"], {})[row["subject"]] = bool(row["granted"])
     return found
 

@@ -221,8 +221,8 @@ def test_one_answer_lets_all_tasks_of_a_repository_go_on(store: Store) -> None:
     store.queue.decide(store.queue.approvals()[0].id, True).result()
     now = [store.queue.get(task.id).status for task in (first, second, third, elsewhere)]
     assert now == [Status.QUEUED, Status.QUEUED, Status.WAITING, Status.WAITING]
-    assert store.queue.package_decisions(third.id) == {None: {"package:toolz": True}}
-    assert store.queue.package_decisions(elsewhere.id) == {}
+    assert store.queue.repository_decisions(third.id) == {None: {"package:toolz": True}}
+    assert store.queue.repository_decisions(elsewhere.id) == {}
 
 
 def of_three_projects(store: Store) -> list[Task]:
@@ -257,7 +257,7 @@ def test_a_no_holds_in_its_own_project_and_the_others_ask(store: Store) -> None:
     assert kinds(store) == [Kind.ASKED, Kind.ANSWERED, Kind.ANSWERED, Kind.ASKED], "what is left to decide is told"
     store.queue.decide(asked.id, True).result()
     assert store.queue.get(root.id).status is Status.QUEUED
-    decided = store.queue.package_decisions(unasked)
+    decided = store.queue.repository_decisions(unasked)
     assert holding(decided, "shop") == {"package:toolz": False}
     assert holding(decided, "till") == holding(decided, "") == {"package:toolz": True}
     assert hold(store, running(store, "later", project="shop"), TOOLZ).status is Status.QUEUED, "the yes is newer"
@@ -294,10 +294,10 @@ def test_a_no_holds_for_the_tasks_that_were_there(store: Store) -> None:
     hold(store, first, TOOLZ)
     store.clock.advance(5)
     store.queue.decide(store.queue.approvals()[0].id, False).result()
-    assert store.queue.package_decisions(second.id) == {None: {"package:toolz": False}}
+    assert store.queue.repository_decisions(second.id) == {None: {"package:toolz": False}}
     store.clock.advance(5)
     later = running(store, description="later")
-    assert store.queue.package_decisions(later.id) == {}
+    assert store.queue.repository_decisions(later.id) == {}
     assert hold(store, later, TOOLZ).status is Status.WAITING
 
 

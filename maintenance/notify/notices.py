@@ -68,9 +68,10 @@ _TITLES: Mapping[Kind, str] = {
     Kind.REGRESSION: "A commit broke a test",
     Kind.WORKER_ERROR: "Something failed inside",
     Kind.MODEL_DOWN: "No model answers",
+    Kind.ENVIRONMENT_FAILED: "A part of a repository's environment cannot be made",
 }
 # Of these only the errors: the same kinds tell small things as warnings.
-_ERRORS_ONLY = frozenset({Kind.WORKER_ERROR, Kind.MODEL_DOWN, Kind.REGRESSION})
+_ERRORS_ONLY = frozenset({Kind.WORKER_ERROR, Kind.MODEL_DOWN, Kind.REGRESSION, Kind.ENVIRONMENT_FAILED})
 # That of a task or of a call is a question of its own, and comes as one.
 _COMMON_BUDGETS = frozenset({"today", "all time"})
 # Holds that come from trouble; the owner's own and those of the clock are no news to him.
@@ -105,6 +106,8 @@ def _about(event: Event, name_of: Callable[[int], str]) -> tuple[NoticeKind, str
         return _ended(event, event.task_id, name_of)
     if event.kind is Kind.ASKED and event.task_id is not None:
         return NoticeKind.NEEDS_YOU, f"Task {event.task_id} asks: {name_of(event.task_id)}", event.message
+    if event.kind is Kind.ENVIRONMENT_USED:
+        return NoticeKind.NEEDS_YOU, "A repository's environment is used for the first time", event.message
     if event.kind is Kind.CHECKPOINT:
         return NoticeKind.CHECKPOINT, "Checkpoint", event.message
     if event.kind is Kind.HELD_BACK and event.data.get("source") in _HELD:

@@ -1,39 +1,163 @@
-"""The environment of an attempt: what can be had of it, and what its owner is told of the rest."""
+"""The environment of an attempt: what can be had of it, what its owner is asked, and what he is told."""
 
 from __future__ import annotations
 
-from dataclasses import replace
+from collections.abc import AsyncIterator, Mapping
+from dataclasses import dataclass, replace
 from pathlib import Path
 
+import pytest
+
 from attempt.environment import EnvironmentChoice
+from attempt.services import AttemptServices
+from core.change_checks import Ask
 from core.clock import utc_now
-from core.events import Emitter, Event, Kind
+from core.environments import Environment
+from core.errors import NeedsApproval
+from core.events import Emitter, Event, Kind, Level
 from core.states import Status
 from core.submission import parse_spec
 from core.tasks import Task
 from environments.making import Environments
 from environments.store import FolderStore
+from queue_manager import QueueManager
 from tests.environments.test_making import Copying
 from tests.support.services import open_services
 from tests.support.trees import TextTree
 
 
+class Asked:
+    """A task that works on a tree with real services around it; `events` are what was said, oldest first."""
+
+    def __init__(self, parts: AttemptServices, environments: Environments, repo: str | None = None) -> None:
+        spec = parse_spec({"description": "do it", **({"repo": repo} if repo else {})})
+        self.parts, self.events = replace(parts, environments=environments), list[Event]()
+        self.task = Task(id=1, spec=spec, status=Status.RUNNING, created_at=utc_now(), attempt=1)
+
+    async def of(self, files: Mapping[str, str]) -> Environment:
+        return await EnvironmentChoice(self.task, self.parts, Emitter(self.events.append)).of(TextTree(files))
+
+    def told(self, kind: Kind) -> list[tuple[Level, str]]:
+        return [(event.level, event.message) for event in self.events if event.kind is kind]
+
+
+def two_makers(folder: Path) -> Environments:
+    return Environments(FolderStore(folder / "environments", keep_mb=100), [Copying(), Copying(name="tools.lock")])
+
+
 async def test_one_part_that_cannot_be_made_is_told_of_and_the_others_are_had(tmp_path: Path) -> None:
-    store = FolderStore(tmp_path / "environments", keep_mb=100)
-    found = Environments(store, [Copying(), Copying(name="tools.lock")])
-    spec = parse_spec({"description": "do it"})
-    task = Task(id=1, spec=spec, status=Status.RUNNING, created_at=utc_now(), attempt=1)
-    events = list[Event]()
     async with open_services(tmp_path / "home") as rooms:
-        choice = EnvironmentChoice(task, replace(rooms.parts, environments=found), Emitter(events.append))
-        part = await choice.of(TextTree({"needs.lock": "impossible", "tools.lock": "1"}))
-        nothing = await choice.of(TextTree({"needs.lock": "impossible"}))
+        asked = Asked(rooms.parts, two_makers(tmp_path))
+        part = await asked.of({"needs.lock": "impossible", "tools.lock": "1"})
+        nothing = await asked.of({"needs.lock": "impossible"})
     assert part.sources == ("tools.lock",)
     assert not nothing.digest
-    told = [(event.kind, event.message) for event in events]
     failed = "a part of the environment cannot be made, runs do without it: needs.lock: it cannot be made"
-    assert told == [
-        (Kind.ENVIRONMENT_FAILED, failed),
-        (Kind.ENVIRONMENT_MADE, "made an environment of tools.lock: 1 package; nothing left out"),
-        (Kind.ENVIRONMENT_FAILED, failed),
-    ]
+    made = "made an environment of tools.lock: 1 package; nothing left out"
+    assert asked.told(Kind.ENVIRONMENT_MADE) == [(Level.INFO, made)]
+    # Its owner hears of the second one, which says the same, on the page of the task alone.
+    assert asked.told(Kind.ENVIRONMENT_FAILED) == [(Level.ERROR, failed), (Level.WARNING, failed)]
+
+
+async def test_the_owner_hears_again_of_a_part_once_it_was_made_or_fails_otherwise(tmp_path: Path) -> None:
+    async with open_services(tmp_path / "home") as rooms:
+        asked = Asked(rooms.parts, two_makers(tmp_path))
+        for lock in ("impossible", "impossible", "1", "impossible"):
+            await asked.of({"needs.lock": lock})
+        await asked.of({"tools.lock": "impossible"})
+    levels = [level for level, _ in asked.told(Kind.ENVIRONMENT_FAILED)]
+    assert levels == [Level.ERROR, Level.WARNING, Level.ERROR, Level.ERROR]
+
+
+async def test_the_first_use_of_a_repositorys_environment_is_said_once_for_each_repository(tmp_path: Path) -> None:
+    async with open_services(tmp_path / "home") as rooms:
+        environments = two_makers(tmp_path)
+        one = Asked(rooms.parts, environments)
+        other = Asked(rooms.parts, environments, str(tmp_path / "other"))
+        await one.of({"a.py": ""})
+        for lock in ("1", "1", "2"):
+            await one.of({"needs.lock": lock})
+        await other.of({"needs.lock": "1"})
+    text = "what needs.lock declares is used from now on; with ENVIRONMENTS=ask you are asked first"
+    assert one.told(Kind.ENVIRONMENT_USED) == [(Level.INFO, text)]
+    assert other.told(Kind.ENVIRONMENT_USED) == [(Level.INFO, text)]
+
+
+@dataclass(frozen=True, slots=True)
+class Owner:
+    """An owner who wants to be asked, with a queue of tasks on one repository."""
+
+    parts: AttemptServices
+    queue: QueueManager
+    environments: Environments
+
+    def works(self) -> Asked:
+        """A new task that was claimed."""
+        asked = Asked(self.parts, self.environments)
+        made = self.queue.submit(asked.task.spec).result()
+        task = self.queue.claim("w", only=made.task_id).result()
+        assert task is not None
+        asked.task = task
+        return asked
+
+    async def asks(self, asked: Asked, files: Mapping[str, str]) -> Ask:
+        """What a task then waits with."""
+        with pytest.raises(NeedsApproval) as raised:
+            await asked.of(files)
+        (ask,) = raised.value.asks
+        self.queue.wait_for_owner(asked.task.id, asked.task.fence, str(raised.value), [ask]).result()
+        return ask
+
+    def decides(self, granted: bool) -> None:
+        (approval,) = self.queue.approvals()
+        self.queue.decide(approval.id, granted).result()
+
+    def goes_on(self, asked: Asked) -> None:
+        task = self.queue.claim("w", only=asked.task.id).result()
+        assert task is not None
+        asked.task = task
+
+
+@pytest.fixture
+async def owner(tmp_path: Path) -> AsyncIterator[Owner]:
+    async with open_services(tmp_path / "home") as rooms:
+        asking = replace(rooms.parts, defaults=replace(rooms.parts.defaults, environments="ask"))
+        yield Owner(asking, rooms.store.queue, two_makers(tmp_path))
+
+
+async def test_where_the_owner_wants_to_be_asked_nothing_is_made_before_he_says_yes(owner: Owner) -> None:
+    first = owner.works()
+    ask = await owner.asks(first, {"needs.lock": "1"})
+    assert ask.subject == f"environment:{(await owner.environments.of(TextTree({'needs.lock': '1'}))).digest}"
+    assert "May packages be installed from needs.lock of this repository?" in ask.question
+    assert not owner.environments.kept()
+    owner.decides(True)
+    owner.goes_on(first)
+    assert (await first.of({"needs.lock": "1"})).digest
+    assert first.told(Kind.ENVIRONMENT_MADE)
+    assert not first.told(Kind.ENVIRONMENT_USED), "he was told what he said yes to"
+
+
+async def test_a_no_is_kept_and_the_task_goes_on_without(owner: Owner) -> None:
+    first = owner.works()
+    await owner.asks(first, {"needs.lock": "1"})
+    owner.decides(False)
+    owner.goes_on(first)
+    assert not (await first.of({"needs.lock": "1"})).digest
+    assert not owner.environments.kept()
+
+
+async def test_each_declaration_is_asked_for_once(owner: Owner) -> None:
+    first = owner.works()
+    await owner.asks(first, {"needs.lock": "1"})
+    owner.decides(True)
+    owner.goes_on(first)
+    assert (await first.of({"needs.lock": "1"})).digest
+    await owner.asks(first, {"needs.lock": "2"})
+    owner.decides(True)
+    later = owner.works()
+    assert (await later.of({"needs.lock": "1"})).digest, "a later task of the repository asked again"
+
+
+async def test_where_nothing_is_declared_nothing_is_asked(owner: Owner) -> None:
+    assert not (await owner.works().of({"a.py": ""})).digest

@@ -18,6 +18,7 @@ from core.revisions import Author
 from core.shell import ShellJob
 from core.tree import Tree
 from core.verdicts import SuiteJob, Verdict
+from environments import uv
 from environments.making import Environments
 from environments.python import PythonMaker, Series
 from environments.store import FolderStore
@@ -327,3 +328,16 @@ async def test_of_an_environment_file_a_change_counts_for_nothing(home: Home) ->
     tests = {"test_it.py": "import tidewave\n\n\ndef test_it():\n    assert tidewave.HIGH == 1\n"}
     change = {".nightshift/environment.yaml": "packages: [tidewave]\n"}
     assert not (await home.judged({"requirements.txt": "moonphase\n"}, tests, change)).passed
+
+
+async def test_packages_that_take_too_much_room_are_refused_and_nothing_is_kept(
+    home: Home, index: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert uv.MOST_MB == 6 << 10
+    monkeypatch.setattr(uv, "MOST_MB", 2)
+    wheel(index, "heavy", "1.0", {"heavy.py": "", "heavy.dat": "x" * (3 << 20)})
+    tree = TextTree({"requirements.txt": "heavy\n"})
+    with pytest.raises(SandboxError, match="the packages take more than 2 MB"):
+        await home.environments.make(tree, await home.environments.of(tree))
+    assert not home.environments.kept()
+    assert await home.packages({"requirements.txt": "moonphase\n"}) == {"moonphase": "1.0"}

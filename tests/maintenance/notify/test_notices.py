@@ -35,6 +35,8 @@ WORTH = [
     (event(Kind.HELD_BACK, source="review"), "trouble", "Commits wait to be read"),
     (event(Kind.WORKER_ERROR, Level.ERROR, chore="backup"), "trouble", "Something failed inside"),
     (event(Kind.MODEL_DOWN, Level.ERROR), "trouble", "No model answers"),
+    (event(Kind.ENVIRONMENT_FAILED, Level.ERROR), "trouble", "A part of a repository's environment cannot be made"),
+    (event(Kind.ENVIRONMENT_USED), "needs_you", "A repository's environment is used for the first time"),
     (event(Kind.BUDGET_REACHED, Level.WARNING, budget="today"), "trouble", "The budget of today is spent"),
     (event(Kind.SETTINGS_REFUSED, Level.ERROR), "trouble", "The new settings have faults"),
 ]
@@ -42,6 +44,7 @@ NOT_WORTH = [
     event(Kind.TASK_MOVED, task_id=7, to="scheduled", reason="tried again later"),
     event(Kind.WORKER_ERROR, Level.WARNING),
     event(Kind.MODEL_DOWN, Level.WARNING),
+    event(Kind.ENVIRONMENT_FAILED, Level.WARNING),
     event(Kind.HELD_BACK, source="quiet"),
     event(Kind.HELD_BACK, source="a source of a newer version"),
     event(Kind.NOTIFY_FAILED, Level.WARNING),
