@@ -11,6 +11,7 @@ is asked (the pre-check), and all its time when no model answers. That it cannot
 from __future__ import annotations
 
 import asyncio
+import contextlib
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future
 from dataclasses import replace
@@ -23,7 +24,7 @@ from core.errors import Interruption, ModelRefused, ModelUnavailable, Parked
 from core.gauge import Gauge
 from core.ports import Sink
 from core.states import Phase
-from core.status import ModelStatus
+from core.status import ModelStatus, SpentBudget
 from core.tasks import Limits, Spent
 from models.backend_client import BackendClient, Forms, PauseStore
 from models.base import BaseModelHandler
@@ -104,6 +105,7 @@ class ModelHandler:
         self._events = GatewayEvents(emit, self._pool.config.masker)
         self._parked_at: datetime | None = None
         self._recoveries_seen = 0
+        self._look = asyncio.Event()
         self._retiring = dict[asyncio.Task[None], BackendPool]()
 
     def reload(self, backends: Sequence[BaseModelHandler], config: RoutingConfig, budgets: SpendingLimits) -> None:
@@ -114,7 +116,8 @@ class ModelHandler:
         there now are released by the caller (`QueueManager.unpark`).
         """
         old, self._pool = self._pool, self._new_pool(backends, config)
-        self._pool.inherit_stats(old)
+        self._pool.inherit(old)
+        self.look_soon()
         self._ledger.set_limits(budgets)
         self._events = GatewayEvents(self._emit, config.masker)
         self._recoveries_seen = 0
@@ -161,10 +164,18 @@ class ModelHandler:
         measured = self._router.seen if self._pool.config.measured else None
         return self._pool.status(measured)
 
+    def budget_spent(self) -> SpentBudget | None:
+        """The budget of all tasks that has no room for a call now, if the last call found it so."""
+        return self._ledger.spent_now()
+
     async def probe(self, *, models: bool = True, engine: bool = True) -> tuple[ModelStatus, ...]:
         """Check which backends are available, all at once; the engine is once it has a sandbox."""
         await self._pool.check(models=models, engine=engine)
         return self.status()
+
+    def look_soon(self) -> None:
+        """Have `watch` check now instead of when its time has come."""
+        self._look.set()
 
     async def watch(self, on_up: Callable[[], object]) -> None:
         """Check every `policy.probe_s` which backends are available, until cancelled.
@@ -174,11 +185,13 @@ class ModelHandler:
         that the engine is there, as it always is, releases nothing then.
         """
         while True:
+            self._look.clear()
             pool = self._pool
             await pool.check()
             if pool is self._pool and self._released():
                 on_up()
-            await asyncio.sleep(self._pool.config.policy.probe_s)
+            with contextlib.suppress(TimeoutError):
+                await asyncio.wait_for(self._look.wait(), self._pool.config.policy.probe_s)
 
     def _released(self) -> bool:
         """Whether tasks that wait for a model may go on now."""

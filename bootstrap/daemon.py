@@ -12,7 +12,7 @@ import contextlib
 import gc
 import logging
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from concurrent.futures import Future
 from contextlib import ExitStack
 from dataclasses import replace
@@ -35,10 +35,11 @@ from core.errors import ConfigError, UnknownWorker
 from core.events import Emitter, Kind, Level
 from core.queueing import PauseState
 from core.states import DaemonState
-from core.status import DaemonStatus, Restart
+from core.status import DaemonStatus, ModelStatus, Restart
 from core.version import VERSION
 from intake.inbox import Inbox
 from intake.watcher import Watcher
+from maintenance.conditions import with_ends
 from maintenance.health import Vitals
 from maintenance.instance_lock import InstanceLock
 from maintenance.scheduler import Sleep
@@ -149,7 +150,7 @@ class Daemon:
             self._store,
             self.status,
             self._vitals,
-            Actions(revert=reverts, restart=self._restarts(loop)),
+            Actions(revert=reverts, restart=self._restarts(loop), check_models=self._checks(loop)),
             settings_port(self._live, self._up.wait, self._reload, self._store.mask, self._clock),
             self._services,
             stack,
@@ -166,6 +167,17 @@ class Daemon:
             return await self._executor.restart(name)
 
         return lambda name: asyncio.run_coroutine_threadsafe(restart(name), loop)
+
+    def _checks(self, loop: asyncio.AbstractEventLoop) -> Callable[[], Future[Sequence[ModelStatus]]]:
+        """What the server calls to look at the models now."""
+        models = self._services.models
+
+        async def check() -> Sequence[ModelStatus]:
+            found = await models.probe(engine=False)
+            models.look_soon()  # `watch` releases what waits for one that has come up
+            return found
+
+        return lambda: asyncio.run_coroutine_threadsafe(check(), loop)
 
     async def _work(self, host: Host, stack: ExitStack) -> None:
         await self._reverter.recover()
@@ -286,14 +298,16 @@ class Daemon:
 
     def status(self) -> DaemonStatus:
         """What the daemon says about itself now; may be called from any thread."""
-        services, optional = self._services, self._services.extras.statuses()
-        stored = stored_status(self._store.db.reader(), self._clock())
+        services, optional, now = self._services, self._services.extras.statuses(), self._clock()
+        stored = stored_status(self._store.db.reader(), now)
         return replace(
             stored,
             state=self._state(PauseState(reasons=stored.holds)),
             uptime_s=self._clocks.monotonic() - self._began,
             workers=self._executor.statuses() if self._executor else (),
             models=services.models.status(),
+            budget=services.models.budget_spent(),
+            holds=with_ends(stored.holds, self._settings.quiet_hours, now),
             next_checkpoint_at=self._maintenance.checkpoint.due_at(),
             sandbox=services.sandbox_name,
             sandbox_detail=services.sandbox_detail,

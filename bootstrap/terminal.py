@@ -66,14 +66,13 @@ def startup_message(status: DaemonStatus, url: str, before: str = "", entrance: 
 
 def status_line(status: DaemonStatus) -> str:
     """What the daemon does, as the service manager shows it."""
-    busy = sum(worker.task_id is not None for worker in status.workers)
     waiting = {name: count for name, count in status.queue.items() if count and name in _OPEN}
     rest = f", {', '.join(f'{count} {name}' for name, count in waiting.items())}" if waiting else ""
-    return f"{status.state.value}, {busy} of {len(status.workers)} workers busy{rest}"
+    return f"{status.overall.text}{rest}"
 
 
 def _lines(status: DaemonStatus, url: str, before: str, entrance: str) -> Iterator[str]:
-    yield f"Nightshift {status.version} is {status.state.value}: {url}"
+    yield f"Nightshift {status.version} is up ({status.overall.text}): {url}"
     yield from filter(None, [entrance])
     yield ""
     yield from (_model(model) for model in status.models)
@@ -103,8 +102,8 @@ def _model(model: ModelStatus) -> str:
 
 
 def _hold(hold: PauseReason) -> str:
-    why = f": {hold.reason}" if hold.reason else ""
-    return f"No task is begun ({hold.source}){why}. It goes on {hold.lifted_by}."
+    why = f" ({hold.reason})" if hold.reason else ""
+    return f"{hold.label}{why}: no task is begun. It goes on {hold.lifted_by}."
 
 
 def _sandbox(status: DaemonStatus) -> Iterator[str]:

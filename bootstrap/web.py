@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from contextlib import ExitStack
 from dataclasses import dataclass
@@ -20,7 +20,7 @@ from core.errors import GitError
 from core.forecast import WorkSettings
 from core.repositories import OurCommits, RepositoryState, RepositoryStates
 from core.revert import Reverted
-from core.status import DaemonStatus, Restart
+from core.status import DaemonStatus, ModelStatus, Restart
 from db import repositories
 from db.database import Database
 from files.whole import write_whole
@@ -118,6 +118,7 @@ class Actions:
 
     revert: Callable[[int, bool, bool], Future[Reverted]]
     restart: Callable[[str], Future[Restart]]
+    check_models: Callable[[], Future[Sequence[ModelStatus]]]
 
 
 def open_web(
@@ -160,6 +161,7 @@ def open_web(
         repositories=repositories,
         repository_settings=services.repository_settings,
         environments=lambda: made_environments(settings()),
+        check_models=actions.check_models,
         install_extra=services.extras.install,
         work=lambda: _work_settings(settings()),
     )

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from client.output import Block, Cell, Fields, Lines, Table, Tone, cell, span, stamp
 from core.events import Level
 from core.masking import printable
+from core.overall import OverallState
 from core.program import typed
 from core.queueing import PauseReason
 from core.states import ENDED, DaemonState, Status
@@ -26,11 +27,12 @@ STATUS_TONE: Mapping[Status, Tone] = {
     Status.FAILED: Tone.BAD,
     Status.CANCELLED: Tone.DIM,
 }
-STATE_TONE: Mapping[DaemonState, Tone] = {
-    DaemonState.RUNNING: Tone.GOOD,
-    DaemonState.PAUSED: Tone.WARN,
-    DaemonState.CHECKPOINT: Tone.WARN,
-    DaemonState.STOPPED: Tone.BAD,
+STATE_TONE: Mapping[OverallState, Tone] = {
+    OverallState.OFFLINE: Tone.BAD,
+    OverallState.PAUSED: Tone.WARN,
+    OverallState.NO_MODEL: Tone.BAD,
+    OverallState.NEEDS_YOU: Tone.WARN,
+    OverallState.WORKING: Tone.GOOD,
 }
 LEVEL_TONE: Mapping[Level, Tone] = {Level.DEBUG: Tone.DIM, Level.WARNING: Tone.WARN, Level.ERROR: Tone.BAD}
 
@@ -152,11 +154,13 @@ class Views:
 
     def _daemon(self, report: DaemonStatus) -> list[tuple[str, Cell]]:
         counts = ", ".join(f"{n} {status}" for status, n in report.queue.items() if n)
-        running = report.state is not DaemonState.STOPPED
+        overall, running = report.overall, report.state is not DaemonState.STOPPED
         isolation = "; ".join(sandbox_in_brief(report.sandbox_detail)) or report.sandbox
         since = f"version {report.version}, process {report.pid}, up {span(report.uptime_s)}"
         return [
-            ("state", cell(report.state, STATE_TONE.get(report.state, Tone.PLAIN))),
+            ("state", cell(overall.text, STATE_TONE.get(overall.state, Tone.PLAIN))),
+            *([("why", cell(overall.why, Tone.WARN))] if overall.why and running and not report.holds else []),
+            *([("until", stamp(overall.until, local=self.local))] if overall.until else []),
             *([("daemon", cell(since))] if running else []),
             ("queue", cell(counts or "empty")),
             *(
@@ -191,8 +195,8 @@ class Views:
 
 def pause_reasons(holds: Sequence[PauseReason]) -> Lines:
     """Why no task is begun, and what ends each reason."""
-    reasons = ((hold.source, f": {hold.reason}" if hold.reason else "", hold.lifted_by) for hold in holds)
-    return Lines(lines=[Cell(f"held back ({source}){why}; goes on {how}", Tone.WARN) for source, why, how in reasons])
+    reasons = ((hold.label, f" ({hold.reason})" if hold.reason else "", hold.lifted_by) for hold in holds)
+    return Lines(lines=[Cell(f"{title}{why}; goes on {how}", Tone.WARN) for title, why, how in reasons])
 
 
 def outcome(task: TaskSummary) -> Cell:

@@ -55,11 +55,24 @@ class PauseSource(StrEnum):
             return f"by itself, once you have read some: `{listed}`, then `{read}`, or `all`"
         return _LIFTED_BY[self]
 
+    @property
+    def label(self) -> str:
+        """What the pause is called, where states are named."""
+        return _LABELS[self]
+
 
 _LIFTED_BY = {
     PauseSource.QUIET: "by itself, when the quiet hours are over",
     PauseSource.BATTERY: "by itself, when the machine is plugged in",
     PauseSource.DISK: "by itself, when there is room on the disk again",
+}
+_LABELS = {
+    PauseSource.OWNER: "Paused by you",
+    PauseSource.CHECKPOINT: "Paused: checkpoint",
+    PauseSource.REVIEW: "Paused: commits to read",
+    PauseSource.QUIET: "Paused: quiet hours",
+    PauseSource.BATTERY: "Paused: on battery",
+    PauseSource.DISK: "Paused: disk full",
 }
 BY_OWNER = (PauseSource.OWNER, PauseSource.CHECKPOINT)
 """What `resume` ends."""
@@ -67,12 +80,17 @@ BY_OWNER = (PauseSource.OWNER, PauseSource.CHECKPOINT)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PauseReason:
-    """One reason why no task is begun; “it goes on” is completed by `lifted_by`."""
+    """One reason why no task is begun, `label` is what it is called; “it goes on” is completed by `lifted_by`.
+
+    `until` is when that is, where a clock says it.
+    """
 
     source: PauseSource
     reason: str
     since: Moment
     lifted_by: str
+    label: str = ""
+    until: Moment | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -84,6 +84,20 @@ def after_work(spans: Iterable[str], now: datetime, work: timedelta) -> datetime
     return at + left
 
 
+def quiet_until(spans: Iterable[str], local: datetime) -> datetime | None:
+    """When the quiet that lies around a local time ends, on the same clock; None where it is not quiet, or never ends.
+
+    A span that begins when another ends goes on with it.
+    """
+    parsed = [parse(text) for text in spans]
+    end, week = local, local + timedelta(days=7)
+    while (span := next((each for each in parsed if each.covers(end)), None)) and end < week:
+        day = end.replace(hour=0, minute=0, second=0, microsecond=0)
+        goes_over = span.start > span.end and end.hour * 60 + end.minute >= span.start
+        end = day + timedelta(days=goes_over, minutes=span.end)
+    return end if local < end < week else None
+
+
 def _minutes(text: str, most: int) -> int:
     hours, minutes = map(int, text.split(":"))
     if minutes > 59 or hours * 60 + minutes > most:

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 
 from core.clock import Moment
+from core.overall import NOT_KNOWN, Overall, overall
 from core.queueing import PauseReason
 from core.states import CircuitState, DaemonState, Phase, Status
 from core.tools import ToolProtocol
@@ -43,6 +44,8 @@ class ModelStatus:
     `measured` tells what it solved of the attempts it began, by the kind of the task, where that decides who is asked.
     `protocol` is the form in which it is offered tools, `malformed_share` (0 to 1) how many of its replies in that form
     could not be read; None where there was none. The built-in engine has neither.
+    Whether it is `available` was found at `checked_at` (None: the first look is under way), holds `since` then, and is
+    looked at again at `next_check_at`.
     """
 
     name: str
@@ -60,6 +63,25 @@ class ModelStatus:
     measured: str = ""
     protocol: ToolProtocol | None = None
     malformed_share: float | None = None
+    checked_at: Moment | None = None
+    since: Moment | None = None
+    next_check_at: Moment | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ParkedTasks:
+    """Tasks that go on with their attempt when a model or a budget is there; `first` are the ids of the oldest few."""
+
+    count: int = 0
+    first: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SpentBudget:
+    """A budget of all tasks that has no room for the next call; it has again at `until`, or when it is raised."""
+
+    reason: str
+    until: Moment | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -107,7 +129,7 @@ def install_by_hand(extra: str) -> str:
 class DaemonStatus:
     """The daemon as a whole; `queue` counts the tasks of each status, `approvals` what waits for its owner.
 
-    `unread` counts the commits that he has not read.
+    `unread` counts the commits that he has not read. `overall` is what follows from all that: the one state to show.
     """
 
     state: DaemonState
@@ -128,6 +150,13 @@ class DaemonStatus:
     holds: tuple[PauseReason, ...] = ()
     unread: int = 0
     extras: tuple[ExtraStatus, ...] = ()
+    parked: ParkedTasks = field(default_factory=ParkedTasks)
+    budget: SpentBudget | None = None
+    overall: Overall = NOT_KNOWN
+
+    def __post_init__(self) -> None:
+        # Whatever was given: it follows from the rest, and a field of `init=False` is left out by pydantic.
+        object.__setattr__(self, "overall", overall(self))
 
 
 def sandbox_in_brief(detail: str) -> tuple[str, ...]:

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from datetime import datetime
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
 from typing import Protocol, cast
 
 from core.clock import Clock
-from core.queueing import PauseSource
-from core.quiet_hours import quiet
+from core.queueing import PauseReason, PauseSource
+from core.quiet_hours import quiet, quiet_until
 from db.state_store import StateStore
 from queue_manager import QueueManager
 from taskqueue.pauses import review_debt
@@ -81,3 +81,11 @@ def on_battery(wanted: Callable[[], bool], battery: Callable[[], Battery | None]
         return "the machine runs on its battery" if found and found.power_plugged is False else ""
 
     return reason
+
+
+def with_ends(reasons: Sequence[PauseReason], spans: Sequence[str], now: datetime) -> tuple[PauseReason, ...]:
+    """The reasons with the time at which each ends, where a clock says it: quiet hours do at the end of their span."""
+    end = quiet_until(spans, now.astimezone().replace(tzinfo=None))
+    # As the machine's time of the day: the clock may be put forward or back until then.
+    ends = {PauseSource.QUIET: end.astimezone(UTC) if end else None}
+    return tuple(replace(each, until=ends.get(each.source)) for each in reasons)

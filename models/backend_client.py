@@ -27,7 +27,7 @@ from datetime import datetime, timedelta
 from itertools import count
 from typing import Any, Protocol
 
-from core.clock import Clock
+from core.clock import Clock, utc_now
 from core.dialogue import BUILT_IN, Completion, ModelRequest
 from core.errors import ModelError, ModelRefused, ModelUnavailable
 from core.events import BackendData, CallFailureData, Emitter, Kind, Level
@@ -220,16 +220,39 @@ class PoisonRequestDetector:
         return count >= POISON_FAILURES
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Seen:
+    """What a look at a backend found, and since when that is so; `at` is None where nobody has looked."""
+
+    available: bool
+    why: str = ""
+    at: datetime | None = None
+    since: datetime | None = None
+
+
+NOT_SEEN = Seen(available=False)
+
+
 class HealthProbe:
     """Whether a backend is available: checked in a thread, one check at a time; an event reports each change.
 
-    `available` is False before the first check.
+    `available` is False before the first check. What is shown to people until then (`seen`) may come from a probe of
+    the same backend under earlier settings: that settings were saved says nothing of it.
+
+    Attributes:
+        seen: the last answer that is known, of this probe or an earlier one.
     """
 
     def __init__(
-        self, backend: BaseModelHandler, emit: Sink, masker: Callable[[str], str], wait_s: float = 10.0
+        self,
+        backend: BaseModelHandler,
+        emit: Sink,
+        masker: Callable[[str], str],
+        wait_s: float = 10.0,
+        clock: Clock = utc_now,
     ) -> None:
         self._backend, self._events, self._masker, self._wait_s = backend, Emitter(emit), masker, wait_s
+        self._clock, self.seen = clock, NOT_SEEN
         self._known: bool | None = None
         self._broken = ""
         self._checked_at_s = -math.inf
@@ -265,6 +288,9 @@ class HealthProbe:
             found = await self._found()
             self._checked_at_s = loop.time()
             changed, self._known = found != self._known, found
+            now, before = self._clock(), self.seen
+            since = before.since if before.at and before.available == found else now
+            self.seen = Seen(available=found, why=self.why, at=now, since=since)
         if changed:
             self._report(found)
         return changed and found
@@ -372,7 +398,7 @@ class BackendClient:
         self.circuit = CircuitBreaker(
             clock, failures=policy.breaker_failures, pause_s=policy.breaker_s, pause_max_s=policy.breaker_max_s
         )
-        self.health = HealthProbe(backend, emit, masker)
+        self.health = HealthProbe(backend, emit, masker, clock=clock)
         self.recoveries = 0
         self._why = ""
         self._asked_until: datetime | None = None
@@ -396,9 +422,10 @@ class BackendClient:
         """How long texts are for its model."""
         return self.backend.token_estimator
 
-    def inherit_stats(self, earlier: BackendClient) -> None:
-        """Go on with the counts of a client to the same model under earlier settings."""
+    def inherit(self, earlier: BackendClient) -> None:
+        """Go on with what a client to the same model under earlier settings counted, and with what it last saw."""
         self._stats, self.backend.token_estimator = replace(earlier._stats), earlier.token_estimator
+        self.health.seen = earlier.health.seen
 
     @property
     def is_engine(self) -> bool:
@@ -435,11 +462,15 @@ class BackendClient:
         stats, backend, known = self._stats, self.backend, self._known
         protocol = None if self.is_engine else choose_form(backend.protocols, known)
         unpriced = "" if self.price else "its price is not set: only tokens are counted (MODEL_PRICES)"
+        seen, held = self.health.seen, self.circuit.opens_at if self.circuit.state is CircuitState.OPEN else None
         return ModelStatus(
             name=backend.name,
             model=backend.model,
-            available=self.health.available,
-            detail=self._masker("; ".join(filter(None, (self.why, backend.advice, unpriced)))),
+            available=seen.available,
+            checked_at=seen.at,
+            since=seen.since,
+            next_check_at=held or (seen.at + timedelta(seconds=self._policy.probe_s) if seen.at else None),
+            detail=self._masker("; ".join(filter(None, (self.why or seen.why, backend.advice, unpriced)))),
             circuit=self.circuit.state,
             calls=stats.calls,
             failures=stats.failures,

@@ -15,6 +15,7 @@ from core.allowance import Measure
 from core.clock import Clock
 from core.dialogue import Completion
 from core.errors import BudgetSpent, Interruption, Parked
+from core.status import SpentBudget
 from core.tasks import Limits, Spent
 
 
@@ -231,6 +232,7 @@ class BudgetLedger:
     def __init__(self, budgets: SpendingLimits, clock: Clock, spent_since: SpentSince) -> None:
         self._limits, self._clock, self._spent_since = budgets, clock, spent_since
         self._day = self._date()
+        self._found_spent: SpentBudget | None = None
         self._today = self._new_day()
         self._total = Budget(
             "all time", spent_since(None), tokens=budgets.total_tokens, cost_usd=budgets.total_cost_usd
@@ -248,7 +250,7 @@ class BudgetLedger:
 
     def set_limits(self, budgets: SpendingLimits) -> None:
         """Set other limits; what was spent stays."""
-        self._limits = budgets
+        self._limits, self._found_spent = budgets, None
         self._todays_budget().limit(tokens=budgets.day_tokens, cost_usd=budgets.day_cost_usd)
         self._total.limit(tokens=budgets.total_tokens, cost_usd=budgets.total_cost_usd)
 
@@ -275,6 +277,7 @@ class BudgetLedger:
         async with AsyncExitStack() as stack:
             for budget in (one_call, task, self._todays_budget(), self._total):
                 need = await stack.enter_async_context(budget.reserve(need))
+            self._found_spent = None
             yield Reservation(reply=need.reply, charge=charge)
 
     def interruption(self, cause: BudgetExhausted) -> Interruption:
@@ -282,12 +285,19 @@ class BudgetLedger:
         if cause.budget.what == _TODAY:
             over = cause.budget is not self._today  # the day has ended meanwhile
             until = self._clock() if over else _midnight(self._day + timedelta(days=1))
+            self._found_spent = SpentBudget(reason=str(cause), until=until)
             return Parked(f"{cause}; going on after midnight UTC, or when DAY_TOKENS or DAY_COST_USD is raised", until)
         if cause.budget is self._total:
+            self._found_spent = SpentBudget(reason=str(cause))
             return Parked(f"{cause}; going on when TOTAL_TOKENS or TOTAL_COST_USD is raised")
         if cause.budget.what == _ONE_CALL:
             return Parked(f"{cause}; going on when CALL_TOKENS or CALL_COST_USD is raised")
         return BudgetSpent(str(cause), measure=cause.shortage.measure, short=cause.shortage.short)
+
+    def spent_now(self) -> SpentBudget | None:
+        """Today's budget or that of all time, if it had no room for the last call; forgotten when the day is over."""
+        found = self._found_spent
+        return found if found and (found.until is None or self._clock() < found.until) else None
 
     def _todays_budget(self) -> Budget:
         if (day := self._date()) != self._day:

@@ -124,12 +124,14 @@ class BackendPool:
             if not self._users:
                 self._idle.set()
 
-    def inherit_stats(self, earlier: BackendPool) -> None:
-        """Go on with the counts of the models that both have."""
+    def inherit(self, earlier: BackendPool) -> None:
+        """Go on with what is known of the models that both have; one whose name its server tells is known by that."""
         before = {client.label: client for client in earlier.clients}
+        by_backend = {client.backend.name: client for client in reversed(earlier.clients)}
         for client in self.clients:
-            if client.label in before:
-                client.inherit_stats(before[client.label])
+            found = before.get(client.label) if client.backend.model else by_backend.get(client.backend.name)
+            if found is not None:
+                client.inherit(found)
 
     async def retire(self) -> None:
         """Close the backends once nobody uses them any more."""

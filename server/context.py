@@ -16,7 +16,7 @@ from core.masking import Masker
 from core.repositories import RepositoryStates
 from core.repository_settings import RepositoryOptions
 from core.revert import Reverted
-from core.status import DaemonStatus, Restart
+from core.status import DaemonStatus, ModelStatus, Restart
 from core.submission import parse_spec
 from core.tasks import TaskSpec
 from core.tree import Tree
@@ -60,6 +60,11 @@ def cannot_restart(_name: str) -> Future[Restart]:
 def cannot_install(_name: str) -> None:
     """What a context without a daemon behind it answers."""
     raise ExtraMissing("nothing is installed here: no daemon is behind this server")
+
+
+def cannot_check() -> Future[Sequence[ModelStatus]]:
+    """What a context without a daemon behind it answers."""
+    raise Busy("no model is asked here: no daemon is behind this server")
 
 
 class RepositorySettingsPort(Protocol):
@@ -132,7 +137,8 @@ class AppContext:
     `ValueError` where there is no such week. `settings` shows and changes them. `restart` has a worker begin anew,
     and fails with `UnknownWorker`. `repositories` tells within a second or so how they stand, `repository_settings`
     what holds for their tasks, `environments` what was made of their declarations. `install_extra` begins to install
-    optional packages. `work` has the settings that a forecast rests on.
+    optional packages. `work` has the settings that a forecast rests on. `check_models` looks now which models answer;
+    what waited for one that does goes on.
     """
 
     database: Database
@@ -159,6 +165,7 @@ class AppContext:
     metrics: Callable[[], bytes] = no_metrics
     install_extra: Callable[[str], None] = cannot_install
     work: Callable[[], WorkSettings] = WorkSettings
+    check_models: Callable[[], Future[Sequence[ModelStatus]]] = cannot_check
     clock: Clock = utc_now
 
 

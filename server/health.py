@@ -10,6 +10,7 @@ from collections.abc import Callable
 from typing import Literal
 
 from core.errors import StoreError
+from core.overall import OverallState
 from server.context import AppContext
 from server.schemas import Answer
 
@@ -17,9 +18,14 @@ PROBE_WALL_S = 2.0
 
 
 class Health(Answer):
-    """Whether the daemon can do its work; shows nothing of any task. `faults` are sentences, empty when it can."""
+    """Whether the daemon can do its work; shows nothing of any task. `faults` are sentences, empty when it can.
+
+    `state` is the daemon's state as everywhere else: that it is paused or needs its owner is no failure. Null where the
+    database cannot be read.
+    """
 
     status: Literal["ok", "failing"]
+    state: OverallState | None
     database: bool
     writer: bool
     loop_lag_s: float | None
@@ -35,6 +41,7 @@ def look(context: AppContext) -> Health:
     faults = list(context.faults())
     return Health(
         status="ok" if reads and writes and not faults else "failing",
+        state=context.status().overall.state if reads else None,
         database=reads,
         writer=writes,
         loop_lag_s=context.loop_lag_s() if context.loop_lag_s else None,

@@ -18,6 +18,7 @@ from prometheus_client.core import GaugeMetricFamily, Metric
 from prometheus_client.registry import Collector
 
 from core.events import Event, Kind, Level
+from core.overall import OverallState
 from core.states import CircuitState, DaemonState, Ending, Status
 from core.status import DaemonStatus
 from server.context import AppContext
@@ -103,6 +104,8 @@ class Gauges(Collector):
         yield _gauge("build_info", "The version that runs", ("version",), [((status.version,), 1)])
         states = [((state,), state == status.state) for state in DaemonState]
         yield _gauge("state", "1 for the state that the daemon is in", ("state",), states)
+        overall = [((state,), state is status.overall.state) for state in OverallState]
+        yield _gauge("overall_state", "1 for the state that the pages show", ("state",), overall)
         yield _gauge("uptime_seconds", "How long the daemon runs", (), [((), status.uptime_s)])
         yield from self._queue(status)
         yield from _models(status)

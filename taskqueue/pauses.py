@@ -34,6 +34,7 @@ def read(conn: Connection) -> PauseState:
             reason=rows[source]["reason"],
             since=from_text(rows[source]["since"]),
             lifted_by=source.lifted_by,
+            label=source.label,
         )
         for source in PauseSource
         if source in rows

@@ -5,14 +5,16 @@ from __future__ import annotations
 from datetime import datetime
 
 from core.states import DaemonState
-from core.status import DaemonStatus
+from core.status import DaemonStatus, ParkedTasks
 from core.version import VERSION
 from db.sqlite import Connection
 from db.state_store import read_state, saved_replies, unread
 from taskqueue import approvals, pauses, store
+from taskqueue.leases import SUSPECT
 
 INBOX_NOTICES = "inbox_notices"
 """Under which key of the state the daemon keeps what holds entries of `tasks.yaml` up."""
+FIRST_PARKED = 5
 
 
 def inbox_notices(conn: Connection) -> tuple[str, ...]:
@@ -31,4 +33,11 @@ def stored_status(conn: Connection, now: datetime) -> DaemonStatus:
         saved=saved_replies(conn, now),
         holds=pauses.read(conn).reasons,
         unread=unread(conn),
+        parked=parked(conn),
     )
+
+
+def parked(conn: Connection) -> ParkedTasks:
+    """What waits in the midst of an attempt for a model or a budget."""
+    ids = store.parked_ids(conn, SUSPECT)
+    return ParkedTasks(count=len(ids), first=tuple(ids[:FIRST_PARKED]))

@@ -173,6 +173,12 @@ def parked(conn: Connection, crashes: int) -> list[Entry]:
     return [_entry(row) for row in conn.execute(_SELECT + where, (crashes,))]
 
 
+def parked_ids(conn: Connection, crashes: int) -> list[int]:
+    """The ids of those, without reading them."""
+    query = "SELECT id FROM tasks WHERE status = 'scheduled' AND resume = 1 AND crashes < ? ORDER BY id"
+    return [row["id"] for row in conn.execute(query, (crashes,))]
+
+
 def next_due(conn: Connection) -> datetime | None:
     """When the next scheduled task falls due."""
     query = "SELECT MIN(not_before) FROM tasks WHERE status = 'scheduled' AND not_before IS NOT NULL"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Iterable
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -30,6 +31,7 @@ class Patient(BaseModelHandler):
     """Answers when it is told to, and knows whether it was closed."""
 
     name = "patient"
+    is_there = True
 
     def __init__(self) -> None:
         super().__init__(model="m")
@@ -37,7 +39,7 @@ class Patient(BaseModelHandler):
         self.asked_twice = asyncio.Event()
 
     def is_available(self) -> bool:
-        return True
+        return self.is_there
 
     async def generate(self, request: ModelRequest, *, on_text: OnText | None = None) -> Completion:
         (self.asked_twice if self.asked.is_set() else self.asked).set()
@@ -151,3 +153,57 @@ async def test_tasks_that_wait_are_told_of_the_new_backends(setting: GatewaySetu
             gateway.handler.reload((backend(server),), CONFIG, SpendingLimits())
             await asyncio.to_thread(server.until, lambda: ups)
             watch.cancel()
+
+
+async def test_saved_settings_say_nothing_of_whether_a_model_is_there(setting: GatewaySetup) -> None:
+    """What was seen stays until the new look has an answer, and that look is made at once."""
+    with WireServer() as server:
+        async with setting.gateway(backend(server)) as gateway:
+            (before,) = await gateway.handler.probe()
+            watch = asyncio.create_task(gateway.handler.watch(lambda: None))
+            gateway.handler.reload((backend(server),), CONFIG, SpendingLimits())
+            (now,) = gateway.handler.status()
+            assert (now.available, now.checked_at, now.since) == (True, before.checked_at, before.since)
+            await asyncio.to_thread(server.until, lambda: gateway.handler.status()[0].checked_at != before.checked_at)
+            watch.cancel()
+            assert gateway.handler.status()[0].since == before.since
+
+
+async def test_a_model_that_nobody_has_looked_at_is_not_known(setting: GatewaySetup) -> None:
+    with WireServer() as server:
+        async with setting.gateway() as gateway:
+            gateway.handler.reload((backend(server),), CONFIG, SpendingLimits())
+            (state,) = gateway.handler.status()
+            assert (state.available, state.checked_at, state.next_check_at) == (False, None, None)
+
+
+async def test_a_look_that_is_wanted_now_is_not_waited_for(setting: GatewaySetup) -> None:
+    """With a day between two looks, tasks that wait go on as soon as somebody asked for one and a model was there."""
+    slow, model = RoutingConfig(policy=replace(QUICK, probe_s=86_400.0)), Patient()
+    model.is_there = False
+    async with setting.gateway(model) as gateway:
+        gateway.handler.reload((model,), slow, SpendingLimits())
+        with pytest.raises(Parked):
+            await gateway.task().complete(ask())
+        up = asyncio.Event()
+        watch = asyncio.create_task(gateway.handler.watch(up.set))
+        await asyncio.sleep(0.2)
+        assert not up.is_set()
+        model.is_there = True
+        await gateway.handler.probe(engine=False)
+        gateway.handler.look_soon()
+        async with asyncio.timeout(30):
+            await up.wait()
+        watch.cancel()
+
+
+async def test_a_budget_that_is_spent_is_told_until_it_is_raised(setting: GatewaySetup) -> None:
+    with WireServer(lambda _p, _m: TEN_TOKENS_OUT) as server:
+        async with setting.gateway(backend(server), budgets=SpendingLimits(total_tokens=300)) as gateway:
+            assert gateway.handler.budget_spent() is None
+            await until_parked(gateway, range(20))
+            spent = gateway.handler.budget_spent()
+            assert spent is not None
+            assert (spent.reason[:9], spent.until) == ("all time:", None)
+            gateway.handler.reload((backend(server),), CONFIG, SpendingLimits(total_tokens=900))
+            assert gateway.handler.budget_spent() is None

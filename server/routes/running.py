@@ -5,16 +5,25 @@ from __future__ import annotations
 from pydantic import BaseModel, ConfigDict, Field
 
 from core.queueing import PauseState
-from core.status import DaemonStatus
-from server.context import AppContext, settled
+from core.status import DaemonStatus, ModelStatus
+from server.context import AppContext, Busy, settled
 from server.endpoint import Reply, Routes
 from server.health import Health, look
 from server.pausing import CheckpointAsked, checkpoint_asked
 from server.reloading import reloaded
-from server.schemas import Installing, Paused
+from server.schemas import Answer, Installing, Paused
 from settings.reloaded import Reloaded
 
 routes = Routes()
+
+
+CHECK_WALL_S = 20.0
+
+
+class ModelsChecked(Answer):
+    """All backends of models, as they are after a look at each."""
+
+    models: tuple[ModelStatus, ...]
 
 
 class PauseIn(BaseModel):
@@ -27,7 +36,7 @@ class PauseIn(BaseModel):
 
 @routes.endpoint("GET", "/api/status")
 def show_status(context: AppContext) -> DaemonStatus:
-    """The daemon as a whole: workers, queue, models."""
+    """The daemon as a whole: its one state (`overall`), workers, queue, models."""
     return context.status()
 
 
@@ -53,6 +62,15 @@ def checkpoint(context: AppContext) -> CheckpointAsked:
 def reload(context: AppContext) -> Reloaded:
     """Read the settings and tasks.yaml again; if a setting has a fault (422), all the old ones still hold."""
     return reloaded(context)
+
+
+@routes.endpoint("POST", "/api/models/check", errors=(400, 503))
+def check_models(context: AppContext) -> ModelsChecked:
+    """Look now which models answer, instead of when the time has come; tasks that waited for one go on."""
+    try:
+        return ModelsChecked(models=tuple(context.check_models().result(CHECK_WALL_S)))
+    except TimeoutError:
+        raise Busy("a model takes its time to answer: look at the status in a moment") from None
 
 
 @routes.endpoint("POST", "/api/extra/{name}/install", errors=(400, 404, 409))

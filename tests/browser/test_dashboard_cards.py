@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
@@ -10,15 +11,22 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser, Locator, Page, expect
 
+from core.clock import utc_now
 from core.events import Event, Kind, Level
-from core.queueing import PauseSource
+from core.queueing import PauseReason, PauseSource
 from core.states import CircuitState, DaemonState, Phase
-from core.status import DaemonStatus, ExtraState, ExtraStatus, ModelStatus, WorkerStatus
+from core.status import DaemonStatus, ExtraState, ExtraStatus, ModelStatus, ParkedTasks, WorkerStatus
 from server.context import AppContext
 from tests.support.app_context import make_desk, serving
 from tests.support.browser import LIVE, Watch, context_of
 from tests.support.worked_task import submit
 
+BY_OWNER = PauseReason(
+    source=PauseSource.OWNER, reason="", since=utc_now(), lifted_by=PauseSource.OWNER.lifted_by, label="Paused by you"
+)
+AWAY = ModelStatus(
+    name="openai", model="m", available=False, detail="connection refused", checked_at=utc_now(), since=utc_now()
+)
 LINE = "suite judged: 11 of 14 tests passed <b>3</b> failed"
 
 
@@ -104,7 +112,7 @@ def test_a_model_that_is_not_asked_says_why(page: Page, app_context: AppContext,
     down = ModelStatus(
         name="openai", model="gpt", available=False, circuit=CircuitState.OPEN, calls=1212, failures=9,
         tokens_in=812_031, tokens_out=92_345, cost_usd=3.421, latency_s=2.25, detail="429: until 14:05", unpriced=2,
-        measured="library 3 of 4",
+        measured="library 3 of 4", checked_at=utc_now(),
     )  # fmt: skip
     says.change(app_context, models=(down,))
     card = page.locator("[data-model=openai]")
@@ -152,8 +160,8 @@ def test_what_holds_tasks_back_is_said_with_what_lifts_it(page: Page, app_contex
         holds=app_context.queue.pause_state().reasons,
         notices=("Set `models.prices`.",),
     )
-    notice = page.get_by_text("Held back (review")
-    expect(notice).to_contain_text("20 commits wait to be read. It goes on by itself, once you have read some")
+    notice = page.locator("main .notice", has_text="Paused: commits to read")
+    expect(notice).to_contain_text("20 commits wait to be read")
     expect(notice.locator("code").first).to_have_text("./cli.py review")
     expect(page.get_by_text("Set models.prices.")).to_be_visible()
     expect(page.get_by_role("button", name="Pause")).to_be_visible()
@@ -163,8 +171,10 @@ def test_what_holds_tasks_back_is_said_with_what_lifts_it(page: Page, app_contex
     ("values", "icon"),
     [
         ({"workers": (WorkerStatus(name="worker-1", task_id=1),)}, "busy"),
-        ({"state": DaemonState.PAUSED}, "held"),
-        ({"approvals": 3, "state": DaemonState.PAUSED}, "asks"),
+        ({"holds": (BY_OWNER,)}, "held"),
+        ({"holds": (BY_OWNER,), "approvals": 3}, "asks"),
+        ({"approvals": 3}, "asks"),
+        ({"models": (AWAY,), "parked": ParkedTasks(count=1, first=(1,))}, "fault"),
         ({}, "idle"),
     ],
 )
@@ -174,8 +184,8 @@ def test_the_icon_shows_what_is_most_pressing(
     says.change(app_context, **values)
     expect(page.locator("#icon")).to_have_attribute("href", f"/static/{version(page)}/icons/{icon}.svg")
     if "approvals" in values:
-        expect(page).to_have_title("(3) Dashboard · Nightshift")
-        expect(page.get_by_role("link", name="3 to decide")).to_have_attribute("href", "/inbox")
+        expect(page).to_have_title(re.compile(r"^(⏸ )?\(3\) Dashboard · Nightshift$"))
+        expect(page.get_by_role("link", name="3 need you")).to_have_attribute("href", "/inbox")
 
 
 def version(page: Page) -> str:

@@ -90,13 +90,13 @@ def test_pausing_shows_everywhere_and_is_undone(visit: Visit, seeded: SeededDaem
     page = visit("/dashboard")
     page.get_by_role("button", name="Pause").click()
     expect(page.get_by_text("Paused: no more tasks are begun")).to_be_visible()
-    expect(page.locator("#standing .pill")).to_have_text("paused")
-    expect(page.get_by_text("Held back (owner")).to_contain_text("It goes on when you resume")
+    expect(page.locator("#overall")).to_contain_text("Paused by you")
+    expect(page.locator("main .notice").first).to_contain_text("Paused by you, since now. What runs goes on")
     expect(page).to_have_title(re.compile("⏸ .*Dashboard"))
     expect(page.locator("#icon")).to_have_attribute("href", re.compile(r"(held|asks)\.svg$"))
     page.get_by_role("button", name="Resume").click()
-    expect(page.get_by_text("Held back (owner")).to_be_hidden()
-    expect(page.locator("#standing .pill")).to_have_text("running")
+    expect(page.locator("#overall")).not_to_contain_text("Paused")
+    expect(page.locator("main .notice", has_text="Paused by you")).to_have_count(0)
     assert seeded.daemon.get("/api/status")["state"] == "running"
 
 
@@ -115,10 +115,10 @@ def test_a_checkpoint_is_held_when_the_owner_is_sure(visit: Visit, seeded: Seede
     assert not seeded.daemon.get("/api/status")["holds"]
     page.get_by_role("button", name="Checkpoint now").click()
     page.get_by_role("dialog").get_by_role("button", name="Checkpoint now").click()
-    expect(page.get_by_text(re.compile(r"Held back \(checkpoint"))).to_be_visible(timeout=60_000)
+    expect(page.locator("main .notice", has_text="Paused: checkpoint")).to_be_visible(timeout=60_000)
     expect(page.get_by_role("button", name="Checkpoint now")).to_be_hidden()
     page.get_by_role("button", name="Resume").click()
-    expect(page.get_by_text(re.compile(r"Held back \(checkpoint"))).to_be_hidden()
+    expect(page.locator("main .notice", has_text="Paused: checkpoint")).to_be_hidden()
 
 
 def test_a_worker_begins_anew(visit: Visit, seeded: SeededDaemon) -> None:

@@ -138,7 +138,7 @@ def test_a_checkpoint_is_asked_for_once(either: Home) -> None:
     context.database.close()
     again = either.cli("--checkpoint-now")
     assert again.out == "a checkpoint is under way or waits for you already; `./cli.py resume` lets tasks go on\n"
-    assert "held back (checkpoint): the week is over" in either.cli("--status").out
+    assert "Paused: checkpoint (the week is over)" in either.cli("--status").out
 
 
 def test_a_checkpoint_without_a_daemon_is_for_its_next_start(home: Home) -> None:
@@ -152,11 +152,13 @@ def test_a_resume_lists_what_else_holds_tasks_back(either: Home) -> None:
     context.queue.add_pause(PauseSource.REVIEW, "20 commits wait to be read").result()
     result = either.cli("--resume")
     assert (result.code, result.out.splitlines()[0]) == (0, "paused")
-    assert "held back (review): 20 commits wait to be read; goes on by itself, once you have read some" in result.out
+    assert (
+        "Paused: commits to read (20 commits wait to be read); goes on by itself, once you have read some" in result.out
+    )
     assert "lunch" not in result.out
     context.queue.remove_pause(PauseSource.REVIEW).result()
     context.database.close()
-    assert "held back" not in either.cli("--resume").out
+    assert "Paused" not in either.cli("--resume").out
 
 
 def test_the_log_is_read_with_its_filters(either: Home) -> None:
@@ -284,7 +286,7 @@ def test_waiting_while_the_daemon_is_paused_prints_why(home: Home, context: AppC
     thread.start()
     result = home.cli("--run", "do it")
     thread.join()
-    assert result.err.startswith("held back (owner); goes on when you resume: `./cli.py resume`")
+    assert result.err.startswith("Paused by you; goes on when you resume: `./cli.py resume`")
     assert (result.code, result.out.splitlines()[-1][:16]) == (1, "task 1 cancelled")
 
 
@@ -354,7 +356,7 @@ def test_looking_creates_no_database(home: Home) -> None:
 
 def test_a_pause_for_the_next_start_is_noted(home: Home) -> None:
     assert home.cli("--pause").err == "the daemon is not running; it will start without claiming tasks\n"
-    assert "held back (owner); goes on when you resume: `./cli.py resume`" in home.cli("--status").out
+    assert "Paused by you; goes on when you resume: `./cli.py resume`" in home.cli("--status").out
 
 
 def test_the_daemon_of_another_home_is_left_alone(home: Home, tmp_path: Path) -> None:

@@ -43,7 +43,7 @@ def test_no_colours_where_they_are_not_wanted(
 def test_a_pipe_gets_colours_only_when_it_asks_for_them(home: Home) -> None:
     home.run("do it")
     assert "\x1b" not in home.run("--status").out
-    assert "\x1b[1;31mstopped" in home.run("--status", "--color", "always").out
+    assert "\x1b[1;31mOffline" in home.run("--status", "--color", "always").out
     assert "\x1b" not in home.run("--status", "--color", "always", "--json").out
 
 

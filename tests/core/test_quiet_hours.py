@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core.quiet_hours import parse, quiet
+from core.quiet_hours import parse, quiet, quiet_until
 
 BERLIN = ZoneInfo("Europe/Berlin")
 MONDAY = datetime(2026, 11, 2)  # noqa: DTZ001 - what the clock on the wall shows
@@ -118,3 +118,20 @@ def test_any_text_is_read_or_refused(text: str) -> None:
     except ValueError:
         return
     assert span.days
+
+
+@pytest.mark.parametrize(
+    ("spans", "at", "end"),
+    [
+        (["22:00-07:00"], (23, 0), (1, 7, 0)),
+        (["22:00-07:00"], (6, 59), (0, 7, 0)),
+        (["22:00-07:00", "07:00-09:30"], (23, 0), (1, 9, 30)),
+        (["09:00-24:00"], (9, 0), (1, 0, 0)),
+        (["09:00-10:00"], (10, 0), None),
+        (["00:00-24:00"], (12, 0), None),
+    ],
+)
+def test_the_end_of_the_quiet_is_known(spans: list[str], at: tuple[int, int], end: tuple[int, int, int] | None) -> None:
+    day = MONDAY.replace(hour=0, minute=0)
+    found = quiet_until(spans, day.replace(hour=at[0], minute=at[1]))
+    assert found == (end and day + timedelta(days=end[0], hours=end[1], minutes=end[2]))

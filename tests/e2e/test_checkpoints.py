@@ -52,7 +52,7 @@ def test_at_a_checkpoint_the_report_is_written_and_tasks_wait_until_resumed(daem
     assert "job_1" in report
     later = daemon.submit(**job(2))
     shown = daemon.cli("--status").stdout
-    assert f"held back (checkpoint): checkpoint: {event['data']['report']} is written; goes on when you resume" in shown
+    assert f"Paused: checkpoint (checkpoint: {event['data']['report']} is written); goes on when you resume" in shown
     assert "Resume on the dashboard" in shown
     assert status_of(daemon, later) == "queued"
     assert daemon.ask("POST", "/api/checkpoint")[1] == {"asked": False, "state": "checkpoint"}
@@ -115,7 +115,7 @@ def test_quiet_hours_hold_tasks_back_beside_a_pause_and_say_so(tmp_path: Path, s
         assert held(daemon) == {"owner": "", "quiet": "quiet hours (00:00-24:00)"}
         resumed = daemon.cli("--resume").stdout.splitlines()
         assert resumed[0] == "paused"
-        assert resumed[1].startswith("held back (quiet): quiet hours (00:00-24:00); goes on by itself")
+        assert resumed[1].startswith("Paused: quiet hours (quiet hours (00:00-24:00)); goes on by itself")
         assert status_of(daemon, waiting) == "queued"
 
 

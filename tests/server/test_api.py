@@ -332,7 +332,7 @@ def test_another_method_is_refused_with_those_that_are_possible(
 def test_health_is_told_without_a_word_of_any_task(client: Client, context: AppContext) -> None:
     submit(context, "secret plans")
     got = client.get("/healthz")
-    well = {"status": "ok", "database": True, "writer": True, "loop_lag_s": 0.001, "faults": []}
+    well = {"status": "ok", "state": "working", "database": True, "writer": True, "loop_lag_s": 0.001, "faults": []}
     assert (got.status, got.json) == (200, well)
 
 

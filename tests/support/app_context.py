@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import http.client
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import Future
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -98,6 +98,7 @@ def make_desk(folder: Path) -> AppContext:
         database=database, queue=queue, events=events, mask=mask, steps=StepStore(database, events, mask=mask),
         status=status,
         loop_lag_s=lambda: 0.001, revert=reverted, reload=Reloads(), restart=restarted, install_extra=installed,
+        check_models=checked,
         memory=lambda: memory, reports_dir=lambda: folder / "reports", report=Reporting(database, folder / "reports"),
     )  # fmt: skip
 
@@ -108,6 +109,13 @@ def installed(name: str) -> None:
         raise UnknownExtra(name, ["embedder", "docker"])
     if name == "docker":
         raise ExtraMissing("not installed (EXTRAS=off)")
+
+
+def checked() -> Future[Sequence[ModelStatus]]:
+    """What a daemon answers whose model is there."""
+    done: Future[Sequence[ModelStatus]] = Future()
+    done.set_result((ModelStatus(name="ollama", model="qwen2.5-coder:7b", available=True),))
+    return done
 
 
 def restarted(name: str) -> Future[Restart]:

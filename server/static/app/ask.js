@@ -26,8 +26,8 @@ export function Ask({ask, onDone, withTask = true}) {
       <input type="text" aria-label=${isQuestion ? 'Answer' : 'Remark'} maxlength="2000"
         placeholder=${isQuestion ? ask.default : 'a remark, if you like'} value=${answer}
         onInput=${(event) => setAnswer(event.target.value)} />
-      <${Button} kind="main" onClick=${decide(true)}>${isQuestion ? 'Answer' : 'Approve'}<//>
-      <${Button} onClick=${decide(false)}>${isQuestion ? 'Decline' : 'Deny'}<//>
+      <${Button} sends kind="main" onClick=${decide(true)}>${isQuestion ? 'Answer' : 'Approve'}<//>
+      <${Button} sends onClick=${decide(false)}>${isQuestion ? 'Decline' : 'Deny'}<//>
     </div>
   </li>`;
 }

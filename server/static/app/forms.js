@@ -1,12 +1,17 @@
 // What people press and fill in.
 
+import {connection} from './live.js';
 import {html, useId, useState, classes} from './ui.js';
+
+const AWAY = 'The daemon does not answer, so this cannot be done now.';
 
 /**
  * A button that is busy while its work is under way, and cannot be pressed twice.
- * @param {{onClick?: (event: Event) => any, kind?: 'main'|'quiet'|'bare'|'danger', busy?: boolean}} props
+ * @param {{onClick?: (event: Event) => any, kind?: 'main'|'quiet'|'bare'|'danger', busy?: boolean, sends?: boolean}} props
+ *   one that `sends` a change to the daemon is off while that does not answer
  */
-export function Button({onClick, kind = '', busy = false, disabled = false, type = 'button', children, ...rest}) {
+export function Button({onClick, kind = '', busy = false, disabled = false, sends = false, type = 'button', title, children, ...rest}) {
+  const isOff = sends && connection.value === 'reconnecting';
   const [works, setWorks] = useState(false);
   const isBusy = busy || works;
   const press = async (event) => {
@@ -19,8 +24,8 @@ export function Button({onClick, kind = '', busy = false, disabled = false, type
       setWorks(false);
     }
   };
-  return html`<button type=${type} class=${classes(kind, {busy: isBusy})} disabled=${disabled || isBusy}
-    aria-busy=${isBusy ? 'true' : undefined} onClick=${press} ...${rest}>${children}</button>`;
+  return html`<button type=${type} class=${classes(kind, {busy: isBusy})} disabled=${disabled || isBusy || isOff}
+    title=${isOff ? AWAY : title} aria-busy=${isBusy ? 'true' : undefined} onClick=${press} ...${rest}>${children}</button>`;
 }
 
 /**

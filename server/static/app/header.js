@@ -1,19 +1,14 @@
 // The right end of the header: connection, state, what needs the owner, pause, theme and help.
 
-import {connection} from './live.js';
 import {Button} from './forms.js';
-import {Pill} from './marks.js';
+import {Moment} from './marks.js';
 import {isHelpOpen} from './help.js';
 import {forGood} from './kept.js';
-import {act, isHeldByOwner, status} from './state.js';
-import {counted} from './text.js';
+import {connection} from './live.js';
+import {act, isHeldByOwner, overall, status} from './state.js';
 import {html, signal} from './ui.js';
 
-const LIGHT = {
-  connecting: ['', 'connecting'],
-  live: ['on', 'live'],
-  reconnecting: ['off', 'the daemon does not answer; trying again'],
-};
+const LIGHT = {connecting: ['', 'connecting'], live: ['on', 'live'], reconnecting: ['off', 'no connection']};
 const NEXT = {auto: 'light', light: 'dark', dark: 'auto'};
 const SIGN = {auto: '◐', light: '☀', dark: '☾'};
 const PAUSABLE = new Set(['running', 'paused', 'checkpoint']);
@@ -33,11 +28,20 @@ function Light() {
   return html`<span class=${`live ${kind}`} id="live" role="img" aria-label=${said} title=${said}></span>`;
 }
 
+/** The one state; where the owner is needed, it leads to what waits for him. */
+function State({report}) {
+  const {state, text, why, until} = overall();
+  const said = html`<span>${text}</span>${until && state === 'paused' ? html` <span class="until">until <${Moment} at=${until} form="short" /></span>` : null}`;
+  return report.approvals && state !== 'offline'
+    ? html`<a class=${`overall ${state}`} id="overall" href="/inbox" title=${why}>${said}</a>`
+    : html`<span class=${`overall ${state}`} id="overall" title=${why}>${said}</span>`;
+}
+
 function Pause({report}) {
   if (!PAUSABLE.has(report.state)) return null;
   return isHeldByOwner(report)
-    ? html`<${Button} kind="main" id="pause" onClick=${() => act('/api/resume', 'Tasks are begun again.')}>Resume<//>`
-    : html`<${Button} id="pause" title="begin no more tasks; what runs goes on"
+    ? html`<${Button} sends kind="main" id="pause" onClick=${() => act('/api/resume', 'Tasks are begun again.')}>Resume<//>`
+    : html`<${Button} sends id="pause" title="begin no more tasks; what runs goes on"
         onClick=${() => act('/api/pause', 'Paused: no more tasks are begun until you resume.')}>Pause<//>`;
 }
 
@@ -47,9 +51,7 @@ export function Standing() {
   return html`
     <${Light} />
     ${report ? html`
-      <${Pill} status=${report.state} />
-      ${report.approvals ? html`<a class="needs" href="/inbox" title=${`${counted(report.approvals, 'task waits', 'tasks wait')} for you`}>
-        <b>${report.approvals}</b> <span>to decide</span></a>` : null}
+      <${State} report=${report} />
       <${Pause} report=${report} />` : null}
     <button type="button" class="bare icon" id="theme" onClick=${changeTheme}
       aria-label=${`Theme: ${theme.value}; change to ${NEXT[theme.value]}`} title=${`theme: ${theme.value}`}>${SIGN[theme.value]}</button>

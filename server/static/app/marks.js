@@ -12,7 +12,7 @@ export const Pill = ({status, title, children}) => html`
 
 /**
  * A moment of the API (text or milliseconds), relative to now; its full local time is the tooltip.
- * @param {{at: string|number|null, form?: 'relative'|'clock'|'day'|'full'}} props
+ * @param {{at: string|number|null, form?: 'relative'|'clock'|'short'|'day'|'full'}} props
  */
 export function Moment({at, form = 'relative'}) {
   if (!at) return none;
@@ -21,6 +21,7 @@ export function Moment({at, form = 'relative'}) {
     // The quarter's tick may lie before what has just happened, which is never ahead.
     relative: () => relative(time.getTime(), time < Date.now() ? Math.max(quarter.value, time.getTime()) : quarter.value),
     clock: () => clock(time),
+    short: () => (day(time) === day(Date.now()) ? '' : `${day(time).slice(5)} `) + clock(time).slice(0, 5),
     day: () => day(time),
     full: () => `${day(time)} ${clock(time)}`,
   }[form]();

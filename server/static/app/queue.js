@@ -100,7 +100,7 @@ function AskNumber() {
       <label>Priority <input type="number" name="number" step="1" min="-1000000" max="1000000" required autofocus
         defaultValue=${asked?.value ?? 1} /></label>
       <p class="hint">Tasks with a higher number are begun sooner; 1 is what a task has that says nothing.</p>
-      <footer><${Button} onClick=${() => reply(null)}>Cancel<//><${Button} type="submit" kind="main">Set<//></footer>
+      <footer><${Button} onClick=${() => reply(null)}>Cancel<//><${Button} sends type="submit" kind="main">Set<//></footer>
     </form>
   <//>`;
 }
@@ -127,9 +127,9 @@ function Bulk({list, chosen, all}) {
     ${isWhole ? html`<${Button} kind="bare small" onClick=${() => { all.value = true; }}>
       Choose all ${total} that match<//>` : null}
     <span class="actions">
-      <${Button} onClick=${run('cancel')}>Cancel<//>
-      <${Button} onClick=${run('retry')}>Retry<//>
-      <${Button} onClick=${run('prioritise')}>Priority …<//>
+      <${Button} sends onClick=${run('cancel')}>Cancel<//>
+      <${Button} sends onClick=${run('retry')}>Retry<//>
+      <${Button} sends onClick=${run('prioritise')}>Priority …<//>
       <${Button} kind="bare" onClick=${clear}>Clear<//>
     </span></div>`;
 }

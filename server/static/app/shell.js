@@ -6,10 +6,10 @@ import {Confirm} from './dialogs.js';
 import {Standing} from './header.js';
 import {Help, isHelpOpen} from './help.js';
 import {keys, startKeys} from './keys.js';
-import {connection, gap, onResync, startLive} from './live.js';
+import {gap, onResync, startLive} from './live.js';
 import {startNotices} from './notices.js';
 import {Safe} from './parts.js';
-import {isHeldByOwner, startState, status} from './state.js';
+import {isAway, overall, startState, status} from './state.js';
 import {counted, elapsed, typed} from './text.js';
 import {Toasts, toast} from './toasts.js';
 import {effect, html, render, useEffect} from './ui.js';
@@ -23,25 +23,20 @@ const BOOT_MS = 10_000;
 
 const icon = document.getElementById('icon');
 
-/** What the icon shows, most pressing first. */
-function mood(report, state) {
-  if (state === 'reconnecting') return 'away';
-  if (!report) return 'idle';
-  if (report.approvals) return 'asks';
-  if (report.state !== 'running' || isHeldByOwner(report)) return 'held';
-  return report.workers.some((worker) => worker.task_id !== null) ? 'busy' : 'idle';
-}
-
-const SIGN = {away: '✕ ', asks: '', held: '⏸ ', busy: '▶ ', idle: ''};
+/** The icon and the sign before the title, by the daemon's state. */
+const MOODS = {
+  offline: ['away', '✕ '], paused: ['held', '⏸ '], no_model: ['fault', '! '], needs_you: ['asks', ''], working: ['busy', '▶ '], idle: ['idle', ''],
+};
 
 function followMood(title) {
   // Wanted when nothing can be fetched any more.
   new Image().src = icon.getAttribute('href').replace(/[^/]+$/, 'away.svg');
   effect(() => {
-    const report = status.data;
-    const now = mood(report, connection.value);
-    const waiting = report?.approvals ? `(${report.approvals}) ` : '';
-    document.title = `${SIGN[now]}${waiting}${typeof title === 'function' ? title() : title} · Nightshift`;
+    const state = overall()?.state ?? 'idle';
+    const [mood, sign] = MOODS[state];
+    const now = state === 'paused' && status.data.approvals ? 'asks' : mood;
+    const waiting = !isAway() && status.data?.approvals ? `(${status.data.approvals}) ` : '';
+    document.title = `${sign}${waiting}${typeof title === 'function' ? title() : title} · Nightshift`;
     const wanted = icon.getAttribute('href').replace(/[^/]+$/, `${now}.svg`);
     if (icon.getAttribute('href') !== wanted) icon.setAttribute('href', wanted);
   });
@@ -58,8 +53,8 @@ function followConnection() {
 }
 
 /** Below the page, so that nothing moves: what is shown may be old. */
-const Away = () => (connection.value === 'reconnecting'
-  ? html`<p class="away" role="status">The daemon does not answer. What you see is what was known last;
+const Away = () => (isAway()
+  ? html`<p class="away" role="status">The daemon does not answer. What you see is what was known last, and nothing can be changed;
       the page goes on by itself when it is back. <code>${typed('status')}</code> tells more.</p>` : null);
 
 function bindKeys() {

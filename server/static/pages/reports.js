@@ -41,7 +41,7 @@ function Make() {
   return html`<form class="make" onSubmit=${make}>
     <${Field} label="Week" hint="empty: since the last checkpoint, until now" placeholder="2026-W47" maxlength="20" error=${error} value=${week}
       onInput=${(event) => { setWeek(event.target.value); setError(''); }} />
-    <${Button} kind="main" onClick=${make}>Make a report now<//>
+    <${Button} sends kind="main" onClick=${make}>Make a report now<//>
   </form>`;
 }
 

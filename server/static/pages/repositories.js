@@ -44,7 +44,7 @@ function Option({option, draft, error, edit, takeBack}) {
       placeholder=${option.value === null ? '' : spelled(name, option.value)} onInput=${(event) => edit(name, event.target.value)} />`}
       ${error ? html`<p class="error" id=${`e-${name}`} role="alert">${error}</p>` : null}<${Otherwise} option=${option} /></td>
     <td><${From} option=${option} />${option.kept !== null && !option.by_hand
-    ? html` <${Button} kind="bare" aria-label=${`Take back ${name}`} onClick=${() => takeBack(name)}>take back<//>` : null}</td></tr>`;
+    ? html` <${Button} sends kind="bare" aria-label=${`Take back ${name}`} onClick=${() => takeBack(name)}>take back<//>` : null}</td></tr>`;
 }
 
 function Options({data, keep}) {
@@ -69,7 +69,7 @@ function Options({data, keep}) {
       <tbody>${data.options.map((option) => html`<${Option} key=${option.name} option=${option} draft=${drafts[option.name]}
         error=${faults[option.name]} edit=${edit} takeBack=${(name) => send({[name]: null})} />`)}</tbody></table>
     <div class="end"><p class="hint">An empty field takes a value back. What is saved counts for tasks that wait, too.</p>
-      <${Button} kind="main" type="button" disabled=${!Object.keys(drafts).length} onClick=${save}>Save<//></div></form>`;
+      <${Button} sends kind="main" type="button" disabled=${!Object.keys(drafts).length} onClick=${save}>Save<//></div></form>`;
 }
 
 const Commands = ({data}) => (data.commands.length ? html`<table aria-label="Commands">

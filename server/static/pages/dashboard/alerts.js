@@ -8,10 +8,10 @@ import {html} from '../../app/ui.js';
 
 const SHOWN = 3;
 
-/** What holds tasks back, and what lifts it. */
+/** Why no task is begun, since when and until when, and what ends it. */
 export const Holds = ({holds}) => holds.map((hold) => html`
-  <p class="notice" key=${hold.source}>Held back (${hold.source}, <${Moment} at=${hold.since} />)${hold.reason ? `: ${hold.reason}` : ''}.
-    ${' '}It goes on <${Prose} text=${hold.lifted_by} />.</p>`);
+  <p class="notice" key=${hold.source}><b>${hold.label}</b>${hold.reason ? ` (${hold.reason})` : ''}, since <${Moment} at=${hold.since} />${hold.until
+    ? html`, until <${Moment} at=${hold.until} form="short" />` : null}. What runs goes on; tasks are begun again <${Prose} text=${hold.lifted_by} />.</p>`);
 
 export const Notices = ({notices}) => notices.map((text) => html`<p class="notice" key=${text}><${Prose} text=${text} /></p>`);
 

@@ -35,6 +35,6 @@ export function Figures({report}) {
       <div><dt>up for</dt><dd><${Span} since=${startedAt} /></dd></div>
       <div><dt>next checkpoint</dt><dd><${Moment} at=${report.next_checkpoint_at} /></dd></div>
     </dl>
-    ${isAsked ? null : html`<${Button} onClick=${takeStock}>Checkpoint now<//>`}
+    ${isAsked ? null : html`<${Button} sends onClick=${takeStock}>Checkpoint now<//>`}
   </section>`;
 }

@@ -42,7 +42,7 @@ export function Git() {
   const commits = useData('/api/commits', {limit: SHOWN}, COMMITTED);
   const unread = commits.data?.unread ?? 0;
   return html`<${Card} title="Git" hint=${unread ? html`<a href="/inbox">${counted(unread, 'commit')} to read</a>` : null}
-    actions=${unread ? html`<${Button} kind="bare small" onClick=${() => readAll(commits)}>Mark all as read<//>` : null}>
+    actions=${unread ? html`<${Button} sends kind="bare small" onClick=${() => readAll(commits)}>Mark all as read<//>` : null}>
     <${Loaded} of=${commits}>${({commits: newest}) => (newest.length
       ? html`<ul class="plain">${newest.map((each) => html`<${Commit} key=${each.id} commit=${each} />`)}</ul>`
       : html`<${Empty}>No commit yet. The first appears here as soon as a task's tests pass.<//>`)}<//>

@@ -13,7 +13,7 @@ function Extra({extra: {name, purpose, megabytes, state, detail}}) {
   const hasFailed = state === 'failed';
   return html`<li data-extra=${name}>
     <div class="model-head"><b>${name}</b> <span class="hint model-name">about ${size(megabytes)}</span>
-      <${Button} kind="small end" busy=${works} title=${`Install ${name}`} onClick=${() => act(`/api/extra/${name}/install`, '')}>
+      <${Button} sends kind="small end" busy=${works} title=${`Install ${name}`} onClick=${() => act(`/api/extra/${name}/install`, '')}>
         ${works ? 'Installing' : hasFailed ? 'Try again' : 'Install'}<//></div>
     <small>For ${purpose}</small>
     ${detail ? html`<small class=${classes({bad: hasFailed})} role=${works ? 'status' : undefined}><${Prose} text=${detail} /></small>` : null}

@@ -47,7 +47,7 @@ function WorkerCard({worker, line}) {
       : html`<p class="empty">Waits for a task.</p>`}
     <div class="worker-end"><span class="hint"><${Count} value=${worker.done} /> done,
       ${' '}<${Count} value=${worker.failed} /> failed</span>
-      <${Button} kind="bare small" onClick=${() => restart(worker)} aria-label=${`Restart ${worker.name}`}>Restart<//></div>
+      <${Button} sends kind="bare small" onClick=${() => restart(worker)} aria-label=${`Restart ${worker.name}`}>Restart<//></div>
   </li>`;
 }
 

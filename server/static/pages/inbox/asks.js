@@ -33,8 +33,8 @@ function Acts({ask, reload}) {
     <input type="text" maxlength="2000" aria-label=${asks ? 'Answer' : 'Remark'} value=${draft.value}
       placeholder=${asks ? ask.default || 'your answer' : 'a remark, if you like'} onKeyDown=${typed}
       onInput=${(event) => { draft.value = event.target.value; }} />
-    <${Button} kind="main" onClick=${press(true)}>${asks ? (draft.value.trim() || !ask.default ? 'Answer' : 'Go with it') : 'Approve'}<//>
-    <${Button} onClick=${press(false)}>${asks ? 'Decline' : 'Deny'}<//>
+    <${Button} sends kind="main" onClick=${press(true)}>${asks ? (draft.value.trim() || !ask.default ? 'Answer' : 'Go with it') : 'Approve'}<//>
+    <${Button} sends onClick=${press(false)}>${asks ? 'Decline' : 'Deny'}<//>
   </div>`;
 }
 
@@ -74,8 +74,8 @@ function Several({asks, walk, reload}) {
     <b>${counted(ids.length, 'ask')} chosen</b>
     <input type="text" maxlength="2000" aria-label="Remark for all" placeholder="a remark for all, if you like" value=${remark.value}
       onInput=${(event) => { remark.value = event.target.value; }} />
-    <${Button} kind="main" onClick=${press(true)}>Approve all<//>
-    <${Button} onClick=${press(false)}>Deny all<//>
+    <${Button} sends kind="main" onClick=${press(true)}>Approve all<//>
+    <${Button} sends onClick=${press(false)}>Deny all<//>
     <${Button} kind="bare" onClick=${() => { walk.chosen.value = new Set(); }}>Choose none<//>
   </div>`;
 }

@@ -49,9 +49,9 @@ function Commit({commit, walk}) {
     <${OpenRemarks} remarks=${commit.remarks} /><${ChangedTests} paths=${commit.changed_tests} /><${ChangedTests} paths=${commit.removed_tests} what="Removed" />
     <${Files} commit=${commit} />
     <div class="acts">
-      <${Button} onClick=${() => act('/api/commits/reviewed', 'Marked as read.', {commit: commit.commit})}>Mark as read<//>
+      <${Button} sends onClick=${() => act('/api/commits/reviewed', 'Marked as read.', {commit: commit.commit})}>Mark as read<//>
       <a role="button" class="button" href=${`/review?task=${commit.task_id}#${commit.commit}`}>Look at the change</a>
-      ${isStanding ? html`<${Button} kind="danger" onClick=${() => takeBack(commit)}>Take back …<//>` : null}
+      ${isStanding ? html`<${Button} sends kind="danger" onClick=${() => takeBack(commit)}>Take back …<//>` : null}
       <span class="command hint"><code>${command}</code><${Copy} text=${command} what="the command" /></span>
     </div>
   </li>`;
@@ -70,4 +70,4 @@ async function readAll(unread) {
 export const Commits = ({commits, unread, walk}) => html`
   <ul class="plain items">${commits.map((commit) => html`<${Commit} key=${commit.id} commit=${commit} walk=${walk} />`)}</ul>
   <div class="end"><p class="hint">${unread > commits.length ? `The newest ${commits.length} of ${unread}.` : ''}</p>
-    <${Button} onClick=${() => readAll(unread)}>Mark all as read …<//></div>`;
+    <${Button} sends onClick=${() => readAll(unread)}>Mark all as read …<//></div>`;

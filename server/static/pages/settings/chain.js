@@ -56,8 +56,8 @@ function Backend({backend, address, secret}) {
   return html`<li data-backend=${backend}>
     <div class="bar"><${Dot} kind=${kind} label=${said} /><b>${backend}</b>
       <span class="hint wide">${now?.model ?? ''}${now ? '' : 'not in use'}</span>
-      <div class="actions"><${Button} onClick=${trial(false)} aria-label=${`Test the connection of ${backend}`}>Test connection<//>
-      ${backend in FILES ? null : html`<${Button} kind="quiet" onClick=${trial(true)} title="a few tokens, which may cost something"
+      <div class="actions"><${Button} sends onClick=${trial(false)} aria-label=${`Test the connection of ${backend}`}>Test connection<//>
+      ${backend in FILES ? null : html`<${Button} sends kind="quiet" onClick=${trial(true)} title="a few tokens, which may cost something"
         aria-label=${`Ask ${backend} for a word`}>Ask for a word<//>`}</div></div>
     <div role="status">${answer ? html`<${Outcome} backend=${backend} answer=${answer} />` : null}</div>
   </li>`;

@@ -43,7 +43,7 @@ export function SaveBar() {
       <div class="actions">
         <${Button} kind="quiet" onClick=${() => setOpen(!open)} aria-expanded=${String(open)}>${open ? 'Hide lines' : 'Show lines'}<//>
         <${Button} onClick=${undoAll}>Undo all<//>
-        <${Button} kind="main" disabled=${wrong > 0} onClick=${save}>Save<//>
+        <${Button} sends kind="main" disabled=${wrong > 0} onClick=${save}>Save<//>
       </div></div>
   </div>`;
 }

@@ -35,7 +35,7 @@ export function Telling() {
   const [answer, setAnswer] = useState(null);
   const test = async () => setAnswer(await post('/api/notices/test', asked()));
   return html`<${Here} />
-    <div class="bar"><${Button} onClick=${test}>Send a test notice<//>
+    <div class="bar"><${Button} sends onClick=${test}>Send a test notice<//>
       <span class="hint">each way that is set, with what is typed above</span></div>
     <div role="status">${answer ? html`<${Outcome} answer=${answer} />` : null}</div>`;
 }

@@ -23,9 +23,9 @@ const retry = (task) => act(`/api/task/${task.task_id}/retry`, `Task ${task.task
 export function Actions({task, course}) {
   const canFork = course?.tries.some((each) => each.steps.length);
   return html`<div class="actions">
-    ${canFork ? html`<${Button} onClick=${() => { forking.value = {}; }}>Fork…<//>` : null}
-    ${['failed', 'cancelled'].includes(task.status) ? html`<${Button} kind="main" onClick=${() => retry(task)}>Retry<//>` : null}
-    ${UNENDED.has(task.status) && !task.cancel_requested ? html`<${Button} kind="danger" onClick=${() => cancel(task)}>Cancel<//>` : null}
+    ${canFork ? html`<${Button} sends onClick=${() => { forking.value = {}; }}>Fork…<//>` : null}
+    ${['failed', 'cancelled'].includes(task.status) ? html`<${Button} sends kind="main" onClick=${() => retry(task)}>Retry<//>` : null}
+    ${UNENDED.has(task.status) && !task.cancel_requested ? html`<${Button} sends kind="danger" onClick=${() => cancel(task)}>Cancel<//>` : null}
     <${Fork} task=${task} course=${course} />
   </div>`;
 }
@@ -65,7 +65,7 @@ function ForkForm({task, course, from, close}) {
     <${Field} as="textarea" label="Remark" rows="3" maxlength="4000" value=${form.note} onInput=${change('note')}
       hint="Added to the task's words. With a remark it goes on with code, whichever step this was." />
     ${error ? html`<p class="error" role="alert">${error}</p>` : null}
-    <footer><${Button} onClick=${close}>Cancel<//><${Button} kind="main" onClick=${send}>Fork<//></footer>`;
+    <footer><${Button} onClick=${close}>Cancel<//><${Button} sends kind="main" onClick=${send}>Fork<//></footer>`;
 }
 
 /** Taking back what was integrated, or bringing it back: asks first, and says what the tests say. */
@@ -84,12 +84,12 @@ export function Revert({task, isTaken}) {
     close();
     return toast(`${reapply ? 'Brought back' : 'Taken back'} by ${answer.data.by.slice(0, 10)} on ${answer.data.branch}. ${answer.data.judged}`, 'good');
   };
-  return html`<${Button} kind=${reapply ? 'small' : 'danger small'} onClick=${() => setOpen({reapply: isTaken})}>${what}…<//>
+  return html`<${Button} sends kind=${reapply ? 'small' : 'danger small'} onClick=${() => setOpen({reapply: isTaken})}>${what}…<//>
     <${Dialog} open=${open !== null} title=${`${what} the work of task ${task.task_id}?`} onClose=${close}>
       <p>A commit on top ${reapply ? 'brings its change back' : 'undoes its change'}; history is not rewritten. The tests that the
         change reaches are run first, which may take a while.</p>
       <${Check} label="Even if other tests fail then" checked=${force} onChange=${(event) => setForce(event.target.checked)} />
       ${error ? html`<p class="error" role="alert">${error}</p>` : null}
-      <footer><${Button} onClick=${close}>Cancel<//><${Button} kind=${reapply ? 'main' : 'danger'} onClick=${send}>${what}<//></footer>
+      <footer><${Button} onClick=${close}>Cancel<//><${Button} sends kind=${reapply ? 'main' : 'danger'} onClick=${send}>${what}<//></footer>
     <//>`;
 }

@@ -23,7 +23,7 @@ function Row({task, commit, isNewest}) {
       ${commit.reverted_by ? html`<${Pill} status="warn">taken back by ${commit.reverted_by.slice(0, 10)}<//>` : null}
       <span class="actions">
         ${commit.reviewed_at ? html`<span class="hint">read <${Moment} at=${commit.reviewed_at} /></span>`
-          : html`<${Button} kind="small" onClick=${() => act(`/api/task/${task.task_id}/reviewed`, 'Marked as read.')}>Mark as read<//>`}
+          : html`<${Button} sends kind="small" onClick=${() => act(`/api/task/${task.task_id}/reviewed`, 'Marked as read.')}>Mark as read<//>`}
         ${isNewest && commit.integrated ? html`<${Revert} task=${task} isTaken=${Boolean(commit.reverted_by)} />` : null}
       </span></div>
     <p class="what">${commit.subject}</p>

@@ -59,7 +59,7 @@ function Priority({task}) {
   };
   return html`<form class="priority" onSubmit=${save}>
     <input type="number" step="1" aria-label="Priority" value=${value ?? task.priority} onInput=${(event) => setValue(event.target.value)} />
-    ${value !== null && value !== String(task.priority) ? html`<${Button} type="submit" kind="small">Set<//>` : null}</form>`;
+    ${value !== null && value !== String(task.priority) ? html`<${Button} sends type="submit" kind="small">Set<//>` : null}</form>`;
 }
 
 function Facts({task, course}) {

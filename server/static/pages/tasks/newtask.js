@@ -110,7 +110,7 @@ export function NewTask() {
       <${Field} label="Repository" hint="a folder; empty: the daemon's own workspace" autocomplete="off"
         spellcheck="false" placeholder="/home/me/project" ...${text('repo')} />
       <${Extras} text=${text} change=${change} errors=${errors.value} />
-      <div class="end"><span class="hint">Ctrl+Enter sends</span><${Button} kind="main" type="submit">Add task<//></div>
+      <div class="end"><span class="hint">Ctrl+Enter sends</span><${Button} sends kind="main" type="submit">Add task<//></div>
     </form>
   <//>`;
 }

@@ -1,0 +1,46 @@
+// What a page says while no model answers: since when, which tasks wait for one, and when it is looked for again.
+
+import {fault, post} from './api.js';
+import {Button} from './forms.js';
+import {Moment, Span} from './marks.js';
+import {isAway, status} from './state.js';
+import {counted} from './text.js';
+import {toast} from './toasts.js';
+import {html} from './ui.js';
+
+const BUILT_IN = 'repair';
+const nameOf = ({name, model}) => (model ? `${name}=${model}` : name);
+
+async function test() {
+  const answer = await post('/api/models/check');
+  if (!answer.ok) return toast(fault(answer), 'bad');
+  const models = answer.data.models.filter(({name}) => name !== BUILT_IN);
+  const there = models.filter(({available, circuit}) => available && circuit !== 'open');
+  if (there.length) toast(`${there.map(nameOf).join(', ')} answers; what waited for it goes on.`, 'good');
+  else toast(`Still no answer. ${models.map((each) => `${nameOf(each)}: ${each.detail || 'not reachable'}`).join('; ')}`, 'bad');
+  return status.reload();
+}
+
+function Waiting({parked: {count, first}}) {
+  if (!count) return html`No task waits for one yet.`;
+  const more = count - first.length;
+  return html`<a href="/?status=scheduled#queue">${counted(count, 'task waits', 'tasks wait')}</a> for one${' '}
+    (${first.map((id, at) => html`${at ? ', ' : ''}<a href=${`/task/${id}`}>#${id}</a>`)}${more ? ` and ${more} more` : ''})
+    and ${count === 1 ? 'goes' : 'go'} on by ${count === 1 ? 'itself' : 'themselves'}.`;
+}
+
+/** The banner; nothing while a model can be asked. */
+export function Outage() {
+  const report = status.data;
+  if (!report?.overall.lacks_model || isAway()) return null;
+  const models = report.models.filter(({name}) => name !== BUILT_IN);
+  const since = models.map((each) => each.since).filter(Boolean).sort().at(-1);
+  const next = models.map((each) => each.next_check_at).filter(Boolean).sort()[0];
+  return html`<section class="notice outage" aria-label="No model answers">
+    <div><p><b>No model answers${since ? html` for <${Span} since=${since} />` : '.'}</b>
+        ${since ? html` <span class="hint">since <${Moment} at=${since} form="short" />${next ? html`, tried again <${Moment} at=${next} />` : null}</span>` : null}</p>
+      <p><${Waiting} parked=${report.parked} /></p>
+      ${models.map((each) => html`<p class="hint" key=${nameOf(each)}><b>${nameOf(each)}</b>: ${each.detail || 'not reachable'}</p>`)}</div>
+    <${Button} sends kind="main" onClick=${test}>Test connection<//>
+  </section>`;
+}

@@ -1,0 +1,119 @@
+"""The one state, wherever it is looked at, and what the pages do while no model answers or the daemon is away."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Browser, Page, expect
+
+from tests.support.answers import job
+from tests.support.browser import LIVE, Watch, context_of
+from tests.support.daemon import Daemon, settings_for, until
+from tests.support.wire_server import WireServer
+
+LOST = r"^failed .*net::ERR_"
+
+
+@pytest.fixture
+def model() -> Iterator[WireServer]:
+    with WireServer() as server:
+        yield server
+
+
+@pytest.fixture
+def daemon(tmp_path: Path, model: WireServer) -> Iterator[Daemon]:
+    """A daemon that looks for its model once in a long while, and keeps its port."""
+    settings = settings_for(model, MODEL_PROBE_S="600", REPAIR_FIRST_S="0")
+    with Daemon(tmp_path / "home", settings) as daemon:
+        daemon.settings["FLASK_PORT"] = daemon.url.rsplit(":", 1)[1]
+        yield daemon
+
+
+@pytest.fixture
+def page(browser: Browser, daemon: Daemon) -> Iterator[Page]:
+    with context_of(browser, daemon.url) as made:
+        page = made.new_page()
+        watch = Watch(page, daemon.url)
+        watch.allow(LOST)
+        page.goto("/")
+        page.wait_for_selector(LIVE, state="attached")
+        yield page
+        watch.check()
+
+
+def says(daemon: Daemon) -> tuple[str, str, str]:
+    """The state by the API, by `/healthz` and in the terminal."""
+    status = daemon.get("/api/status")["overall"]
+    terminal = json.loads(daemon.cli("--status", "--json").stdout)["overall"]
+    assert (terminal["state"], terminal["text"]) == (status["state"], status["text"])
+    assert re.search(rf"^state +{re.escape(status['text'])}$", daemon.cli("--status").stdout, re.MULTILINE)
+    return status["state"], status["text"], daemon.get("/healthz")["state"]
+
+
+def test_the_state_is_the_same_wherever_one_looks(page: Page, daemon: Daemon) -> None:
+    assert says(daemon) == ("idle", "Idle", "idle")
+    expect(page.locator("#overall")).to_have_text("Idle")
+    expect(page).to_have_title("Dashboard · Nightshift")
+    daemon.cli("--pause")
+    expect(page.locator("#overall")).to_have_text("Paused by you")
+    expect(page).to_have_title("⏸ Dashboard · Nightshift")
+    expect(page.locator("#icon")).to_have_attribute("href", re.compile(r"held\.svg$"))
+    assert says(daemon) == ("paused", "Paused by you", "paused")
+    page.set_viewport_size({"width": 390, "height": 844})
+    expect(page.locator("#overall")).to_be_visible()
+    assert page.evaluate("() => document.documentElement.scrollWidth <= innerWidth")
+
+
+def test_an_outage_says_who_waits_and_ends_at_a_test_of_the_connection(
+    page: Page, daemon: Daemon, model: WireServer
+) -> None:
+    model.stop()
+    task = daemon.submit(**job(31))
+    until(lambda: daemon.get(f"/api/task/{task}")["status"] == "scheduled")
+    banner = page.get_by_role("region", name="No model answers")
+    expect(banner).to_contain_text("1 task waits for one (#1) and goes on by itself.")
+    expect(banner).to_contain_text(re.compile(r"since \d\d:\d\d, tried again in (9|10) min"))
+    expect(page.locator("#overall")).to_have_text("No model · 1 task waits")
+    expect(page).to_have_title("! Dashboard · Nightshift")
+    expect(page.locator("#icon")).to_have_attribute("href", re.compile(r"fault\.svg$"))
+    assert says(daemon) == ("no_model", "No model · 1 task waits", "no_model")
+    banner.get_by_role("button", name="Test connection").click()
+    expect(page.get_by_text("Still no answer.")).to_be_visible()
+    model.start()
+    banner.get_by_role("button", name="Test connection").click()
+    expect(page.get_by_text("answers; what waited for it goes on.")).to_be_visible()
+    expect(banner).to_have_count(0)
+    daemon.wait(task)
+
+
+def test_saving_a_setting_shows_no_model_as_unreachable(page: Page, daemon: Daemon) -> None:
+    seen = daemon.get("/api/status")["models"]
+    (openai,) = [each for each in seen if each["name"] == "openai"]
+    assert openai["available"]
+    digest = daemon.get("/api/settings")["digest"]
+    status, _ = daemon.ask("PUT", "/api/settings", {"changes": {"max_iterations": 7}, "digest": digest})
+    assert status == 200
+    (after,) = [each for each in daemon.get("/api/status")["models"] if each["name"] == "openai"]
+    assert after["available"]
+    assert after["since"] == openai["since"]
+    expect(page.locator("[data-model=openai] .dot")).to_have_class(re.compile("up"))
+
+
+def test_while_the_daemon_is_away_nothing_can_be_changed_and_then_it_can_again(page: Page, daemon: Daemon) -> None:
+    pause, add = page.get_by_role("button", name="Pause"), page.get_by_role("button", name="Add task")
+    expect(pause).to_be_enabled()
+    daemon.stop()
+    for button in (pause, add, page.get_by_role("button", name="Checkpoint now")):
+        expect(button).to_be_disabled()
+        expect(button).to_have_attribute("title", "The daemon does not answer, so this cannot be done now.")
+    expect(page.locator("#overall")).to_have_text("Offline")
+    expect(page).to_have_title("✕ Dashboard · Nightshift")
+    assert re.search(r"^state +Offline", daemon.cli("--status").stdout, re.MULTILINE)
+    daemon.start()
+    expect(pause).to_be_enabled(timeout=60_000)
+    expect(add).to_be_enabled()
+    expect(page.locator("#overall")).to_have_text("Idle")

@@ -1,0 +1,93 @@
+"""One state is made of all that is known of the daemon: the most pressing is the word, the others stand beside it."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+
+import pytest
+
+from core.overall import OverallState
+from core.queueing import PauseReason, PauseSource
+from core.states import CircuitState, DaemonState
+from core.status import DaemonStatus, ModelStatus, ParkedTasks, SpentBudget, WorkerStatus
+
+NOW = datetime(2026, 11, 25, 23, tzinfo=UTC)
+ENGINE = ModelStatus(name="repair", model="", available=True, checked_at=NOW)
+MODEL = ModelStatus(name="openai", model="m", available=True, checked_at=NOW)
+AWAY = replace(MODEL, available=False, detail="connection refused", next_check_at=NOW + timedelta(seconds=30))
+UP = DaemonStatus(state=DaemonState.RUNNING, uptime_s=1.0, version="1", models=(MODEL, ENGINE), sandbox="bubblewrap")
+BUSY = (WorkerStatus(name="w-1", task_id=1), WorkerStatus(name="w-2", task_id=2), WorkerStatus(name="w-3"))
+PARKED = ParkedTasks(count=3, first=(4, 5, 6))
+
+
+def hold(source: PauseSource, until: datetime | None = None, reason: str = "") -> PauseReason:
+    return PauseReason(
+        source=source, reason=reason, since=NOW, lifted_by=source.lifted_by, label=source.label, until=until
+    )
+
+
+@pytest.mark.parametrize(
+    ("facts", "state", "text"),
+    [
+        ({}, OverallState.IDLE, "Idle"),
+        ({"workers": BUSY}, OverallState.WORKING, "Working 2"),
+        ({"approvals": 1}, OverallState.NEEDS_YOU, "1 needs you"),
+        ({"approvals": 3, "workers": BUSY}, OverallState.NEEDS_YOU, "Working 2 · 3 need you"),
+        ({"models": (AWAY, ENGINE), "parked": PARKED}, OverallState.NO_MODEL, "No model · 3 tasks wait"),
+        (
+            {"models": (AWAY, ENGINE), "parked": PARKED, "approvals": 1, "workers": BUSY},
+            OverallState.NO_MODEL, "No model · 3 tasks wait · 2 running · 1 needs you",
+        ),
+        ({"models": (AWAY, ENGINE)}, OverallState.IDLE, "Idle · no model"),
+        ({"models": (AWAY, ENGINE), "workers": BUSY}, OverallState.WORKING, "Working 2 · no model"),
+        ({"holds": (hold(PauseSource.OWNER),)}, OverallState.PAUSED, "Paused by you"),
+        (
+            {"holds": (hold(PauseSource.QUIET),), "approvals": 2, "models": (AWAY,), "parked": PARKED},
+            OverallState.PAUSED, "Paused: quiet hours · 2 need you",
+        ),
+        ({"budget": SpentBudget(reason="today: 5 USD are used")}, OverallState.PAUSED, "Paused: budget spent"),
+        ({"sandbox": "", "sandbox_detail": "no bwrap"}, OverallState.PAUSED, "Paused: no sandbox"),
+        ({"state": DaemonState.DRAINING, "workers": BUSY}, OverallState.PAUSED, "Stopping · 2 running"),
+        (
+            {"state": DaemonState.STOPPED, "holds": (hold(PauseSource.OWNER),), "approvals": 2, "models": ()},
+            OverallState.OFFLINE, "Offline · 2 need you",
+        ),
+    ],
+)  # fmt: skip
+def test_the_most_pressing_comes_first_and_what_needs_the_owner_is_never_left_out(
+    facts: dict[str, object], state: OverallState, text: str
+) -> None:
+    found = replace(UP, **facts).overall  # type: ignore[arg-type]
+    assert (found.state, found.text) == (state, text)
+
+
+def test_a_model_that_nobody_has_looked_at_yet_is_not_missed() -> None:
+    unknown = replace(AWAY, checked_at=None)
+    assert replace(UP, models=(unknown, AWAY), parked=PARKED).overall.text == "Idle"
+    assert not replace(UP, models=(unknown,)).overall.lacks_model
+
+
+def test_a_model_that_is_left_alone_after_failures_is_none() -> None:
+    held = replace(MODEL, circuit=CircuitState.OPEN, detail="HTTP 500")
+    assert replace(UP, models=(held,), parked=PARKED).overall.state is OverallState.NO_MODEL
+    assert replace(UP, models=(held, MODEL), parked=PARKED).overall.state is OverallState.IDLE
+
+
+def test_without_a_model_it_tells_why_and_when_it_looks_again() -> None:
+    found = replace(UP, models=(AWAY,), parked=PARKED).overall
+    assert found.why == "No model answers (openai m: connection refused)."
+    assert found.until == AWAY.next_check_at
+
+
+def test_a_pause_tells_why_and_until_when() -> None:
+    seven = NOW + timedelta(hours=7)
+    quiet = hold(PauseSource.QUIET, seven, "quiet hours (22:00-07:00)")
+    found = replace(UP, holds=(quiet,)).overall
+    assert found.until == seven
+    assert found.why.startswith("Paused: quiet hours (quiet hours (22:00-07:00)); tasks are begun again by itself")
+    assert replace(UP, holds=(hold(PauseSource.OWNER), quiet)).overall.until is None
+
+
+def test_it_follows_from_the_rest_whatever_is_given() -> None:
+    assert replace(UP, overall=replace(UP, approvals=4).overall).overall.text == "Idle"
