@@ -39,7 +39,7 @@ def page(browser: Browser, daemon: Daemon) -> Iterator[Page]:
         page = made.new_page()
         watch = Watch(page, daemon.url)
         watch.allow(LOST)
-        page.goto("/")
+        page.goto("/dashboard")
         page.wait_for_selector(LIVE, state="attached")
         yield page
         watch.check()
@@ -104,10 +104,11 @@ def test_saving_a_setting_shows_no_model_as_unreachable(page: Page, daemon: Daem
 
 
 def test_while_the_daemon_is_away_nothing_can_be_changed_and_then_it_can_again(page: Page, daemon: Daemon) -> None:
-    pause, add = page.get_by_role("button", name="Pause"), page.get_by_role("button", name="Add task")
+    pause = page.get_by_role("button", name="Pause")
+    checkpoint = page.get_by_role("button", name="Checkpoint now")
     expect(pause).to_be_enabled()
     daemon.stop()
-    for button in (pause, add, page.get_by_role("button", name="Checkpoint now")):
+    for button in (pause, checkpoint):
         expect(button).to_be_disabled()
         expect(button).to_have_attribute("title", "The daemon does not answer, so this cannot be done now.")
     expect(page.locator("#overall")).to_have_text("Offline")
@@ -115,5 +116,5 @@ def test_while_the_daemon_is_away_nothing_can_be_changed_and_then_it_can_again(p
     assert re.search(r"^state +Offline", daemon.cli("--status").stdout, re.MULTILINE)
     daemon.start()
     expect(pause).to_be_enabled(timeout=60_000)
-    expect(add).to_be_enabled()
+    expect(checkpoint).to_be_enabled()
     expect(page.locator("#overall")).to_have_text("Idle")

@@ -24,7 +24,7 @@ async function test() {
 function Waiting({parked: {count, first}}) {
   if (!count) return html`No task waits for one yet.`;
   const more = count - first.length;
-  return html`<a href="/?status=scheduled#queue">${counted(count, 'task waits', 'tasks wait')}</a> for one${' '}
+  return html`<a href="/tasks?status=scheduled">${counted(count, 'task waits', 'tasks wait')}</a> for one${' '}
     (${first.map((id, at) => html`${at ? ', ' : ''}<a href=${`/task/${id}`}>#${id}</a>`)}${more ? ` and ${more} more` : ''})
     and ${count === 1 ? 'goes' : 'go'} on by ${count === 1 ? 'itself' : 'themselves'}.`;
 }

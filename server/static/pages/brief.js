@@ -2,6 +2,7 @@
 
 import {fault, post, useData} from '../app/api.js';
 import {forNow} from '../app/kept.js';
+import {Outage} from '../app/outage.js';
 import {Button, Loaded} from '../app/parts.js';
 import {UNDO_MS, mount, status, toast} from '../app/shell.js';
 import {useKeys} from '../app/keys.js';
@@ -78,7 +79,7 @@ function Brief() {
   return html`<${Loaded} of=${found}>${(brief) => html`
       <${Head} brief=${brief} span=${span} reload=${found.reload} />
       <${Line} parts=${brief.parts} />
-      ${report ? html`<${Holds} holds=${report.holds} /><${Notices} notices=${report.notices} />` : null}
+      ${report ? html`<${Outage} /><${Holds} holds=${report.holds} /><${Notices} notices=${report.notices} />` : null}
       <div class="columns">
         <div><${Asks} /><${Causes} causes=${brief.causes} onDone=${found.reload} /><${Ended} /></div>
         <div><${Running} workers=${report?.workers} /></div>
