@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from client import approvals, changes, commits, daemon, environments, following, service, tasks, transfer
+from client import approvals, brief, changes, commits, daemon, environments, following, service, tasks, transfer
 from client import repository_settings as repository
 from client.daemon_client import LogQuery
 from client.errors import Exit
@@ -28,6 +28,7 @@ ACTIONS: Mapping[str, Callable[[Session, Values], int]] = {
     "add": _add,
     "run": lambda s, v: following.run(s, task_body(text_or_stdin(" ".join(v["text"])), v)),
     "load-tasks": lambda s, v: tasks.load(s, v["load"]),
+    "brief": lambda s, v: brief.brief(s, v["since"], read=v["read"]),
     "logs": lambda s, v: following.logs(s, _log_query(v), follow=v["follow"]),
     "history": lambda s, v: tasks.history(s, v["n"]),
     "show": lambda s, v: tasks.show(s, v["id"]),

@@ -17,12 +17,13 @@ from db.step_store import StepStore
 from queue_manager import QueueManager
 from server.app import create_api
 from server.context import AppContext
-from server.routes import approvals, commits, environments, logs, running, steering, tasks, timeline
+from server.routes import approvals, brief, commits, environments, logs, running, steering, tasks, timeline
 
 ENDPOINTS = (
     *tasks.routes.endpoints,
     *timeline.routes.endpoints,
     *approvals.routes.endpoints,
+    *brief.routes.endpoints,
     *commits.routes.endpoints,
     *environments.routes.endpoints,
     *running.routes.endpoints,

@@ -254,6 +254,13 @@ def _tasks() -> Iterator[click.Command]:
 
 
 def _looking() -> Iterator[click.Command]:
+    yield _command(
+        "brief", "What landed, failed, was spent and needs you since you last marked it as read.",
+        _option("--since", default="read", metavar="WHEN",
+                help="night (20:00 to 08:00), today, or a time; by default where you have read to."),
+        _flag("--read", help="Mark it as read: the next one begins here."),
+        section=Section.LOOK, listed="brief", short_help="What came of the work since you last looked.",
+    )  # fmt: skip
     yield _command("status", "What the daemon does now; the exit code tells whether it works.",
                    _flag("-w", "--watch", help="Go on until Ctrl-C."), section=Section.LOOK,
                    listed="status", epilog=CODES,

@@ -212,7 +212,7 @@ def _table(session: Session, found: Sequence[CommitRow]) -> Table:
         ]
         for row in found
     ]
-    return Table(head=("task", "commit", "label", "made", "on", "subject"), rows=rows)
+    return Table(head=("task", "commit", "label", "made", "on", "subject"), rows=rows, spare=("made", "on"))
 
 
 def _label(row: CommitRow) -> Cell:

@@ -21,6 +21,7 @@ from server.commits import Commits, Reviewed
 from server.diffs.changes import Diff
 from server.lists.bulk import BulkDone, BulkIn, Prioritised
 from server.pausing import CheckpointAsked
+from server.routes.brief import BriefAnswer, ReadUpTo
 from server.routes.environments import KeptEnvironments
 from server.schemas import Installing, Logs, Moved, Paused, Submitted, TaskDetail, Tasks, adapter
 from server.timeline.forking import Forked, ForkIn
@@ -81,6 +82,14 @@ class DaemonClient:
     def diff(self, task_id: int) -> Diff:
         """All that a task changed."""
         return self._get(f"/api/task/{task_id}/diff", Diff)
+
+    def brief(self, since: str) -> BriefAnswer:
+        """What came of the work since a time, or one of the spans that the API knows."""
+        return self._get("/api/brief", BriefAnswer, {"since": since})
+
+    def read_brief(self, until: str) -> ReadUpTo:
+        """Mark the brief as read up to a time."""
+        return self._post("/api/brief/read", ReadUpTo, {"until": until})
 
     def submit(self, body: Mapping[str, Any]) -> Added:
         """Add a task, given as the API's body."""

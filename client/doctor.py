@@ -47,7 +47,7 @@ def _plain(section: str, finding: Finding) -> Mapping[str, str]:
 
 def _blocks(found: Sequence[Examined]) -> list[Block]:
     rows = [_row(each.section, one) for each in found for one in each.findings]
-    blocks: list[Block] = [Table(head=("section", "found", "what", "text"), rows=rows)]
+    blocks: list[Block] = [Table(head=("section", "found", "what", "text"), rows=rows, spare=("section",))]
     mends = [(each.section, one) for each in found for one in each.findings if one.mend]
     if mends:
         blocks.append(Lines(lines=[line for section, one in mends for line in _mend(section, one)]))

@@ -23,7 +23,7 @@ def environments(session: Session) -> int:
         for one in found.environments
     ]
     left_out = [Cell(f"{one.name}: {remark}", Tone.DIM) for one in found.environments for remark in one.remarks]
-    blocks: list[Block] = [Table(head=head, rows=rows)] if rows else []
+    blocks: list[Block] = [Table(head=head, rows=rows, spare=("used", "packages", "MB"))] if rows else []
     lines = left_out if rows else [Cell("no environment was made yet")]
     session.print(found, [*blocks, *([Lines(lines=lines)] if lines else [])])
     return Exit.OK

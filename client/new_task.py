@@ -61,7 +61,7 @@ def task_body(text: str, options: Mapping[str, Any]) -> dict[str, Any]:
         "depends_on": list(options["depends_on"]),
         "packages": list(options["packages"]),
         "allow": list(options["allow"]),
-        "not_before": _time(options["not_before"]),
+        "not_before": own_time("--not-before", options["not_before"]) if options["not_before"] is not None else None,
         "limits": {name: _number(name, value) for name, value in _pairs("--limit", options["limits"])},
         "metadata": dict(_pairs("--meta", options["metadata"])),
     }
@@ -141,14 +141,16 @@ def _command(text: str | None) -> list[str]:
         raise click.UsageError(f"--test-command: {error}") from None
 
 
-def _time(text: str | None) -> str | None:
-    """A time without a zone is the typist's own, other than in the API, which cannot know it."""
-    if text is None:
-        return None
+def own_time(option: str, text: str) -> str:
+    """A time as the API takes it; without a zone it is the typist's own, which the API cannot know.
+
+    Raises:
+        click.UsageError: it is none.
+    """
     try:
         return datetime.fromisoformat(text).astimezone().isoformat()
     except (ValueError, OverflowError):
-        raise click.UsageError(f"--not-before: {text!r} is no time; write for example 2026-11-23T02:30") from None
+        raise click.UsageError(f"{option}: {text!r} is no time; write for example 2026-11-23T02:30") from None
 
 
 def _pairs(option: str, texts: Sequence[str]) -> list[tuple[str, str]]:

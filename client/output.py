@@ -24,6 +24,10 @@ if TYPE_CHECKING:
     from rich.text import Text
 
 
+LAST_COLUMN, GAP = 20, 2
+"""Characters that are kept for the last column however narrow the terminal is, and those between columns."""
+
+
 class Tone(StrEnum):
     """How a cell is meant; only a terminal with colours shows it."""
 
@@ -55,10 +59,19 @@ class Fields:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Table:
-    """Rows of cells; the last column may be long."""
+    """Rows of cells; the last column may be long. A narrow terminal does without those of `spare`, in their order."""
 
     head: Sequence[str]
     rows: Sequence[Sequence[Cell]]
+    spare: Sequence[str] = ()
+
+    def within(self, width: int) -> Table:
+        """The same with as many columns as a terminal has room for."""
+        kept, spare = list(range(len(self.head))), list(self.spare)
+        chars = [max(map(len, (name, *(row[at].text for row in self.rows)))) for at, name in enumerate(self.head)]
+        while spare and sum(chars[at] + GAP for at in kept[:-1]) + LAST_COLUMN > width:
+            kept.remove(self.head.index(spare.pop(0)))
+        return Table(head=[self.head[at] for at in kept], rows=[[row[at] for at in kept] for row in self.rows])
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -97,8 +110,6 @@ def span(seconds: float) -> str:
     return f"{seconds:.1f}s" if seconds < 10 else f"{whole}s"
 
 
-LAST_COLUMN = 20
-"""Characters that are kept for the last column, however narrow the terminal is."""
 STYLES = {
     Tone.PLAIN: "",
     Tone.GOOD: "green",
@@ -226,14 +237,15 @@ def _text(line: Cell) -> Text:
 
 
 def _rich_table(table: Table, width: int) -> object:
-    """A table in which the last column alone gives way to a narrow terminal."""
+    """A table in which spare columns and then the last one give way to a narrow terminal."""
     from rich import box  # noqa: PLC0415  # only a terminal pays for it
     from rich.table import Table as RichTable  # noqa: PLC0415
 
+    table = table.within(width)
     shown = RichTable(box=box.SIMPLE_HEAD, show_edge=False, padding=(0, 1, 0, 0), header_style="bold")
     columns = zip(table.head, *([cell.text for cell in row] for row in table.rows), strict=True)
     fixed = [max(map(len, column)) for column in columns][:-1]
-    left = max(LAST_COLUMN, width - sum(fixed) - 2 * len(fixed))
+    left = max(LAST_COLUMN, width - sum(fixed) - GAP * len(fixed))
     for name, chars in zip(table.head, [*fixed, left], strict=True):
         shown.add_column(name, no_wrap=True, min_width=min(chars, left), max_width=chars, overflow="ellipsis")
     for row in table.rows:

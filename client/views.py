@@ -59,7 +59,8 @@ class Views:
     def tasks(self, tasks: Tasks) -> list[Block]:
         """A list of tasks."""
         head = ("id", "status", "ending", "prio", "iter", "created", "ended", "commit", "description")
-        return [Table(head=head, rows=[self._task_row(task) for task in tasks.tasks])]
+        spare = ("iter", "prio", "created", "commit", "ending")
+        return [Table(head=head, rows=[self._task_row(task) for task in tasks.tasks], spare=spare)]
 
     def _task_row(self, task: TaskSummary) -> list[Cell]:
         return [
@@ -80,7 +81,8 @@ class Views:
         blocks.append(Lines(lines=[Cell(line) for line in printable(task.description).split("\n")]))
         if task.iterations:
             head = ("attempt", "iteration", "passed", "failed", "tests", "seconds", "phases")
-            blocks.append(Table(head=head, rows=[_iteration_row(row) for row in task.iterations]))
+            spare = ("seconds", "tests")
+            blocks.append(Table(head=head, rows=[_iteration_row(row) for row in task.iterations], spare=spare))
         if task.pruned:
             blocks.append(Lines(lines=[Cell(note) for note in task.pruned]))
         return blocks
@@ -130,7 +132,8 @@ class Views:
             for row in found.approvals
         ]
         questions = [Cell(line) for row in found.approvals for line in self._question(row)]
-        return [Table(head=("id", "task", "kind", "asked", "subject"), rows=rows), Lines(lines=questions)]
+        table = Table(head=("id", "task", "kind", "asked", "subject"), rows=rows, spare=("kind",))
+        return [table, Lines(lines=questions)]
 
     def _question(self, row: ApprovalRow) -> list[str]:
         """What is asked, and what is assumed where nobody answers."""
@@ -190,7 +193,8 @@ class Views:
             ]
             for worker in report.workers
         ]
-        return Table(head=("worker", "task", "phase", "iteration", "since", "done", "failed", "doing"), rows=rows)
+        head = ("worker", "task", "phase", "iteration", "since", "done", "failed", "doing")
+        return Table(head=head, rows=rows, spare=("failed", "done", "since", "iteration"))
 
 
 def pause_reasons(holds: Sequence[PauseReason]) -> Lines:
@@ -251,7 +255,7 @@ def _models(report: DaemonStatus) -> Table:
         for model in report.models
     ]
     head = ("backend", "model", "available", "circuit", "calls", "failures", "tokens", "usd", "detail")
-    return Table(head=head, rows=rows)
+    return Table(head=head, rows=rows, spare=("circuit", "failures", "calls", "usd", "tokens"))
 
 
 def _iteration_row(row: Iteration) -> Sequence[Cell]:

@@ -1,0 +1,103 @@
+"""What is shown of a task and of the work: why it failed, what it changed, the brief; within eighty columns."""
+
+from __future__ import annotations
+
+import re
+import sys
+
+import pytest
+
+from client.output import Cell, Table
+from server.context import AppContext
+from tests.support.home import ROOT, Home
+from tests.support.terminal import Terminal
+from tests.support.worked_task import submit, work_on
+
+
+def test_a_failed_task_shows_first_which_test_failed_and_what_it_asserts_then_its_change(
+    home: Home, context: AppContext
+) -> None:
+    submit(context, "Write add", files={"calc.py": "x = 1\n"})
+    task = work_on(context, passes=False)
+    result = home.cli("show", str(task.id))
+    assert result.code == 0
+    lines = result.out.splitlines()
+    assert lines[0] == "AssertionError: test_calc.py::test_add (test_calc.py:5 in test_add)"
+    assert lines[1:3] == ["  assert -1 == 5", "    where -1 = add(2, 3)"]
+    told, change = result.out.split("Write add", 1)
+    assert "status" in told
+    assert "\n+def add(a, b):" in change
+    assert change.rstrip().endswith(f"./cli.py diff {task.id}  ./cli.py retry {task.id}")
+    assert "\n+def add(a, b):" in home.cli("diff", str(task.id)).out
+    assert home.cli("diff", str(task.id), "--json").json["files"]
+    assert home.cli("show", str(task.id), "--json").json["task_id"] == task.id
+
+
+def test_a_task_that_passed_shows_no_failure_of_an_earlier_try(home: Home, context: AppContext) -> None:
+    submit(context, "Write add")
+    task = work_on(context)
+    assert "AssertionError" not in home.cli("show", str(task.id)).out
+
+
+def test_a_change_has_colours_unless_they_are_not_wanted(home: Home) -> None:
+    context = home.context()
+    submit(context, "Write add")
+    task = work_on(context, passes=False)
+    context.database.close()
+    assert "\x1b[32m+def add" in home.run("diff", str(task.id), "--color", "always").out
+    assert "\x1b" not in home.run("diff", str(task.id), "--no-color").out
+
+
+def test_the_brief_tells_what_failed_for_which_cause_and_what_to_type(home: Home, context: AppContext) -> None:
+    submit(context, "Write add")
+    task = work_on(context, passes=False)
+    result = home.cli("brief")
+    assert re.match(r"Since \d\d:\d\d:\d\d: 0 landed, 1 failed", result.out)
+    assert f"task {task.id}: Write add" in result.out
+    assert f"./cli.py show {task.id}" in result.out
+    assert home.cli("brief", "--read").code == result.code
+    assert "1 failed" not in home.cli("brief").out
+    assert home.cli("brief", "--since", "2020-01-01", "--json").json["failed"] == 1
+    assert "--since: 'yesterday' is no time" in home.cli("brief", "--since", "yesterday").err
+
+
+def test_several_tasks_are_cancelled_and_queued_again_at_once(home: Home, context: AppContext) -> None:
+    for number in (1, 2):
+        submit(context, f"task {number}")
+    assert home.cli("cancel", "1", "2").out == "task 1 cancelled\ntask 2 cancelled\n"
+    result = home.cli("retry", "1", "9", "2")
+    assert (result.code, result.out) == (4, "task 1 queued\ntask 2 queued\n")
+    assert "there is no task 9" in result.err
+    assert home.cli("retry").code == home.cli("retry", "1", "--failed").code == 2
+
+
+@pytest.mark.parametrize("command", ["status", "history", "approvals", "review"])
+def test_a_terminal_of_eighty_columns_has_room(home: Home, command: str) -> None:
+    with home.daemon() as context:
+        submit(context, "word " * 40)
+        work_on(context, passes=False)
+        env = {"PATH": "/usr/bin:/bin", "NIGHTSHIFT_HOME": str(home.path), "COLUMNS": "80"}
+        with Terminal([sys.executable, str(ROOT / "cli.py"), command], env) as shown:
+            code, text = shown.rest()
+    assert code == 0, text
+    lines = re.sub(r"\x1b\[[0-9;]*m", "", text).splitlines()
+    assert max(map(len, lines)) <= 80, text
+
+
+def test_a_narrow_table_does_without_its_spare_columns_one_by_one() -> None:
+    row = [Cell("1"), Cell("x" * 30), Cell("y" * 20), Cell("text")]
+    table = Table(head=("id", "a", "b", "text"), rows=[row], spare=("b", "a"))
+    assert table.within(100).head == ["id", "a", "b", "text"]
+    assert table.within(70).head == ["id", "a", "text"]
+    assert table.within(40).head == ["id", "text"]
+    assert table.within(1).head == ["id", "text"]
+
+
+def test_watching_the_status_goes_on_until_ctrl_c(home: Home) -> None:
+    env = {"PATH": "/usr/bin:/bin", "NIGHTSHIFT_HOME": str(home.path)}
+    with Terminal([sys.executable, str(ROOT / "cli.py"), "status", "--watch"], env) as shown:
+        shown.expect("nothing was ever submitted")
+        home.cli("add", "first")
+        shown.expect("1 queued")
+        shown.interrupt()
+        assert shown.rest()[0] == 130
