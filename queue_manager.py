@@ -343,6 +343,10 @@ class QueueManager:
         """
         return approvals.of_repository(self._db.reader(), task_id)
 
+    def decision(self, subject: str) -> bool | None:
+        """What the owner decided last on a subject, for whichever task; None where he never did."""
+        return approvals.latest(self._db.reader(), subject)
+
     def decisions(self, limit: int, before: int | None = None) -> list[Approval]:
         """What the owner was asked and what was answered, newest asks first; `before` is the last id of a page."""
         return approvals.decisions(self._db.reader(), before, limit)

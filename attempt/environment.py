@@ -3,6 +3,9 @@
 A lock or a list of packages in the owner's own commit is consent for the wheels that it names, unless the settings say
 that he is asked first. What a change declares is none: it is asked for like any package. A part that cannot be made
 now, because the package index is away, is done without; the others are kept, and the evidence names what the run had.
+
+A setup script is code, and no commit is consent for it: its owner is asked once for each content, with its text. A no
+counts for all tasks of that content; they go on without it and say so.
 """
 
 from __future__ import annotations
@@ -11,10 +14,11 @@ import asyncio
 from collections.abc import Sequence
 
 from attempt.services import AttemptServices
-from core.change_checks import Ask, AskKind, holding
-from core.environments import NO_ENVIRONMENT, Environment, MadeEnvironment
+from core.change_checks import Ask, AskKind, holding, setup_subject
+from core.environments import NO_ENVIRONMENT, Environment, MadeEnvironment, SetupScript
 from core.errors import NeedsApproval, SandboxError
 from core.events import Emitter, EnvironmentData, Kind, Level
+from core.masking import printable
 from core.projects import place_of
 from core.tasks import Task
 from core.tree import Tree
@@ -35,6 +39,7 @@ class EnvironmentChoice:
 
     def __init__(self, task: Task, services: AttemptServices, events: Emitter) -> None:
         self._task, self._services, self._events = task, services, events
+        self._told = set[str]()
 
     async def of(self, tree: Tree) -> Environment:
         """The environment of a tree, made by now, with the parts that can be had; none where there are none.
@@ -46,7 +51,10 @@ class EnvironmentChoice:
         if environments is None:
             return NO_ENVIRONMENT
         found = await environments.of(tree)
-        if not found.digest or not self._is_allowed(found):
+        asks = (*self._ask_of_packages(found), *self._ask_of_script(found.unasked))
+        if asks:
+            raise NeedsApproval("; ".join(ask.question.partition("\n\n")[0] for ask in asks), asks)
+        if not found.digest or self._is_denied(found):
             return NO_ENVIRONMENT
         place = f"{self._task.spec.repo or ''}:{place_of(tree)[1]}"
         try:
@@ -84,24 +92,63 @@ class EnvironmentChoice:
         await asyncio.wrap_future(self._services.state.set(key, value))
         return True
 
-    def _is_allowed(self, found: Environment) -> bool:
-        if self._services.defaults.environments == "trust":
-            return True
-        subject = f"{AskKind.ENVIRONMENT}:{found.digest}"
+    def _answers(self) -> dict[str, bool]:
+        """What its owner decided for this task and its repository: subject to whether it was granted."""
         queue, mine = self._services.queue, self._task.id
-        answers = {
+        own = queue.approvals(open_only=False, task_id=mine)
+        return {
             **holding(queue.repository_decisions(mine), self._task.project),
-            **{
-                each.ask.subject: each.granted
-                for each in queue.approvals(open_only=False, task_id=mine)
-                if each.granted is not None
-            },
+            **{each.ask.subject: each.granted for each in own if each.granted is not None},
         }
-        if subject not in answers:
-            text = f"May packages be installed from {_listed(found.sources)} of this repository? Only wheels are, and "
-            ask = Ask(kind=AskKind.ENVIRONMENT, subject=subject, question=f"{text}nothing of them runs while they are.")
-            raise NeedsApproval(ask.question, (ask,))
-        return bool(answers[subject])
+
+    def _is_denied(self, found: Environment) -> bool:
+        asked = self._services.defaults.environments == "ask"
+        return asked and self._answers().get(_subject(found)) is False
+
+    def _ask_of_packages(self, found: Environment) -> tuple[Ask, ...]:
+        trusted = self._services.defaults.environments == "trust"
+        if trusted or not found.digest or _subject(found) in self._answers():
+            return ()
+        text = f"May packages be installed from {_listed(found.sources)} of this repository? Only wheels are, and "
+        question = f"{text}nothing of them runs while they are."
+        return (Ask(kind=AskKind.ENVIRONMENT, subject=_subject(found), question=question),)
+
+    def _ask_of_script(self, script: SetupScript | None) -> tuple[Ask, ...]:
+        """What its owner is asked of a script that he has not agreed to; nothing where he said no."""
+        if script is None:
+            return ()
+        subject = setup_subject(script.digest)
+        if self._services.defaults.setup_scripts == "off":
+            self._say_without(script, "SETUP_SCRIPTS is off")
+        elif self._services.queue.decision(subject) is False:
+            self._say_without(script, f"you said no to it; put {script.digest} into ALLOWED_SETUPS to let it run")
+        else:
+            return (Ask(kind=AskKind.SETUP, subject=subject, question=_question(script)),)
+        return ()
+
+    def _say_without(self, script: SetupScript, why: str) -> None:
+        if script.digest not in self._told:
+            self._told.add(script.digest)
+            text = f"{script.path} is not run, and the task goes on without it: {why}"
+            self._events.emit(
+                Kind.ENVIRONMENT_FAILED, text[:500], level=Level.WARNING, digest="", sources=[script.path]
+            )
+
+
+def _subject(found: Environment) -> str:
+    return f"{AskKind.ENVIRONMENT}:{found.digest}"
+
+
+def _question(script: SetupScript) -> str:
+    """What its owner has to know of a script to decide, and all of its text."""
+    named = f" It names {_listed(script.named)}, which may run as well." if script.named else ""
+    remarks = "".join(f" {remark}." for remark in script.remarks)
+    return (
+        f"May {script.path} of this repository run, to prepare the environment of its tests? It runs once for this "
+        f"content, in a sandbox of its own with a copy of the commit's files, without secrets or your home, and can "
+        f"reach {_listed(script.reach)} alone. What it leaves is shown read-only to later runs, which have no network."
+        f"{named}{remarks}\n\n{printable(script.text)}"
+    )
 
 
 def _told(made: MadeEnvironment) -> str:

@@ -45,6 +45,8 @@ class Defaults:
     held_out_share: float = SHARE
     environments: Literal["trust", "ask"] = "trust"
     """Whether what the owner's own commits declare is installed without a question."""
+    setup_scripts: Literal["ask", "trust", "off"] = "ask"
+    """Whether scripts of the owner's own commits may prepare the environment."""
     agent: AgentSettings = field(default_factory=AgentSettings)
 
 

@@ -5,12 +5,14 @@ from __future__ import annotations
 import shutil
 import sys
 import threading
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 
 from bootstrap import packages
 from bootstrap.repair import PROGRAMS
 from config import Settings
+from core.change_checks import setup_subject
 from core.clock import Clock, utc_now
 from core.environments import MadeEnvironment
 from core.errors import SandboxError
@@ -19,20 +21,49 @@ from environments.making import KEEP_MB, Environments, Maker, kept_in
 from environments.npm import NpmMaker
 from environments.python import PythonMaker, Series
 from environments.services import ServicesMaker
+from environments.setup_maker import SetupMaker
+from environments.setup_run import SetupRunner
 from environments.store import FolderStore
 from environments.uv import Uv
-from sandbox import interpreter, job_folders
+from sandbox import bubblewrap, cgroups, interpreter, job_folders
+from sandbox.bubblewrap import BubblewrapSandbox
 from sandbox.runtime import Runtime, open_series
 
 
-def make_environments(settings: Settings, runtime: Runtime, clock: Clock = utc_now) -> Environments:
-    """The environments of one home.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SetupConsent:
+    """Decides which setup scripts run.
+
+    Attributes:
+        settings: as they are now.
+        decision: what the owner decided last on the subject of an ask.
+        sandbox: the short name of the sandbox in use.
+    """
+
+    settings: Callable[[], Settings]
+    decision: Callable[[str], bool | None]
+    sandbox: str
+
+    def given(self, digest: str) -> bool:
+        """Tell whether a script of this digest may run."""
+        settings = self.settings()
+        if settings.setup_scripts == "off":
+            return False
+        allowed = settings.setup_scripts == "trust" or digest in settings.allowed_setups
+        return allowed or self.decision(setup_subject(digest)) is True
+
+
+def make_environments(
+    settings: Settings, runtime: Runtime, clock: Clock = utc_now, consent: SetupConsent | None = None
+) -> Environments:
+    """The environments of one home; without `consent` no setup script runs.
 
     Raises:
         SandboxError: their folder cannot be made.
     """
     store = FolderStore(settings.environments_dir, keep_mb=KEEP_MB, clock=clock)
-    return Environments(store, makers(settings, runtime, store))
+    made = makers(settings, runtime, store, consent)
+    return Environments(store, made, consent.given if consent else lambda _digest: False)
 
 
 def made_environments(settings: Settings) -> list[MadeEnvironment]:
@@ -41,7 +72,9 @@ def made_environments(settings: Settings) -> list[MadeEnvironment]:
     return kept_in(job_folders.where(folder)) if folder.parent.exists() else []
 
 
-def makers(settings: Settings, runtime: Runtime, store: FolderStore) -> tuple[Maker, ...]:
+def makers(
+    settings: Settings, runtime: Runtime, store: FolderStore, consent: SetupConsent | None = None
+) -> tuple[Maker, ...]:
     """One for each kind; the first one may give another interpreter."""
     python = Path(sys.executable)
 
@@ -62,4 +95,22 @@ def makers(settings: Settings, runtime: Runtime, store: FolderStore) -> tuple[Ma
     modules = GoModules(runtime.go, settings.process_environment)
     environ = settings.process_environment
     has_npm = runtime.node and shutil.which("npm", path=environ.get("PATH"))  # Debian has the one without the other
-    return (wheels, modules, *([NpmMaker(environ)] if has_npm else []), ServicesMaker())
+    setup = SetupMaker(
+        _setup_runner(settings, packages.uv_program(python), consent),
+        series,
+        wheels,
+        environ,
+        lambda: (consent.settings() if consent else settings).setup_registries,
+    )
+    return (wheels, modules, *([NpmMaker(environ)] if has_npm else []), setup, ServicesMaker())
+
+
+def _setup_runner(settings: Settings, uv: Path, consent: SetupConsent | None) -> SetupRunner | None:
+    """What runs setup scripts: bubblewrap, where that holds the daemon's jobs too."""
+    if consent is None or consent.sandbox != bubblewrap.NAME:
+        return None
+    try:
+        hierarchy = cgroups.find(nice=settings.sandbox_nice)
+    except cgroups.CgroupError:
+        hierarchy = None
+    return SetupRunner(BubblewrapSandbox(hierarchy, nice=settings.sandbox_nice), uv)

@@ -13,7 +13,7 @@ from agent.services import AgentSettings, EditFormat
 from agent.symbols import SymbolCache
 from attempt import evidence
 from attempt.services import AttemptServices, Defaults
-from bootstrap.environments import make_environments
+from bootstrap.environments import SetupConsent, make_environments
 from bootstrap.extras import make_extras
 from bootstrap.models import make_memory, make_models, prepare_models
 from bootstrap.repair import PROGRAMS
@@ -76,6 +76,7 @@ def defaults(settings: Settings) -> Defaults:
         integrate=settings.git_integrate,
         held_out_share=settings.held_out_share,
         environments=settings.environments,
+        setup_scripts=settings.setup_scripts,
         agent=AgentSettings(
             prompt_tokens=settings.prompt_tokens,
             edit_format=EditFormat(settings.edit_format),
@@ -263,7 +264,8 @@ class Services:
         settings, store, imports = self._settings, self._store, ImportCache()
         layers = LayerStore(settings.packages_dir, runtime, environ=settings.process_environment, clock=self._clock)
         self.layers = layers
-        environments = self.environments = make_environments(settings, runtime, self._clock)
+        consent = SetupConsent(settings=lambda: self._settings, decision=store.queue.decision, sandbox=sandbox.name)
+        environments = self.environments = make_environments(settings, runtime, self._clock, consent)
         sandbox_services = self._sandbox_services = SandboxServices(
             sandbox=sandbox, runtime=runtime, layers=layers, environments=environments, imports=imports
         )

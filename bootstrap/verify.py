@@ -9,7 +9,7 @@ from pathlib import Path
 
 from attempt import evidence
 from attempt.verify import OpenedSuite, Report, Verification
-from bootstrap.environments import make_environments
+from bootstrap.environments import SetupConsent, make_environments
 from bootstrap.git_beside import git_beside
 from bootstrap.suites import find_sandbox, make_checker, make_suite
 from config import Settings
@@ -21,6 +21,7 @@ from db.event_log import EventLog
 from environments.layers import LayerStore
 from sandbox import orphans
 from sandbox.runtime import open_runtime
+from taskqueue import approvals
 
 _COMMIT = re.compile(r"[0-9a-fA-F]{4,64}")
 
@@ -65,6 +66,18 @@ def _of_ledger(name: str, path: Path) -> Path | None:
     return next(iter(found)) if len(found) == 1 else None
 
 
+def _decisions(path: Path) -> Callable[[str], bool | None]:
+    """Tells what the owner decided last on the subject of an ask; None where there is no database."""
+
+    def decision(subject: str) -> bool | None:
+        if not path.exists():
+            return None
+        with Database(path, readonly=True) as database:
+            return approvals.latest(database.reader(), subject)
+
+    return decision
+
+
 def suites(settings: Settings, folder: Path) -> Callable[[], Awaitable[OpenedSuite]]:
     """Finds a sandbox when there is something to run; nothing is kept warm for one commit."""
 
@@ -72,12 +85,18 @@ def suites(settings: Settings, folder: Path) -> Callable[[], Awaitable[OpenedSui
         try:
             runtime = open_runtime(settings.runner_dir)
             layers = LayerStore(settings.packages_dir, runtime, environ=settings.process_environment)
-            environments = make_environments(settings, runtime)
         except SandboxError as error:
             return OpenedSuite(suite=None, why_not=str(error))
         choice = await find_sandbox(settings, runtime, folder)
         if choice.sandbox is None:
             return OpenedSuite(suite=None, why_not=choice.report)
+        consent = SetupConsent(
+            settings=lambda: settings, decision=_decisions(settings.db_path), sandbox=choice.sandbox.name
+        )
+        try:
+            environments = make_environments(settings, runtime, consent=consent)
+        except SandboxError as error:
+            return OpenedSuite(suite=None, why_not=str(error))
         hooks = make_checker(settings).hooks
         suite = make_suite(
             settings, choice.sandbox, runtime, staging_dir=folder / "staging", layers=layers,

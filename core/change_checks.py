@@ -51,11 +51,17 @@ class AskKind(StrEnum):
     FINDING = "finding"
     BUDGET = "budget"
     ENVIRONMENT = "environment"
+    SETUP = "setup"
 
 
 def package_subject(name: str) -> str:
     """What an ask about a distribution is known by: its name in the normal form of PEP 503."""
     return f"{AskKind.PACKAGE}:{re.sub(r'[-_.]+', '-', name).lower()}"
+
+
+def setup_subject(digest: str) -> str:
+    """What an ask about a setup script is known by: the digest of its content."""
+    return f"{AskKind.SETUP}:{digest}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -16,11 +16,36 @@ from core.tree import Tree
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class SetupScript:
+    """A script of a commit that prepares the environment; it runs only after its owner has agreed.
+
+    Attributes:
+        path: the file that it stands in, as the repository has it.
+        text: what is run.
+        digest: SHA-256 of the text and of the files that it names, in hexadecimal digits.
+        named: the files of the repository that it names and that the digest covers.
+        reach: the hosts with their ports that it may reach.
+        remarks: what of this machine's settings for packages does not hold for it.
+    """
+
+    path: str
+    text: str
+    digest: str
+    named: tuple[str, ...] = ()
+    reach: tuple[str, ...] = ()
+    remarks: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Environment:
-    """What a commit declares. `sources` are the paths of the files that do so, as the repository has them."""
+    """What a commit declares. `sources` are the paths of the files that do so, as the repository has them.
+
+    `unasked` is a setup script that is no part of it, because its owner has not agreed to it.
+    """
 
     digest: str = ""
     sources: tuple[str, ...] = ()
+    unasked: SetupScript | None = None
 
 
 NO_ENVIRONMENT = Environment()

@@ -31,6 +31,11 @@ class DeclaredFiles:
         self._part, (self._tree, self.place) = tree, place_of(tree)
         self._over: Mapping[str, str | None] = {f"{self.place}{path}": text for path, text in (change or {}).items()}
 
+    @property
+    def whole(self) -> Tree:
+        """The base of the whole repository."""
+        return self._tree
+
     @cached_property
     def paths(self) -> Collection[str]:
         """All paths of the repository."""

@@ -9,14 +9,14 @@ from __future__ import annotations
 import asyncio
 import hashlib
 from collections import OrderedDict
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, field, replace
 from functools import cached_property
 from itertools import combinations
 from pathlib import Path
 from typing import Any, Protocol
 
-from core.environments import NO_ENVIRONMENT, Environment, MadeEnvironment, Making
+from core.environments import NO_ENVIRONMENT, Environment, MadeEnvironment, Making, SetupScript
 from core.errors import SandboxError
 from core.tasks import Change
 from core.tree import Tree
@@ -38,11 +38,15 @@ class Recipe:
         kind: whose part it is.
         texts: the files that declare it, by their paths in the repository.
         parts: what else decides what is made, such as the interpreter's version and the maker's format.
+        script: what runs for it, with its owner's consent alone.
+        tree: the files that the script works on.
     """
 
     kind: str
     texts: Mapping[str, str]
     parts: tuple[str, ...] = ()
+    script: SetupScript | None = field(default=None, compare=False)
+    tree: Tree | None = field(default=None, compare=False, repr=False)
 
     @cached_property
     def name(self) -> str:
@@ -102,15 +106,24 @@ class Environments:
     Args:
         store: keeps their parts.
         makers: one for each kind. The first one may give another interpreter, the others add to what they are given.
+        agreed: tells whether the owner agreed to a setup script, by its digest.
     """
 
-    def __init__(self, store: FolderStore, makers: Sequence[Maker]) -> None:
-        self._store, self._makers = store, tuple(makers)
+    def __init__(
+        self, store: FolderStore, makers: Sequence[Maker], agreed: Callable[[str], bool] = lambda _digest: False
+    ) -> None:
+        self._store, self._makers, self._agreed = store, tuple(makers), agreed
         self._found: OrderedDict[str, tuple[Recipe, ...]] = OrderedDict()
 
     async def of(self, tree: Tree) -> Environment:
-        """What the tree of a commit declares; nothing is made."""
-        return _of(await self._recipes(tree))
+        """What the tree of a commit declares; nothing is made, and what nobody agreed to is left out."""
+        recipes = await self._recipes(tree)
+        unasked = [recipe for recipe in recipes if not self._may_run(recipe)]
+        found = _of([recipe for recipe in recipes if recipe not in unasked])
+        return replace(found, unasked=unasked[0].script if unasked else None)
+
+    def _may_run(self, recipe: Recipe) -> bool:
+        return recipe.script is None or self._agreed(recipe.script.digest)
 
     async def declares(self, tree: Tree, digest: str) -> bool:
         """Tell whether a digest is of what the tree of a commit declares, or of some of its parts."""
@@ -187,6 +200,9 @@ class Environments:
             if (made := self._known(recipe)) is not None:
                 return made, False
             told = list[Made]()
+
+            if not self._may_run(recipe):
+                raise SandboxError(f"{', '.join(recipe.texts)} is not run: its owner has not agreed to it here")
 
             async def fill(folder: Path) -> None:
                 told.append(await self._maker(recipe).fill(recipe, folder))

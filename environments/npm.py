@@ -42,7 +42,7 @@ _AWAY = re.compile(r"code (ECONN\w+|ENOTFOUND|EAI_AGAIN|ETIMEDOUT|ERR_SOCKET\w*|
 _WANTED = re.compile(r"wanted (sha\d+-[A-Za-z0-9+/=]+)")
 _NOT_FOUND = re.compile(r"No matching version found for (\S+)@(\S+?)\.?\s|404\s+'?((?:@[^/\s]+/)?[^@/\s']+)@([^\s']+)'")
 _PROGRAM = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,80}")
-_NOT_THEIRS = re.compile(r"(node(js)?|npm|npx|python[\d.]*|pip[\d.]*|pytest|uv|git|go|gofmt|env|make|cargo|[a-z]*sh)")
+NOT_THEIRS = re.compile(r"(node(js)?|npm|npx|python[\d.]*|pip[\d.]*|pytest|uv|git|go|gofmt|env|make|cargo|[a-z]*sh)")
 """Programs that commands mean to be the system's, whatever a package says."""
 
 
@@ -241,7 +241,7 @@ def _programs(package: Path) -> Iterator[tuple[str, str]]:
     for name, path in listed.items():
         short = str(name).rpartition("/")[2]
         inside = str(path).removeprefix("./")
-        if not _PROGRAM.fullmatch(short) or _NOT_THEIRS.fullmatch(short) or not is_below(inside):
+        if not _PROGRAM.fullmatch(short) or NOT_THEIRS.fullmatch(short) or not is_below(inside):
             continue
         if (package / inside).is_file():
             yield short, inside

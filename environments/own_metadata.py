@@ -19,6 +19,10 @@ from languages.python.package_layout import OwnPackage
 
 INSIDE = "/opt/environments/own"
 PYTHON = f"{INSIDE}/bin/python"
+SETUP = "/env"
+"""Where what a setup script left is shown."""
+SHOWN = "shown.pth"
+"""The file that tells a Python where else to look."""
 _TARGET = re.compile(r"([A-Za-z_][\w.]*):([A-Za-z_][\w.]*)(?:\s*\[.*\])?")
 _PROGRAM = """#!{python}
 import sys
@@ -31,6 +35,11 @@ sys.exit({target}())
 def site(series: str) -> str:
     """Where the metadata lies below the folder."""
     return f"lib/python{series}/site-packages"
+
+
+def with_series(python: str, series: str) -> str:
+    """The interpreter by the name that has its series, as in `python3.11`."""
+    return python if re.search(r"python\d+\.\d+$", python) else f"{python.rstrip('3')}{series}"
 
 
 def files_of(own: OwnPackage, modules: Collection[str], series: str) -> dict[str, str]:
@@ -74,13 +83,13 @@ def _line(text: str) -> str:
     return " ".join(text.split())
 
 
-def programs(entry_points: Iterable[tuple[str, str]]) -> Iterator[tuple[str, str]]:
+def programs(entry_points: Iterable[tuple[str, str]], python: str = PYTHON) -> Iterator[tuple[str, str]]:
     """A program for each console script: its name and its text. `entry_points` are names with `module:attribute`."""
     for name, at in entry_points:
         found = _TARGET.fullmatch(at.strip())
         if found and re.fullmatch(r"[A-Za-z0-9_][\w.-]*", name) and name not in {"python", "python3", "sh"}:
             module, target = found[1], found[2]
-            text = _PROGRAM.format(python=PYTHON, module=module, first=target.partition(".")[0], target=target)
+            text = _PROGRAM.format(python=python, module=module, first=target.partition(".")[0], target=target)
             yield name, text
 
 
@@ -104,15 +113,21 @@ def written(
         target = folder / path
         target.parent.mkdir(parents=True, exist_ok=True)
         target.write_text(text, encoding="utf-8", errors="replace")
-    for name in ("python", "python3", f"python{series}"):
-        (folder / "bin" / name).symlink_to(python)
     for name, text in scripts.items():
         program = folder / "bin" / name
         program.write_text(text, encoding="utf-8")
         program.chmod(0o755)
+    begin(folder, python)
+    (place / SHOWN).write_text("".join(f"{path}\n" for path in shown))
+
+
+def begin(folder: Path, python: str) -> None:
+    """Make a folder that has `bin` a virtual environment of an interpreter, by its path inside."""
+    for name in ("python", "python3", python.rpartition("/")[2]):
+        (folder / "bin" / name).unlink(missing_ok=True)
+        (folder / "bin" / name).symlink_to(python)
     home = f"home = {python.rpartition('/')[0]}\ninclude-system-site-packages = false\n"
     (folder / "pyvenv.cfg").write_text(home)
-    (place / "shown.pth").write_text("".join(f"{path}\n" for path in shown))
 
 
 def digest(*parts: object) -> str:

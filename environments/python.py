@@ -38,7 +38,7 @@ _NO_MODULES = frozenset({"setup.py", "conftest.py", "noxfile.py"})
 _FORMAT = "1"
 _PACKAGE = "package.json"
 """Under this name a recipe has what was read of the package itself: only that makes another environment."""
-_NO_PLUGINS = frozenset({
+NO_PLUGINS = frozenset({
     "xdist", "xdist.looponfail", "pytest_cov", "randomly", "random_order", "sugar", "instafail", "html",
     "rerunfailures", "flakefinder", "testmon", "hypothesispytest", "pytest_forked", "metadata", "codspeed",
     "json_report", "jsonreport", "reportlog", "clarity", "progress", "beartype", "memray", "pytest-pretty",
@@ -165,9 +165,9 @@ class PythonMaker:
         target.mkdir()
         there, remarks = await self._uv.install(found.pinned, runtime, target) if found.pinned else ((), ())
         await asyncio.to_thread(tame, target)
-        await asyncio.to_thread(_tame_more, target)
+        await asyncio.to_thread(tame_more, target)
         await compile_all(runtime, target)
-        scripts, plugins = await asyncio.to_thread(_entry_points, target)
+        scripts, plugins = await asyncio.to_thread(entry_points_in, target)
         modules = sorted(path.name.partition(".")[0] for path in target.iterdir() if not path.name.endswith("-info"))
         return Made(
             packages={one.name: one.version for one in there},
@@ -198,7 +198,8 @@ class PythonMaker:
             **own.entry_points.get("gui_scripts", {}),
         }
         texts = own_metadata.files_of(own, modules, runtime.series)
-        imported = (*libraries, WORK, *(f"{WORK}/{root}" for root in roots))
+        left = f"{own_metadata.SETUP}/{own_metadata.site(runtime.series)}"
+        imported = (*libraries, left, WORK, *(f"{WORK}/{root}" for root in roots))
         name = f"{OWN}-{own_metadata.digest(_FORMAT, texts, scripts, imported, runtime.python)}"
         mine = await self._own_folder(name, texts, dict(own_metadata.programs(scripts.items())), imported, runtime)
         site = f"{own_metadata.INSIDE}/{own_metadata.site(runtime.series)}"
@@ -212,7 +213,7 @@ class PythonMaker:
             variables=(*runtime.variables, *words.items(), ("VIRTUAL_ENV", own_metadata.INSIDE)),
             roots=(*runtime.roots, *roots),
             executable=own_metadata.PYTHON,
-            plugins=(*runtime.plugins, *(one for one in plugins if one not in _NO_PLUGINS)),
+            plugins=(*runtime.plugins, *(one for one in plugins if one not in NO_PLUGINS)),
         )
 
     async def _own_folder(
@@ -223,8 +224,7 @@ class PythonMaker:
             return folder
 
         async def fill(building: Path) -> None:
-            python = runtime.python[-1]
-            real = python if re.search(r"python\d+\.\d+$", python) else f"{python.rstrip('3')}{runtime.series}"
+            real = own_metadata.with_series(runtime.python[-1], runtime.series)
             await asyncio.to_thread(own_metadata.written, building, texts, scripts, imported, real)
 
         async with self._store.lock(name):
@@ -281,7 +281,7 @@ def _not_right(asked: str, runtime: Runtime) -> tuple[str, ...]:
     return (f"Python {asked} is asked for, and Python {runtime.version} is used: no other one is here",)
 
 
-def _tame_more(folder: Path) -> None:
+def tame_more(folder: Path) -> None:
     """Take out what has the name of a test library or of our own code, and tests that were packed by mistake."""
     for path in folder.iterdir():
         name = path.name.partition(".")[0]
@@ -290,7 +290,7 @@ def _tame_more(folder: Path) -> None:
             remove(path)
 
 
-def _entry_points(folder: Path) -> tuple[dict[str, str], list[str]]:
+def entry_points_in(folder: Path) -> tuple[dict[str, str], list[str]]:
     """The console scripts of what lies in a folder, and pytest's plugins in it."""
     scripts, plugins = dict[str, str](), list[str]()
     for path in sorted(folder.glob("*.dist-info/entry_points.txt")):

@@ -12,7 +12,7 @@ import contextlib
 import fcntl
 import json
 import os
-import shutil
+import subprocess
 from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
@@ -217,9 +217,14 @@ async def bounded(work: Coroutine[Any, Any, T], folder: Path, most_mb: float) ->
 
 
 def remove(path: Path) -> None:
-    """Remove a file, a link or a folder with all in it, if it is there."""
+    """Remove a file, a link or a folder with all in it, if it is there, however deep it is."""
     if path.is_dir() and not path.is_symlink():
-        shutil.rmtree(path, ignore_errors=True)
+        words = ["rm", "-rf", "--", str(path)]
+        if subprocess.run(words, check=False, capture_output=True, stdin=subprocess.DEVNULL).returncode:
+            subprocess.run(
+                ["chmod", "-R", "u+rwX", "--", str(path)], check=False, capture_output=True
+            )  # closed folders
+            subprocess.run(words, check=False, capture_output=True)
     else:
         path.unlink(missing_ok=True)
 

@@ -97,8 +97,13 @@ class BubblewrapSandbox(Isolation):
             raise SandboxError(f"there is no system-call filter for {error.args[0]}") from None
         self.hierarchy, self.nice = hierarchy, nice
 
-    async def begin(self, job: SandboxJob) -> Begun:
+    async def begin(self, job: SandboxJob, *, writable: Sequence[Mount] = (), passed: Sequence[int] = ()) -> Begun:
         """Start a job without its standard input.
+
+        Args:
+            job: what is run.
+            writable: folders of the host that it may write to, also in the place of its own file systems.
+            passed: descriptors that it gets, with the same numbers.
 
         Raises:
             SandboxError: the isolation could not be set up.
@@ -108,7 +113,8 @@ class BubblewrapSandbox(Isolation):
         try:
             texts = [*FILES.values(), *(STILL.get(path, "") for path in COUNTERS)]
             with memory_files(self.filter, *(text.encode() for text in texts)) as descriptors:
-                running = child.spawn(self._launch(job, marker, group, descriptors))
+                words = [*_namespaces(job, descriptors, writable), *_inside(job, marker, bound_processes=group is None)]
+                running = child.spawn(self._launch(job, group, words, (*descriptors, *passed)))
         except SandboxError:
             if group:
                 group.remove()
@@ -132,14 +138,12 @@ class BubblewrapSandbox(Isolation):
         except (CgroupError, OSError) as error:
             raise SandboxError(f"the control group could not be made: {error}") from error
 
-    def _launch(self, job: SandboxJob, marker: str, group: Group | None, descriptors: list[int]) -> child.Launch:
+    def _launch(
+        self, job: SandboxJob, group: Group | None, words: Sequence[str], descriptors: Sequence[int]
+    ) -> child.Launch:
         join = group.join_files if group else ()
         return child.Launch(
-            argv=[
-                *launcher.prefix(job.limits, join, address_space=group is None, nice=self.nice),
-                *_namespaces(job, descriptors),
-                *_inside(job, marker, bound_processes=group is None),
-            ],
+            argv=[*launcher.prefix(job.limits, join, address_space=group is None, nice=self.nice), *words],
             env=launcher.ENV,
             output_bytes=job.limits.output_bytes,
             kill=lambda _pid: group.kill() if group else None,
@@ -156,15 +160,16 @@ def _proved(finished: Finished, marker: str) -> Finished:
     return replace(finished, exit_code=128 - code if 128 < code < 192 else code, stderr=output)
 
 
-def _namespaces(job: SandboxJob, descriptors: Sequence[int]) -> list[str]:
+def _namespaces(job: SandboxJob, descriptors: Sequence[int], writable: Sequence[Mount]) -> list[str]:
     """The words of bubblewrap itself, up to the command."""
     filter_fd, *files = descriptors
     sizes = {"work_mb": job.limits.work_mb, "tmp_mb": job.limits.tmp_mb}
     words = [*namespaces(job.mounts, files[: len(FILES)], **sizes), "--disable-userns"]
     masked = zip(files[len(FILES) :], COUNTERS, strict=True)
     words += [word for fd, path in masked for word in ("--ro-bind-data", str(fd), path)]
-    copied = (word for n, path in enumerate(job.copy_in) for word in ("--ro-bind", str(path), f"/src/{n}"))
-    return [*words, *copied, *_sealed("/proc", "/"), "--chdir", WORK, "--seccomp", str(filter_fd), "--"]
+    shown = (word for n, path in enumerate(job.copy_in) for word in ("--ro-bind", str(path), f"/src/{n}"))
+    bound = (word for mount in writable for word in ("--bind", str(mount.host), mount.inside))
+    return [*words, *shown, *bound, *_sealed("/proc", "/"), "--chdir", WORK, "--seccomp", str(filter_fd), "--"]
 
 
 def namespaces(mounts: Sequence[Mount], files: Sequence[int], *, work_mb: int, tmp_mb: int) -> list[str]:

@@ -42,7 +42,7 @@ _LIB, _CODE, _ENVIRONMENT = "/opt/runner/lib", "/opt/runner/code", "/opt/environ
 _PROGRAMS = "/opt/runner/programs"
 _SERIES = "series-"
 # Node.js looks into this folder at the root whatever file asks for a package.
-_NODE_MODULES = "/node_modules"
+NODE_MODULES = "/node_modules"
 # Our code has a package name that no tested program will use, and its folder leaves the import path at once.
 _PACKAGE = "nightshift_inside"
 SUITES, CALLS, COMMANDS = f"{_PACKAGE}.supervisor", f"{_PACKAGE}.caller", f"{_PACKAGE}.shell"
@@ -123,8 +123,8 @@ class Runtime:
 
     def with_modules(self, folder: Path) -> Runtime:
         """The same with packages of JavaScript, which are found from everywhere; their programs come before others."""
-        mount = Mount(host=folder, inside=_NODE_MODULES)
-        return replace(self, mounts=(*self.mounts, mount), path=(*self.path, f"{_NODE_MODULES}/.bin"))
+        mount = Mount(host=folder, inside=NODE_MODULES)
+        return replace(self, mounts=(*self.mounts, mount), path=(*self.path, f"{NODE_MODULES}/.bin"))
 
     @property
     def of_process(self) -> dict[str, str]:

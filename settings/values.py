@@ -20,6 +20,12 @@ Distribution = Annotated[
     str, Field(pattern=r"^[A-Za-z0-9]([A-Za-z0-9._-]{0,80}[A-Za-z0-9])?(==[A-Za-z0-9.!+_-]{1,40})?$")
 ]
 
+Sha256 = Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
+# A host, with a port or without, or the address of a registry; a password in it would be of no use.
+Registry = Annotated[
+    str, Field(pattern=r"^(https?://)?([A-Za-z0-9._-]{1,253}|\[[0-9A-Fa-f:.]+\])(:[1-9][0-9]{0,4})?(/[^\s@]*)?$")
+]
+
 
 def off(value: object) -> object:
     """`off` as it was typed: YAML takes the bare word for a truth value."""

@@ -8,7 +8,7 @@ from pydantic import BeforeValidator, Field
 
 from core.isolation import RUN_LIMITS
 from settings.fields import ByHand, SettingsGroup, Takes
-from settings.values import Distribution, Megabytes, Positive, Seconds, off
+from settings.values import Distribution, Megabytes, Positive, Registry, Seconds, Sha256, off
 
 Graveness = Literal["critical", "high", "medium", "low"]
 
@@ -105,6 +105,14 @@ class SandboxSettings(SettingsGroup):
     environments: Literal["trust", "ask"] = "trust"
     """Wheels that a repository's own commits declare (locks, requirements, pyproject.toml): installed for its runs \
 (trust), or only after you agree, once for each declaration (ask)."""
+    setup_scripts: Annotated[Literal["ask", "trust", "off"], LETS_THROUGH] = "ask"
+    """Scripts with which a repository prepares itself, such as `.nightshift/setup.sh`: run after you agreed to their \
+content (ask), run without asking (trust), or never (off)."""
+    allowed_setups: Annotated[list[Sha256], LETS_THROUGH] = Field(default_factory=list)
+    """Digests of setup scripts that run without asking; each question and the task's course name them."""
+    setup_registries: Annotated[list[Registry], LETS_THROUGH] = Field(default_factory=list)
+    """What setup scripts may reach beside the registries that pip, uv, npm and Go are configured to: hosts or \
+addresses, such as `packages.example.org` or `http://10.0.0.7:8080`."""
     allowed_deps: list[Distribution] = Field(default_factory=list)
     """Packages that tasks may install without asking you, such as `requests` or `numpy==2.4.0`."""
     held_out_share: Annotated[float, Field(ge=0, le=0.5)] = 0.25

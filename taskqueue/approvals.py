@@ -20,8 +20,11 @@ from taskqueue.transitions import leave, move, spent_column
 
 _SHARED = (AskKind.PACKAGE, AskKind.ENVIRONMENT)
 """What is decided for a repository, and not for one task alone."""
+_ASKED_ONCE = (*_SHARED, AskKind.SETUP)
+"""What one answer settles for other waiting tasks as well."""
 _REPEATED = (
-    "(approvals.kind IN ('package', 'environment') AND EXISTS (SELECT 1 FROM approvals AS first JOIN tasks AS its "
+    "(approvals.kind IN ('package', 'environment', 'setup') "
+    "AND EXISTS (SELECT 1 FROM approvals AS first JOIN tasks AS its "
     "ON its.id = first.task_id WHERE first.id < approvals.id AND first.subject = approvals.subject "
     "AND first.granted IS NULL AND its.status = 'waiting' AND its.repo = tasks.repo))"
 )
@@ -61,7 +64,7 @@ def _ask(tx: Transaction, task: Task, wanted: Sequence[Ask]) -> None:
             tx.conn.execute("DELETE FROM approvals WHERE id = ? AND granted IS NULL", (known.id,))
     for ask in wanted:
         if ask.subject not in still:
-            told = ask.kind in _SHARED and _same_open(tx.conn, task.id, ask.subject)
+            told = ask.kind in _ASKED_ONCE and _same_open(tx.conn, task.id, ask.subject)
             asked = _insert(tx, task, replace(ask, question=tx.clean(ask.question)))
             if not told:
                 _emit(tx, Kind.ASKED, task.attempt, asked, asked.ask.question)
@@ -71,7 +74,7 @@ def decide(tx: Transaction, approval_id: int, granted: bool, answer: str) -> App
     """Answer one ask; a question that is granted without an answer gets its default.
 
     A yes to a package or an environment answers all tasks of the repository that wait for the same, a no those of the
-    project there; of another project the question is told then.
+    project there; of another project the question is told then. What is said of a setup script is for all of them.
 
     Raises:
         UnknownApproval: there is none with that id.
@@ -86,9 +89,10 @@ def decide(tx: Transaction, approval_id: int, granted: bool, answer: str) -> App
     decided = _decide(tx, asked, granted, answer, Answerer.OWNER)
     if task.status is Status.WAITING:
         _resume(tx, task)
-    same = _same_open(tx.conn, task.id, asked.ask.subject) if asked.ask.kind in _SHARED else []
+    same = _same_open(tx.conn, task.id, asked.ask.subject) if asked.ask.kind in _ASKED_ONCE else []
     tasks = {other.id: store.read(tx.conn, other.task_id).task for other in same}
-    settled = [other for other in same if granted or tasks[other.id].project == task.project]
+    is_setup = asked.ask.kind is AskKind.SETUP
+    settled = [other for other in same if granted or is_setup or tasks[other.id].project == task.project]
     for other in settled:
         _decide(tx, other, granted, answer, Answerer.OWNER)
         _resume(tx, tasks[other.id])
@@ -231,6 +235,16 @@ def of_repository(conn: Connection, task_id: int) -> dict[str | None, dict[str, 
     for row in conn.execute(query, (task_id, *_SHARED)):
         found.setdefault(row["project"], {})[row["subject"]] = bool(row["granted"])
     return found
+
+
+def latest(conn: Connection, subject: str) -> bool | None:
+    """What the owner decided last on a subject, for whichever task; None where he never did."""
+    query = (
+        "SELECT granted FROM approvals WHERE subject = ? AND granted IS NOT NULL "
+        "ORDER BY answered_at DESC, id DESC LIMIT 1"
+    )
+    row = conn.execute(query, (subject,)).fetchone()
+    return None if row is None else bool(row["granted"])
 
 
 def _same_open(conn: Connection, task_id: int, subject: str) -> list[Approval]:

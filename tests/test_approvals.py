@@ -368,3 +368,23 @@ def test_a_finished_task_lists_what_it_was_allowed(store: Store) -> None:
     task = again(store)
     store.queue.finish(task.id, task.fence, Ending.COMMITTED).result()
     assert asked(store, open_only=False) == [("package:toolz", True)]
+
+
+SETUP = Ask(kind=AskKind.SETUP, subject="setup:abc", question="May it run?\n\necho hello")
+
+
+def test_a_setup_script_is_asked_for_once_and_one_answer_is_for_all_tasks_of_the_repository(store: Store) -> None:
+    first, second = running(store, "one", "/repo"), running(store, "two", "/repo", project="web")
+    hold(store, first, SETUP)
+    hold(store, second, SETUP)
+    assert asked(store) == [("setup:abc", None)]
+    assert kinds(store) == [Kind.ASKED]
+    assert store.queue.decision("setup:abc") is None
+    store.queue.decide(store.queue.approvals()[0].id, False).result()
+    assert asked(store) == []
+    assert {store.queue.get(task.id).status for task in (first, second)} == {Status.QUEUED}
+    assert store.queue.decision("setup:abc") is False
+    third = running(store, "three", "/repo")
+    hold(store, third, SETUP)
+    store.queue.decide(store.queue.approvals()[0].id, True).result()
+    assert store.queue.decision("setup:abc") is True

@@ -2,23 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Literal
 
 import pytest
 
 from attempt.environment import EnvironmentChoice
 from attempt.services import AttemptServices
-from core.change_checks import Ask
+from core.change_checks import Ask, AskKind
 from core.clock import utc_now
-from core.environments import Environment
+from core.environments import Environment, SetupScript
 from core.errors import NeedsApproval
 from core.events import Emitter, Event, Kind, Level
 from core.states import Status
 from core.submission import parse_spec
 from core.tasks import Task
-from environments.making import Environments
+from environments.declared_files import DeclaredFiles
+from environments.making import Environments, Recipe
 from environments.store import FolderStore
 from queue_manager import QueueManager
 from tests.environments.test_making import Copying
@@ -161,3 +163,82 @@ async def test_each_declaration_is_asked_for_once(owner: Owner) -> None:
 
 async def test_where_nothing_is_declared_nothing_is_asked(owner: Owner) -> None:
     assert not (await owner.works().of({"a.py": ""})).digest
+
+
+class Scripted(Copying):
+    """Its part is made by a script."""
+
+    def recipe(self, files: DeclaredFiles) -> Recipe | None:
+        found = super().recipe(files)
+        script = SetupScript(path="setup.sh", text="echo \x1b[2Jhello\n", digest="abc", reach=("packages.example:443",))
+        return found and replace(found, script=script)
+
+
+SCRIPTED = TextTree({"needs.lock": "1", "tools.lock": "2"})
+
+
+async def decided(
+    folder: Path,
+    mode: Literal["ask", "trust", "off"],
+    answer: bool | None,
+    check: Callable[[EnvironmentChoice, list[Event]], object],
+    agreed: bool = False,
+) -> None:
+    """Have an attempt choose the environment of a tree with a script, after its owner's answer to another task."""
+    store = FolderStore(folder / "environments", keep_mb=100)
+    found = Environments(store, [Copying(), Scripted(name="tools.lock")], lambda _digest: agreed)
+    events = list[Event]()
+    async with open_services(folder / "home") as rooms:
+        queue, spec = rooms.parts.queue, parse_spec({"description": "do it"})
+        other = queue.submit(spec).result().task_id
+        claimed = queue.claim("w", only=other).result()
+        assert claimed
+        parts = replace(rooms.parts, environments=found, defaults=replace(rooms.parts.defaults, setup_scripts=mode))
+        choice = EnvironmentChoice(claimed, parts, Emitter(events.append))
+        if answer is not None:
+            with pytest.raises(NeedsApproval) as needs:
+                await choice.of(SCRIPTED)
+            queue.wait_for_owner(other, claimed.fence, str(needs.value), needs.value.asks).result()
+            queue.decide(queue.approvals()[0].id, answer).result()
+        task = Task(id=other + 1, spec=spec, status=Status.RUNNING, created_at=utc_now(), attempt=1)
+        result = check(EnvironmentChoice(task, parts, Emitter(events.append)), events)
+        assert hasattr(result, "__await__")
+        await result
+
+
+async def test_a_script_is_asked_for_with_its_text_and_what_it_may_reach(tmp_path: Path) -> None:
+    async def check(choice: EnvironmentChoice, _events: list[Event]) -> None:
+        with pytest.raises(NeedsApproval) as needs:
+            await choice.of(SCRIPTED)
+        (ask,) = needs.value.asks
+        assert (ask.kind, ask.subject) == (AskKind.SETUP, "setup:abc")
+        assert "can reach packages.example:443 alone" in ask.question
+        assert ask.question.endswith("echo \\x1b[2Jhello\n")
+        assert "hello" not in str(needs.value)
+
+    await decided(tmp_path, "ask", None, check)
+
+
+async def test_after_a_no_every_task_goes_on_without_the_script_and_says_so_once(tmp_path: Path) -> None:
+    async def check(choice: EnvironmentChoice, events: list[Event]) -> None:
+        for _ in range(2):
+            assert (await choice.of(SCRIPTED)).sources == ("needs.lock",)
+        (told,) = [event.message for event in events if event.kind is Kind.ENVIRONMENT_FAILED]
+        assert told.startswith("setup.sh is not run, and the task goes on without it: you said no")
+
+    await decided(tmp_path, "ask", False, check)
+
+
+async def test_where_scripts_are_off_nobody_is_asked(tmp_path: Path) -> None:
+    async def check(choice: EnvironmentChoice, events: list[Event]) -> None:
+        assert (await choice.of(SCRIPTED)).sources == ("needs.lock",)
+        assert "SETUP_SCRIPTS is off" in events[0].message
+
+    await decided(tmp_path, "off", None, check)
+
+
+async def test_what_was_agreed_to_is_made_without_a_question(tmp_path: Path) -> None:
+    async def check(choice: EnvironmentChoice, _events: list[Event]) -> None:
+        assert (await choice.of(SCRIPTED)).sources == ("needs.lock", "tools.lock")
+
+    await decided(tmp_path, "ask", None, check, agreed=True)

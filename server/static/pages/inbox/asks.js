@@ -7,7 +7,7 @@ import {toggle} from '../../app/table.js';
 import {classes, html, useSignal} from '../../app/ui.js';
 import {decide, decideAll, draftOf, isQuestion} from './deciding.js';
 
-const KINDS = {question: ['question', 'running'], package: ['package', 'checkpoint'], finding: ['finding', 'waiting'], budget: ['budget', 'waiting'], environment: ['environment', 'checkpoint']};
+const KINDS = {question: ['question', 'running'], package: ['package', 'checkpoint'], finding: ['finding', 'waiting'], budget: ['budget', 'waiting'], environment: ['environment', 'checkpoint'], setup: ['setup script', 'checkpoint']};
 
 /** How long it is until the default holds, counting down. */
 function Countdown({at}) {
@@ -38,9 +38,9 @@ function Acts({ask, reload}) {
   </div>`;
 }
 
-/** What is asked; of a change of a test the difference below its first paragraph. */
-function Question({text, isChange}) {
-  const end = isChange ? text.indexOf('\n\n') : -1;
+/** What is asked; below its first paragraph the difference of a changed test, or a setup script. */
+function Question({text, hasCode}) {
+  const end = hasCode ? text.indexOf('\n\n') : -1;
   if (end < 0) return html`<p class="question">${text}</p>`;
   return html`<p class="question">${text.slice(0, end)}</p><pre class="wrap">${text.slice(end + 2)}</pre>`;
 }
@@ -55,7 +55,7 @@ function Ask({ask, walk, reload}) {
         onChange=${() => toggle(walk.chosen, ask.approval_id)} />
       <${Pill} status=${colour}>${kind}<//> <a href=${`/task/${ask.task_id}`}><span class="number">#${ask.task_id}</span> ${ask.wanted}</a>
       <span class="hint"><${Moment} at=${ask.asked_at} /></span></p>
-    <${Question} text=${ask.question} isChange=${ask.subject.startsWith('test:')} />
+    <${Question} text=${ask.question} hasCode=${/^(test|setup):/.test(ask.subject)} />
     ${ask.subject && !isQuestion(ask) ? html`<p class="hint">A yes allows <code>${ask.subject}</code></p>` : null}
     ${ask.default ? html`<${Assumed} ask=${ask} />` : null}
     <${Acts} ask=${ask} reload=${reload} />

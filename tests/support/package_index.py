@@ -1,0 +1,67 @@
+"""A package index made here: wheels of a folder, served over HTTP as pip and uv ask for them."""
+
+from __future__ import annotations
+
+import re
+import threading
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from typing import Self
+from urllib.parse import unquote
+
+from tests.support.wheelhouse import wheel
+
+
+class PackageIndex:
+    """Serves what is in a folder; `asked` are the paths that were asked for."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder, self.asked = folder, list[str]()
+        folder.mkdir(exist_ok=True)
+        index = self
+
+        class Handler(BaseHTTPRequestHandler):
+            def do_GET(self) -> None:
+                path = unquote(self.path)
+                index.asked.append(path)
+                found = index._answer(path)
+                self.send_response(200 if found is not None else 404)
+                self.send_header("content-type", "text/html" if path.endswith("/") else "application/octet-stream")
+                self.send_header("content-length", str(len(found or b"")))
+                self.end_headers()
+                self.wfile.write(found or b"")
+
+            def log_message(self, *_: object) -> None:
+                pass
+
+        self._server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        self.port = self._server.server_port
+        self._thread = threading.Thread(target=self._server.serve_forever, args=(0.02,))
+
+    def __enter__(self) -> Self:
+        self._thread.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._server.shutdown()
+        self._server.server_close()
+        self._thread.join()
+
+    def add(self, name: str, version: str, files: dict[str, str], *, plugin: str = "") -> None:
+        """Publish a package of pure Python."""
+        wheel(self.folder, name, version, files, plugin=plugin)
+
+    @property
+    def environ(self) -> dict[str, str]:
+        """The environment of installers that ask this index, and have no settings of the machine's."""
+        address = f"http://127.0.0.1:{self.port}/simple/"
+        return {"PATH": "/usr/bin:/bin", "PIP_INDEX_URL": address, "UV_DEFAULT_INDEX": address,
+                "PIP_CONFIG_FILE": "/dev/null"}  # fmt: skip
+
+    def _answer(self, path: str) -> bytes | None:
+        if found := re.fullmatch(r"/simple/([a-z0-9-]+)/", path):
+            files = [one.name for one in self.folder.iterdir() if one.name.split("-")[0].lower() == found[1]]
+            links = "".join(f'<a href="/files/{name}">{name}</a>' for name in sorted(files))
+            return f"<!DOCTYPE html><html><body>{links}</body></html>".encode() if files else None
+        target = self.folder / path.removeprefix("/files/")
+        return target.read_bytes() if path.startswith("/files/") and target.is_file() else None
