@@ -24,6 +24,7 @@ from attempt.services import AttemptServices
 from attempt.tool_log import AttemptToolLog
 from core.attempt_state import AttemptContext, AttemptState, Step
 from core.change_checks import holding, package_subject
+from core.environments import Environment
 from core.errors import BudgetSpent, CommandBlocked, GitError, InvalidTask, NeedsApproval, NightshiftError, TimeUp
 from core.events import BlockedCommandData, Emitter, Event, Kind, Level
 from core.forking import begun
@@ -37,6 +38,7 @@ from core.repository_settings import RepositorySettings
 from core.revisions import Workspace
 from core.states import Ending, Outcome, Phase
 from core.tasks import Limits, Spent, Task
+from core.tree import Tree
 from db.commit_ledger import CommitLedger
 from languages.repository_commands.find import find, judged_here
 from taskqueue import store as task_store
@@ -238,7 +240,13 @@ class Attempt:
         """The state with the environment of its base; one that works on all of the workspace yet has none."""
         if workspace.is_own and state.project is None:
             return state
-        return state.within(await self._environments.of(workspace.tree))
+        return state.within(await self._environment_of(workspace.tree))
+
+    async def _environment_of(self, tree: Tree) -> Environment:
+        """The environment of a tree; making it takes nothing of the attempt's time, as it is for later ones too."""
+        assert self._time, "an attempt runs under its limit"
+        async with self._time.stopped():
+            return await self._environments.of(tree)
 
     async def _walked(self, workspace: Workspace, model: Model, state: AttemptState) -> AttemptState:
         """The state when the phases are through: the change passed, or was given up. Each step is durable by then.
@@ -350,7 +358,7 @@ class Attempt:
             symbol_cache=self.services.symbol_cache,
             corpora=self.services.corpora,
             wrote=lambda path: self._ledger.holds_all(self.services.git.touching(workspace, path)),
-            environment=self._environments.of,
+            environment=self._environment_of,
             gauge=partial(self.services.models.gauge, wanted=self._origin.model),
         )
         return Machine(services)
