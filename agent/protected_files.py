@@ -131,7 +131,7 @@ _FOLDERS = (
     (r"\.vscode|\.idea|\.devcontainer|\.vs|\.zed|\.fleet|\.run|\.nvim|\.settings", ""),
     (r"\.nightshift", "nightshift"),
     (r"\.husky|\.lefthook|\.yarn|\.mvn|\.bundle|\.cargo", ""),
-    (r"\.nightshift|\.openhands", ""),
+    (r"\.openhands", "openhands"),
     (r"\.agents|\.claude|\.codex|\.cursor|\.gemini|\.windsurf|\.continue|\.roo|\.clinerules|\.kiro|\.qwen|\.aider", ""),
 )  # fmt: skip
 _TABLES: tuple[tuple[tuple[re.Pattern[str], str], ...], ...] = (
