@@ -15,6 +15,7 @@ from concurrent.futures import Future
 from datetime import datetime, timedelta
 from typing import TypeVar
 
+from core.amending import NOTHING, Amendment
 from core.change_checks import Approval, Ask
 from core.clock import Clock, to_text, utc_now
 from core.errors import InvalidTask
@@ -208,13 +209,14 @@ class QueueManager:
         """Cancel a task at once, or ask the worker that runs it to. Fails with `UnknownTask` or `IllegalMove`."""
         return self._write(lambda tx: transitions.cancel(tx, task_id))
 
-    def retry(self, task_id: int) -> Future[Task]:
-        """Queue a failed or cancelled task again, with all its tries and a fresh budget.
+    def retry(self, task_id: int, amendment: Amendment = NOTHING) -> Future[Task]:
+        """Queue a failed or cancelled task again, with all its tries, a fresh budget, and what its owner adds to it.
 
         What it used before stays in all totals. What failed because of it stays failed. The future fails with
-        `UnknownTask`, or with `IllegalMove` when it has not ended or depends on what failed.
+        `UnknownTask`, with `IllegalMove` when it has not ended or depends on what failed, or with `InvalidTask` when it
+        cannot take what is added.
         """
-        return self._write(lambda tx: transitions.retry(tx, task_id))
+        return self._write(lambda tx: transitions.retry(tx, task_id, amendment))
 
     def prioritise(self, task_id: int, priority: int) -> Future[Task]:
         """Let a task be claimed sooner (higher) or later; one that runs goes on, and is claimed so if it comes back.

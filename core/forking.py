@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from core.errors import InvalidTask
+from core.amending import with_note
 from core.plain_data import shallow
 from core.states import Phase
 from core.tasks import TaskSpec
@@ -17,8 +17,6 @@ from core.tasks import TaskSpec
 if TYPE_CHECKING:
     from core.attempt_state import AttemptState
 
-MAX_NOTE_CHARS = 4000
-MAX_DESCRIPTION_CHARS = 100_000
 _BEGINNINGS = frozenset({Phase.CLARIFYING, Phase.PLANNING, Phase.CODING})
 _GATES = frozenset({Phase.REVIEW, Phase.AUDIT, Phase.TESTING, Phase.REFLECTING})
 
@@ -44,10 +42,7 @@ def forked_spec(spec: TaskSpec, fork: Fork, note: str) -> TaskSpec:
     Raises:
         InvalidTask: words and remark are too long together.
     """
-    remark = f"\n\nA remark of the owner's, which holds where it differs: {note}" if note else ""
-    description = spec.description + remark
-    if note and (chars := len(description)) > MAX_DESCRIPTION_CHARS:
-        raise InvalidTask({"note": f"too long: with the task's words it has {chars:,} characters; shorten it"})
+    description = with_note(spec.description, note)
     origin = {"task_id": fork.source, "attempt": fork.attempt, "step_no": fork.step_no, "model": fork.model}
     metadata = {**shallow(spec.metadata), "forked_from": origin}
     return replace(spec, description=description, key=None, depends_on=(), not_before=None, metadata=metadata)

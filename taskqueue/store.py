@@ -237,6 +237,14 @@ def insert(conn: Connection, spec: TaskSpec, status: Status, now: datetime) -> i
     return task_id
 
 
+def amend(conn: Connection, task_id: int, spec: TaskSpec) -> None:
+    """Put a task's specification in the place of its old one; what it depends on stays as it is."""
+    text = encode(spec)
+    row = (text, spec_digest(task_id, text), task_id)
+    conn.execute("UPDATE task_specs SET spec = ?, digest = ? WHERE task_id = ?", row)
+    conn.execute("UPDATE tasks SET description = ? WHERE id = ?", (storable(spec.description), task_id))
+
+
 def update(conn: Connection, task: Task, columns: Mapping[str, Value]) -> Task | None:
     """Change the row if it still has the status and the fence of `task`, and return it as it is then, else None.
 

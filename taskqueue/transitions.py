@@ -13,6 +13,7 @@ from datetime import datetime, timedelta
 from types import MappingProxyType
 from typing import Any
 
+from core.amending import NOTHING, Amendment, amended
 from core.clock import to_text
 from core.errors import IllegalMove, InvalidTask, StaleFence
 from core.events import Kind, Level, MoveData
@@ -226,12 +227,13 @@ def _request_cancel(tx: Transaction, task: Task) -> Task:
     return store.update(tx.conn, task, {"cancel_requested": 1}) or task
 
 
-def retry(tx: Transaction, task_id: int) -> Task:
-    """Queue a task that ended again, with all its tries and a fresh budget.
+def retry(tx: Transaction, task_id: int, amendment: Amendment = NOTHING) -> Task:
+    """Queue a task that ended again, with all its tries, a fresh budget, and what its owner adds to it.
 
     Raises:
         UnknownTask: there is none with that id.
         IllegalMove: it has not ended, or depends on what failed.
+        InvalidTask: it cannot take what is added.
     """
     task, needed = store.read(tx.conn, task_id).task, store.dependencies(tx.conn, task_id)
     if task.status not in ENDED:
@@ -241,6 +243,8 @@ def retry(tx: Transaction, task_id: int) -> Task:
     status = _first_status(needed, None, tx.now)
     before = store.spent_text(spending.of_task(tx.conn, task_id))
     anew: dict[str, Value] = {"tries": 0, "crashes": 0, "resume": 0, "not_before": None, "spent_before": before}
+    if amendment != NOTHING:
+        store.amend(tx.conn, task_id, amended(task.spec, amendment))
     return move(tx, task, status, anew, reason="retried by the owner")
 
 

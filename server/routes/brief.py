@@ -19,6 +19,7 @@ from server.endpoint import Routes
 from server.formatting import Mask, short
 from server.query import Query, Time
 from server.schemas import Answer
+from server.settling import CauseSettled, CausesQuery, SettleIn, causes, settle
 
 routes = Routes()
 
@@ -65,6 +66,12 @@ class CauseRow(Answer):
     module: str
     count: int
     tasks: list[FailedRow]
+
+
+class Causes(Answer):
+    """Causes of failures, the commonest first."""
+
+    causes: list[CauseRow]
 
 
 class BriefAnswer(Answer):
@@ -114,6 +121,18 @@ def show_brief(context: AppContext, query: BriefQuery) -> BriefAnswer:
         since, until = min(query.since, now), now
     found = brief.read(context.database, since, until)
     return brief_answer(found, brief.read_up_to(context.database), context.mask)
+
+
+@routes.endpoint("GET", "/api/causes")
+def list_causes(context: AppContext, query: CausesQuery) -> Causes:
+    """Why tasks failed that were not tried again, the commonest cause first."""
+    return Causes(causes=[cause_row(cause, context.mask) for cause in causes(context, query)])
+
+
+@routes.endpoint("POST", "/api/causes/{cause_id}/retry", errors=(400, 409, 415, 503))
+def settle_cause(context: AppContext, cause_id: str, body: SettleIn | None) -> CauseSettled:
+    """Settle a cause, and try all tasks that failed for it again; what became of each is told."""
+    return settle(context, cause_id, body or SettleIn())
 
 
 @routes.endpoint("POST", "/api/brief/read", errors=(400, 415, 503))

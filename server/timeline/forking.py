@@ -7,8 +7,9 @@ from typing import Annotated
 
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints, field_validator
 
+from core.amending import MAX_NOTE_CHARS
 from core.errors import InvalidTask, UnknownStep
-from core.forking import MAX_NOTE_CHARS, Fork, forked_spec
+from core.forking import Fork, forked_spec
 from core.states import Status
 from core.status import ModelStatus
 from core.tasks import Task

@@ -9,7 +9,7 @@ import pytest
 from playwright.sync_api import Browser, Locator, Page, expect
 
 from tests.support.answers import job
-from tests.support.browser import LIVE, NARROW, Visit, context_of
+from tests.support.browser import LIVE, NARROW, Visit, Watch, context_of
 from tests.support.daemon import Daemon, until
 from tests.support.seeded_home import SeededDaemon
 
@@ -29,7 +29,9 @@ def test_it_says_what_the_api_says_and_each_part_leads_there(visit: Visit, seede
         number = re.search(r"[\d.,]+", each["text"])
         assert number
         expect(part(page, each["topic"])).to_contain_text(number[0])
-        expect(part(page, each["topic"]).get_by_role("link")).to_have_attribute("href", re.compile(r"^/(tasks|inbox)"))
+        expect(part(page, each["topic"]).get_by_role("link")).to_have_attribute(
+            "href", re.compile(r"^/(tasks|inbox|review)")
+        )
     part(page, "failed").get_by_role("link").click()
     page.wait_for_selector(LIVE, state="attached")
     rows = page.locator("#queue tbody tr")
@@ -43,8 +45,32 @@ def test_why_a_task_failed_stands_on_it(visit: Visit, seeded: SeededDaemon) -> N
     causes = card(page, "Why tasks failed")
     expect(causes).to_contain_text("AssertionError: assert 7 == (3 + 1)")
     expect(causes).to_contain_text("there is no folder")
-    causes.get_by_text("1 task").first.click()
-    expect(causes.get_by_role("link").first).to_be_visible()
+    expect(causes.get_by_role("link", name=f"#{seeded.task('failed')}")).to_be_visible()
+
+
+def test_a_cause_is_settled_with_a_note_and_its_tasks_are_tried_again(visit: Visit, seeded: SeededDaemon) -> None:
+    page, failed = visit("/"), seeded.task("failed")
+    cause = card(page, "Why tasks failed").get_by_role("listitem").filter(has_text="assert 7 == (3 + 1)").first
+    cause.get_by_role("button", name="Settle").click()
+    cause.get_by_label("Note").fill("The boundary does not count.")
+    cause.get_by_role("button", name="Settle and retry 1 task").click()
+    expect(page.get_by_text("1 task tried again.")).to_be_visible()
+    seeded.daemon.wait(failed, within_s=120)
+    task = seeded.daemon.get(f"/api/task/{failed}")
+    assert (task["description"].endswith("The boundary does not count."), task["attempt"]) == (True, 2)
+
+
+def test_a_package_that_cannot_be_is_said_at_the_cause(visit: Visit, watch: Watch) -> None:
+    watch.allow("400 POST .*/api/causes/")
+    page = visit("/tasks?status=failed")
+    cause = card(page, "Why tasks failed").get_by_role("listitem").filter(has_text="there is no folder").first
+    cause.get_by_role("button", name="Settle").click()
+    cause.get_by_label("Allow a package").fill("no such name")
+    cause.get_by_role("button", name="Settle and retry").click()
+    expect(cause.get_by_role("alert")).to_contain_text("package")
+    expect(cause.get_by_label("Allow a package")).to_have_value("no such name")
+    cause.get_by_role("button", name="Discard").click()
+    expect(cause.get_by_role("form")).to_have_count(0)
 
 
 def test_a_decision_is_one_click_away(visit: Visit, seeded: SeededDaemon) -> None:

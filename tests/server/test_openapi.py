@@ -153,6 +153,11 @@ def asked_of_the_brief(client: Client, described: dict[str, Any]) -> set[tuple[s
     found = {(brief, check(described, "GET", brief, client.get(brief + query))) for query in ("", "?since=x")}
     for body in ({"until": "2026-11-25T03:00:00Z"}, {"until": "2999-01-01T00:00:00Z"}, {}):
         found.add((read, check(described, "POST", read, client.post(read, body))))
+    causes, retry = "/api/causes", "/api/causes/{cause_id}/retry"
+    found |= {(causes, check(described, "GET", causes, client.get(causes + query))) for query in ("", "?since=x")}
+    (cause, *_) = client.get(causes).json["causes"]
+    for name, sent in (("none", {}), (cause["id"], {"note": 7}), (cause["id"], {"note": "Again."})):
+        found.add((retry, check(described, "POST", retry, client.post(f"/api/causes/{name}/retry", sent))))
     kept = "/api/filters"
     for body in ({"name": "Failed", "query": "status=failed"}, {"name": "x", "query": "y=1"}, {}):
         found.add((kept, check(described, "POST", kept, client.post(kept, body))))

@@ -1,6 +1,7 @@
 // The morning brief: what came of the work since its owner last looked, what runs now, and what ended last.
 
 import {fault, post, useData} from '../app/api.js';
+import {Causes} from '../app/causes.js';
 import {forNow} from '../app/kept.js';
 import {Outage} from '../app/outage.js';
 import {Button, Loaded} from '../app/parts.js';
@@ -9,7 +10,6 @@ import {useKeys} from '../app/keys.js';
 import {clock, day} from '../app/text.js';
 import {html, useSignal} from '../app/ui.js';
 import {Asks, Holds, Notices} from './dashboard/alerts.js';
-import {Causes} from './brief/causes.js';
 import {Ended} from './brief/ended.js';
 import {Running} from './brief/running.js';
 
@@ -81,7 +81,7 @@ function Brief() {
       <${Line} parts=${brief.parts} />
       ${report ? html`<${Outage} /><${Holds} holds=${report.holds} /><${Notices} notices=${report.notices} />` : null}
       <div class="columns">
-        <div><${Asks} /><${Causes} causes=${brief.causes} onDone=${found.reload} /><${Ended} /></div>
+        <div><${Asks} /><${Causes} causes=${brief.causes} since=${brief.since} until=${brief.until} onDone=${found.reload} /><${Ended} /></div>
         <div><${Running} workers=${report?.workers} /></div>
       </div>`}<//>`;
 }

@@ -1,15 +1,25 @@
 // The tasks: found, sorted and steered, under filters that can be kept by name, and a form for a new one.
 
+import {useData} from '../app/api.js';
+import {Causes} from '../app/causes.js';
 import {Queue} from '../app/queue.js';
 import {mount} from '../app/shell.js';
 import {html} from '../app/ui.js';
 import {NewTask} from './tasks/newtask.js';
 import {Saved} from './tasks/saved.js';
 
+/** Where failed tasks alone are shown, why they failed stands above them. */
+function Why({list}) {
+  const {status, q, kind, repo, since, until} = list.wanted.value;
+  const isShown = status.join() === 'failed' && !q && !kind && !repo;
+  const found = useData(isShown ? '/api/causes' : null, {since, until}, ['task_moved', 'task_recovered']);
+  return isShown && found.data ? html`<${Causes} causes=${found.data.causes} since=${since} until=${until} onDone=${list.reload} />` : null;
+}
+
 function Tasks() {
   return html`<h1 class="unseen">Tasks</h1>
     <div class="columns">
-      <div><a class="only-narrow" href="#new">New task</a><${Queue} title="Tasks" above=${(list) => html`<${Saved} list=${list} />`} /></div>
+      <div><a class="only-narrow" href="#new">New task</a><${Queue} title="Tasks" above=${(list) => html`<${Saved} list=${list} /><${Why} list=${list} />`} /></div>
       <div role="complementary" aria-label="New task"><${NewTask} /></div>
     </div>`;
 }

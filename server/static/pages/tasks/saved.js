@@ -16,15 +16,18 @@ const COMMON = [
   ['Done today', {status: ['done'], since: 'today', sort: 'ended'}],
 ];
 
-/** A filter as one text, the same for the same tasks. */
+/** A filter as one text, the same for the same tasks in the same order. */
 const written = (wanted) => new URLSearchParams(Object.entries(queryOf({...NOTHING, ...wanted})).sort()).toString();
+
+/** Whether two filters show the same tasks, in whichever order. */
+const isSame = (one, other) => written({...one, sort: 'id', order: 'desc'}) === written({...other, sort: 'id', order: 'desc'});
 
 function wantedOf(query) {
   const given = Object.fromEntries(new URLSearchParams(query));
   return {...NOTHING, ...given, status: given.status ? given.status.split(',') : []};
 }
 
-const Choice = ({title, wanted, list}) => html`<li><button type="button" class="chip" aria-pressed=${String(written(wanted) === written(list.wanted.value))}
+const Choice = ({title, wanted, list}) => html`<li><button type="button" class="chip" aria-pressed=${String(isSame(wanted, list.wanted.value))}
   onClick=${() => list.want({...NOTHING, ...wanted})}>${title}</button></li>`;
 
 async function keep(name, query, done) {
@@ -42,7 +45,7 @@ function Own({each, list, reload}) {
     return toast(html`“${each.name}” is forgotten. <${Button} kind="bare small" onClick=${undo}>Undo<//>`, 'plain', UNDO_MS);
   };
   const wanted = wantedOf(each.query);
-  const isOn = written(wanted) === written(list.wanted.value);
+  const isOn = isSame(wanted, list.wanted.value);
   return html`<${Choice} title=${each.name} wanted=${wanted} list=${list} />
     ${isOn ? html`<li><button type="button" class="bare small" aria-label=${`Forget the filter ${each.name}`} onClick=${forget}>×</button></li>` : null}`;
 }

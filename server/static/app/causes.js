@@ -1,0 +1,87 @@
+// Why tasks failed: one row for each cause, which is settled once for all its tasks.
+
+import {fault, post} from './api.js';
+import {Button, Card, Field} from './parts.js';
+import {status, toast} from './shell.js';
+import {counted, words} from './text.js';
+import {html, useState} from './ui.js';
+
+const SHOWN = 6;
+const label = (model) => (model.model ? `${model.name}=${model.model}` : model.name);
+
+const Task = ({task}) => html`<li><a href=${`/task/${task.task_id}`} title=${task.reason}><span class="number">#${task.task_id}</span> ${task.title}</a></li>`;
+
+/** What became of the tasks: how many are tried again, as which, and why the others are not. */
+function tell({tasks}) {
+  const done = tasks.filter(({ok}) => ok);
+  const forks = done.filter(({task_id: from, as_task: to}) => from !== to);
+  const said = forks.length
+    ? html`${counted(done.length, 'task')} tried again, as ${forks.slice(0, SHOWN).map(({as_task: id}) => html`<a key=${id} href=${`/task/${id}`}>#${id}</a> `)}`
+    : `${counted(done.length, 'task')} tried again.`;
+  if (done.length) toast(said, 'good');
+  const [first] = tasks.filter(({ok}) => !ok);
+  if (first) toast(`${counted(tasks.length - done.length, 'task')} not tried again. #${first.task_id}: ${first.error}`, 'bad');
+}
+
+async function settle(cause, span, what, onDone) {
+  const answer = await post(`/api/causes/${cause.id}/retry`, {...span, ...what});
+  if (!answer.ok) return fault(answer);
+  tell(answer.data);
+  status.reload();
+  await onDone();
+  return '';
+}
+
+/** A note, a package or a model; what is left empty changes nothing. */
+function Settle({cause, span, onDone, close}) {
+  const [form, setForm] = useState({note: '', package: cause.module, model: ''});
+  const [error, setError] = useState('');
+  const change = (name) => (event) => setForm({...form, [name]: event.target.value});
+  const send = async (event) => {
+    event?.preventDefault();
+    const given = Object.fromEntries(Object.entries(form).filter(([, text]) => text.trim()));
+    const why = await settle(cause, span, given, onDone);
+    setError(why);
+    if (!why) close();
+  };
+  return html`<form class="settle" onSubmit=${send} aria-label="Settle this cause">
+    <${Field} as="textarea" rows="2" label="Note" maxlength="4000" value=${form.note} onInput=${change('note')} hint="Added to the words of each task; it holds where it differs." />
+    <div class="row">
+      <${Field} label="Allow a package" value=${form.package} onInput=${change('package')} spellcheck="false" autocomplete="off"
+        hint=${cause.module ? 'The module that was missing; change it where its package is called otherwise.' : undefined} />
+      <${Field} as="select" label="Model" value=${form.model} onChange=${change('model')} hint="Each task then goes on as a fork.">
+        <option value="">as the settings say</option>
+        ${(status.data?.models ?? []).map((model) => html`<option value=${label(model)}>${label(model)}${model.available ? '' : ' (not available now)'}</option>`)}<//>
+    </div>
+    ${error ? html`<p class="error" role="alert">${error}</p>` : null}
+    <div class="end"><${Button} onClick=${close}>Discard<//><${Button} kind="main" onClick=${send}>Settle and retry ${counted(cause.count, 'task')}<//></div>
+  </form>`;
+}
+
+function Cause({cause, span, onDone}) {
+  const [isOpen, setOpen] = useState(false);
+  const retry = async () => {
+    const why = await settle(cause, span, {}, onDone);
+    if (why) toast(why, 'bad');
+  };
+  return html`<li class="cause" data-cause=${cause.id}>
+    <div class="cause-head"><b class="number">${cause.count}</b>
+      <p><code>${cause.title}</code> ${cause.ending ? html`<span class="hint">${words(cause.ending)}</span>` : null}</p>
+      <span class="actions"><${Button} kind="small" aria-expanded=${String(isOpen)} onClick=${() => setOpen(!isOpen)}>Settle …<//>
+        <${Button} kind="small" onClick=${retry}>Retry ${cause.count === 1 ? 'it' : `all ${cause.count}`}<//></span></div>
+    <details open=${cause.count === 1}><summary>${counted(cause.count, 'task')}</summary>
+      <ul class="failed-tasks">${cause.tasks.slice(0, SHOWN).map((task) => html`<${Task} key=${task.task_id} task=${task} />`)}
+        ${cause.count > SHOWN ? html`<li class="hint">${counted(cause.count - SHOWN, 'more task')}</li>` : null}</ul></details>
+    ${isOpen ? html`<${Settle} cause=${cause} span=${span} onDone=${onDone} close=${() => setOpen(false)} />` : null}
+  </li>`;
+}
+
+/**
+ * @param {{causes: object[], since?: string, until?: string, onDone: () => any}} props rows of the brief or of
+ *   `/api/causes`; the span bounds which tasks are tried again
+ */
+export function Causes({causes, since, until, onDone}) {
+  const span = Object.fromEntries(Object.entries({since, until}).filter(([, bound]) => bound));
+  return causes.length ? html`<${Card} title="Why tasks failed" id="causes">
+    <ul class="plain causes">${causes.map((cause) => html`<${Cause} key=${cause.id} cause=${cause} span=${span} onDone=${onDone} />`)}</ul><//>` : null;
+}

@@ -1,0 +1,130 @@
+"""Causes of failures over the API: what settles one is said once, and all its tasks are tried again."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from core.attempt_state import AttemptState
+from core.states import Ending, Phase, Status
+from server.context import AppContext
+from tests.support.app_context import Client
+from tests.support.worked_task import claimed, save, submit
+
+AWAY = "the folder is not there"
+
+
+def fail(context: AppContext, description: str, reason: str = AWAY, *, steps: bool = False, **more: object) -> int:
+    """A task that was refused, after a finished step where `steps`."""
+    number = submit(context, description, **more)
+    task = claimed(context)
+    assert task.id == number
+    if steps:
+        save(context, task, AttemptState(phase=Phase.CODING, base="c0ffee" * 6, attempt=task.attempt))
+    context.queue.finish(number, task.fence, Ending.REFUSED, reason=reason).result()
+    return number
+
+
+def causes(client: Client, query: str = "") -> list[dict[str, Any]]:
+    found: list[dict[str, Any]] = client.get(f"/api/causes{query}").json["causes"]
+    return found
+
+
+def retry(client: Client, cause: dict[str, Any], **sent: object) -> list[dict[str, Any]]:
+    done: list[dict[str, Any]] = client.post(f"/api/causes/{cause['id']}/retry", sent).json["tasks"]
+    return done
+
+
+def test_all_tasks_of_a_cause_are_tried_again_and_no_others(client: Client, context: AppContext) -> None:
+    one, two, other = fail(context, "a"), fail(context, "b"), fail(context, "c", "something else")
+    first, second = causes(client)
+    assert [task["task_id"] for task in first["tasks"]] == [one, two]
+    done = retry(client, first)
+    assert [(task["task_id"], task["ok"], task["as_task"]) for task in done] == [(one, True, one), (two, True, two)]
+    assert {context.queue.get(number).status for number in (one, two)} == {Status.QUEUED}
+    assert causes(client) == [second]
+    assert context.queue.get(other).status is Status.FAILED
+
+
+def test_a_note_and_a_package_are_added_to_each_task(client: Client, context: AppContext) -> None:
+    numbers = [fail(context, text, packages=["rich"]) for text in ("first", "second")]
+    retry(client, causes(client)[0], note="  Use the new folder.  ", package="toolz")
+    for number, text in zip(numbers, ("first", "second"), strict=True):
+        spec = context.queue.get(number).spec
+        remark = "A remark of the owner's, which holds where it differs: Use the new folder."
+        assert (spec.description, spec.packages) == (f"{text}\n\n{remark}", ("rich", "toolz"))
+    found = client.get("/api/tasks?q=new+folder").json["tasks"]
+    assert sorted(task["task_id"] for task in found) == numbers
+
+
+def test_what_was_added_is_what_the_next_attempt_is_given(client: Client, context: AppContext) -> None:
+    number = fail(context, "first")
+    retry(client, causes(client)[0], note="Count the boundary.")
+    assert claimed(context).spec.description.endswith("Count the boundary.")
+    assert client.get(f"/api/task/{number}").json["description"].endswith("Count the boundary.")
+
+
+def test_one_that_waits_for_another_follows_it_unchanged(client: Client, context: AppContext) -> None:
+    first = submit(context, "first")
+    second = submit(context, "second", depends_on=[first])
+    task = claimed(context)
+    context.queue.finish(first, task.fence, Ending.REFUSED, reason=AWAY).result()
+    assert context.queue.get(second).ending is Ending.DEPENDENCY
+    (cause,) = causes(client)
+    assert cause["count"] == 2
+    assert [task["ok"] for task in retry(client, cause, note="Here it is.")] == [True, True]
+    assert (context.queue.get(first).status, context.queue.get(second).status) == (Status.QUEUED, Status.BLOCKED)
+    assert context.queue.get(second).spec.description == "second"
+
+
+def test_with_a_model_each_task_goes_on_as_a_fork(client: Client, context: AppContext) -> None:
+    begun, never = fail(context, "begun", steps=True), fail(context, "never begun")
+    one, other = retry(client, causes(client)[0], model="qwen2.5-coder:7b", note="Think.")
+    assert (one["task_id"], one["ok"]) == (begun, True)
+    made = context.queue.get(one["as_task"])
+    assert (made.id > never, made.spec.description.endswith("Think.")) == (True, True)
+    assert (other["ok"], "no finished step" in other["error"]) == (False, True)
+    assert context.queue.get(never).status is Status.FAILED
+
+
+@pytest.mark.parametrize(
+    ("sent", "why"),
+    [
+        ({"model": "gpt-9"}, "none of the configured backends"),
+        ({"package": "not a name"}, "package"),
+        ({"package": "toolz", "model": "ollama"}, "give a `package` or a `model`"),
+        ({"note": "x" * 4001}, "note"),
+        ({"colour": "red"}, "colour"),
+    ],
+)
+def test_what_cannot_settle_is_said_and_nothing_is_tried(
+    client: Client, context: AppContext, sent: dict[str, str], why: str
+) -> None:
+    number = fail(context, "a", steps=True)
+    refused = client.post(f"/api/causes/{causes(client)[0]['id']}/retry", sent)
+    assert why in refused.text
+    assert context.queue.get(number).status is Status.FAILED
+
+
+def test_packages_are_refused_for_other_languages_and_the_rest_goes_on(client: Client, context: AppContext) -> None:
+    fail(context, "in Go", language="go")
+    python = fail(context, "in Python")
+    one, other = retry(client, causes(client)[0], package="toolz")
+    assert (one["ok"], "Python" in one["error"], other["ok"], other["as_task"]) == (False, True, True, python)
+
+
+def test_a_cause_that_is_settled_already_is_told(client: Client, context: AppContext) -> None:
+    fail(context, "a")
+    (cause,) = causes(client)
+    retry(client, cause)
+    again = client.post(f"/api/causes/{cause['id']}/retry", {})
+    assert (again.status, "were tried again" in again.json["error"]) == (409, True)
+
+
+def test_a_span_bounds_what_is_meant(client: Client, context: AppContext) -> None:
+    fail(context, "a")
+    (cause,) = causes(client)
+    assert causes(client, "?since=today") == [cause]
+    assert causes(client, "?until=today") == []
+    assert client.post(f"/api/causes/{cause['id']}/retry", {"until": "today"}).status == 409
