@@ -89,6 +89,17 @@ def _by_differences(tool: Tool, output: str) -> Iterator[Issue]:
     yield from _by_lines(tool, output)
 
 
+def _by_blocks(tool: Tool, output: str) -> Iterator[Issue]:
+    """Findings of pyright: a message goes on in lines that stand further in, and the rule comes after the last."""
+    lines = list[str]()
+    for line in output.splitlines():
+        if re.match(r"\s{3}", line) and lines:
+            lines[-1] += f" {line.strip()}"
+        else:
+            lines.append(line)
+    yield from _by_lines(tool, "\n".join(lines))
+
+
 def inside(path: str) -> str | None:
     """A path as the tree has it; None for one that leads out of it."""
     path = path.strip().removeprefix(_ROOT).removeprefix("./")
@@ -134,6 +145,7 @@ TOOLS: Mapping[Linter, Tool] = {
         pattern=re.compile(r"\s*" + _COLUMNS + r"\d* ?-? ?error: (?P<message>.+?)(?: \((?P<code>report\w+)\))?$"),
         about_imports=frozenset({"reportMissingImports", "reportMissingModuleSource"}),
         doubtful=frozenset({"reportUnknownMemberType", "reportUnknownVariableType", "reportUntypedBaseClass"}),
+        read=_by_blocks,
     ),
     Linter.ESLINT: Tool(
         endings=_SCRIPTS,

@@ -23,6 +23,8 @@ LINES = [
     (Linter.MYPY, 'a.py:9: error: Bad "f"  [arg-type]', ("a.py", 9, "arg-type", 'Bad "f"')),
     (Linter.MYPY, "a.py:9:4: error: Bad", ("a.py", 9, "", "Bad")),
     (Linter.PYRIGHT, f"  {WORK}/a.py:2:5 - error: No (reportCallIssue)", ("a.py", 2, "reportCallIssue", "No")),
+    (Linter.PYRIGHT, f"  {WORK}/a.py:2:5 - error: No\n  \xa0\xa0int is none (reportCall)",
+     ("a.py", 2, "reportCall", "No int is none")),
     (Linter.ESLINT, f"{WORK}/src/a.js:4: Unexpected var. [no-var]", ("src/a.js", 4, "no-var", "Unexpected var.")),
     (Linter.TSC, "src/a.ts(3,7): error TS2322: Type x", ("src/a.ts", 3, "TS2322", "Type x")),
     (Linter.GOVET, "./a.go:5:2: unreachable code", ("a.go", 5, "", "unreachable code")),
