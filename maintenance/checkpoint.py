@@ -18,6 +18,7 @@ from core.states import Status
 from db.database import Database
 from db.writer import Job, T
 from queue_manager import QueueManager
+from report import brief
 from taskqueue import checkpoints
 from taskqueue.checkpoints import Checkpoints
 
@@ -103,11 +104,12 @@ class Checkpoint:
         assert here.until is not None
         try:
             report = await asyncio.to_thread(self._write_report, here.since, here.until)
+            told = await asyncio.to_thread(brief.read, self._db, here.since, here.until)
         except (OSError, StoreError) as error:
             why = str(error)
             await self._write(lambda conn: checkpoints.not_written(self._queue.transaction(conn), why))
             raise
-        await self._write(lambda conn: checkpoints.close(self._queue.transaction(conn), report.name))
+        await self._write(lambda conn: checkpoints.close(self._queue.transaction(conn), report.name, told.line))
 
     def _settled(self) -> bool:
         now = self._monotonic()

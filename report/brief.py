@@ -83,7 +83,7 @@ class Brief:
     @property
     def line(self) -> str:
         """All parts in one line."""
-        return ", ".join(part.text for part in told(self.figures))
+        return line(self.figures)
 
 
 def read(database: Database, since: datetime, until: datetime) -> Brief:
@@ -129,6 +129,11 @@ def bounds(database: Database, span: Span, now: datetime, zone: tzinfo | None = 
     today = now.astimezone(zone).date()
     evening = on_the_wall(datetime.combine(today - timedelta(days=1), EVENING), zone)
     return evening, min(now, on_the_wall(datetime.combine(today, MORNING), zone))
+
+
+def line(figures: Figures) -> str:
+    """All parts in one line."""
+    return ", ".join(part.text for part in told(figures))
 
 
 def told(figures: Figures) -> list[Part]:

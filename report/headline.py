@@ -5,6 +5,9 @@ from __future__ import annotations
 from core.queueing import PauseSource
 from core.shares import Share
 from core.states import Status
+from core.tasks import Spent
+from report import brief
+from report.brief import Figures
 from report.figures import Summary
 from report.risk import Level
 from report.stored import Fact
@@ -26,6 +29,24 @@ def facts(summary: Summary) -> list[Fact]:
         Fact(name="cost in USD", shown=cost, value=spent.usd if spent.known else None, wanted=-1),
         Fact(name="to read", shown=number(commits.unread), value=float(commits.unread), wanted=-1),
     ]
+
+
+def in_brief(summary: Summary) -> str:
+    """The span in one line, in the words of the morning brief; everything as it stood at the span's end."""
+    tasks, commits, cost = summary.tasks, summary.commits, summary.usage.cost
+    standing = [one.commit for one in commits.ranked if not one.commit.reverted]
+    spent = Spent(model_calls=summary.usage.calls, cost_usd=cost.usd, unpriced=int(cost.unpriced_tokens > 0))
+    return brief.line(
+        Figures(
+            landed=sum(commit.integrated for commit in standing),
+            on_branch=sum(not commit.integrated for commit in standing),
+            failed=tasks.count(Status.FAILED),
+            common=max((group.count for group in tasks.failed), default=0),
+            spent=spent,
+            needs=summary.guards.asks.still_open,
+            unread=commits.unread,
+        )
+    )
 
 
 def needs(summary: Summary) -> list[str]:

@@ -18,7 +18,7 @@ from report.advice import recommendations
 from report.commit_figures import short_names
 from report.daemon_figures import HELD_BY
 from report.figures import Summary
-from report.headline import facts, needs
+from report.headline import facts, in_brief, needs
 from report.learning import ENOUGH
 from report.markup import code, escaped
 from report.risk import HIGH, MEDIUM
@@ -50,6 +50,7 @@ def render(summary: Summary) -> str:
         name=report_name(summary.since, summary.until),
         facts=facts(summary),
         needs=needs(summary),
+        in_brief=in_brief(summary),
         advice=recommendations(summary),
         trend=series(summary.trend),
         points_high=HIGH,

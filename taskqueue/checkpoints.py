@@ -96,14 +96,17 @@ def not_written(tx: Transaction, why: str) -> None:
         pauses.add(tx, PauseSource.CHECKPOINT, f"checkpoint: the report cannot be written and is tried again ({why})")
 
 
-def close(tx: Transaction, report: str) -> None:
-    """Announce the report and remember where the next one begins; done twice, it changes nothing."""
+def close(tx: Transaction, report: str, brief: str) -> None:
+    """Announce the report, with the span in one line, and remember where the next one begins.
+
+    Done twice, it changes nothing.
+    """
     here = read(tx.conn)
     if here.until is None:
         return
     write_state(tx.conn, LAST, to_text(here.until), tx.now)
     write_state(tx.conn, _OPEN, None, tx.now)
-    text = f"checkpoint: {report} is written"
+    text = f"checkpoint: {brief}; {report} is written"
     if here.waits:
         pauses.add(tx, PauseSource.CHECKPOINT, text)
     tx.emitter.emit(Kind.CHECKPOINT, text, report=report, waits=here.waits)

@@ -65,7 +65,7 @@ def test_chips_count_and_filter_and_the_address_says_so(visit: Visit, seeded: Se
     expect(row(page, many[-1])).to_have_count(0)
     chip(page, "all").click()
     expect(row(page, many[-1])).to_be_visible()
-    assert page.url == f"{seeded.url}/"
+    assert page.url == f"{seeded.url}/tasks"
 
 
 def test_the_search_finds_texts_and_numbers_and_says_when_nothing_fits(

@@ -88,6 +88,7 @@ def test_a_revert_is_asked_for_made_and_undone(visit: Visit, seeded: SeededDaemo
     box = page.get_by_role("dialog")
     expect(box).to_contain_text("It can be brought back")
     box.get_by_role("button", name="Keep it").click()
+    expect(box).to_be_hidden()
     page.keyboard.press("r")
     box.get_by_role("button", name="Revert", exact=True).click()
     expect(page.locator(".in-stack.at")).to_contain_text("reverted")

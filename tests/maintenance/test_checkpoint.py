@@ -85,7 +85,7 @@ async def test_it_holds_tasks_back_reports_and_waits_until_resumed(site: Site) -
     await checkpoint.look()
     assert site.spans == [(begun, begun + WEEK)]
     assert (site.state(), site.told(), checkpoint.due_at()) == (DaemonState.CHECKPOINT, 1, None)
-    assert site.store.queue.pause_state().reason == "checkpoint: 2026-W45.md is written"
+    assert site.store.queue.pause_state().reason == "checkpoint: 0 landed; 2026-W45.md is written"
     site.store.queue.submit(parse_spec({"description": "later"})).result()
     assert site.store.queue.claim("worker-1").result() is None
     site.clocks.pass_s(3 * WEEK_S)

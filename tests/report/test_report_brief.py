@@ -13,6 +13,7 @@ from db.state_store import StateStore
 from report import brief
 from report.brief import Figures, Span, Topic, bounds, told
 from tests.support.history import FIRST, WEEK, History
+from weekly_summary import render, summarise
 
 BERLIN = ZoneInfo("Europe/Berlin")
 NOTHING = Figures(landed=0, failed=0, common=0, spent=Spent())
@@ -120,3 +121,12 @@ def test_the_cause_of_a_failure_is_named_by_how_the_task_ended_where_no_test_fai
     causes = brief.read(history.store.db, FIRST, history.clock.now + WEEK).causes
     assert [(cause.ending, len(cause.tasks)) for cause in causes] == [(Ending.BUDGET, 2)]
     assert causes[0].title == "its budget of 3 calls is spent"
+
+
+def test_the_report_begins_with_the_line_of_the_brief(history: History) -> None:
+    history.week(14, skill=0.4)
+    until = history.clock.now
+    found, text = brief.read(history.store.db, FIRST, until).figures, render(summarise(history.store.db, FIRST, until))
+    (line,) = [each for each in text.splitlines() if each.startswith("In brief: ")]
+    for part in (f"{found.landed} landed", f"{found.failed} failed", f"{found.unread} to read"):
+        assert part in line
