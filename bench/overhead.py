@@ -389,7 +389,7 @@ def prepare(home: Path, settings: dict[str, str], script: Script, a: argparse.Na
     done = 0
     if (home / "db").is_dir():
         with books(home) as db:
-            done = db.execute("SELECT count(*) FROM tasks").fetchone()[0]
+            done = int(db.execute("SELECT count(*) FROM tasks").fetchone()[0])
     if done >= a.after and home.is_dir():
         return done
     daemon = OtherDaemon(a.beside, home, settings) if a.beside else Daemon(home, settings)
@@ -398,7 +398,7 @@ def prepare(home: Path, settings: dict[str, str], script: Script, a: argparse.Na
             items = list(islice(numbered(a.items, begun), min(AT_ONCE, a.after - begun)))
             cost = through_the_daemon(daemon, items, script, None)
             print(f"after {begun}: {cost.wall_s / len(items) * 1000:.0f} ms a task", flush=True)
-    return max(done, a.after)
+    return max(done, int(a.after))
 
 
 if __name__ == "__main__":

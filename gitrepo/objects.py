@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import hashlib
+import re
 from bisect import bisect_left
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import Literal, NamedTuple
+from typing import Literal, NamedTuple, TypeVar
 
 from core.errors import GitError
 from core.paths import Spellings, folders_of, git_folder, is_git_folder, path_fault
@@ -98,25 +99,86 @@ def parse_tree(raw: bytes, id_bytes: int) -> Iterator[tuple[str, str, str]]:
         yield mode.decode(), decode(name), raw[end + 1 : at].hex()
 
 
-def flatten(root: str, load: Callable[[str], bytes]) -> dict[str, Record]:
-    """Every path below a tree, sorted. Names that could lead out of a folder (a hand-made tree) are left out.
+_Entry = tuple[str, str, str]
+_ENTRY = re.compile(rb"[^\0]*\0.{20}", re.DOTALL)
+_LONG_ENTRY = re.compile(rb"[^\0]*\0.{32}", re.DOTALL)
+_FEW = 50
+"""So many entries that differ are looked for one by one."""
+
+
+def differing(old: str, new: str, load: Callable[[str], bytes]) -> dict[str, Record | None]:
+    """What the paths hold in the new tree at which it differs from the old one; None where nothing is there any more.
+
+    Only the trees on the way to a difference are read, and of these only the entries that differ. Names that could lead
+    out of a folder (a hand-made tree) are left out.
 
     Args:
-        root: the tree's id.
+        old: the id of a tree; empty for one without files.
+        new: the id of another.
         load: gives the bytes of a tree object.
     """
-    found: dict[str, Record] = {}
-    waiting = [("", root)]
+    found: dict[str, Record | None] = {}
+    waiting = [("", old, new)]
     while waiting:
-        folder, tree = waiting.pop()
-        for mode, name, id_ in parse_tree(load(tree), len(tree) // 2):
-            if "/" in name or name.casefold() in _NEVER:
-                continue
-            if mode == FOLDER:
-                waiting.append((f"{folder}{name}/", id_))
-            else:
-                found[folder + name] = Record(mode, id_)
-    return dict(sorted(found.items()))
+        folder, before, after = waiting.pop()
+        if before == after:
+            continue
+        files, folders = list[tuple[str, Record | None]](), dict[str, list[str]]()
+        for side, entries in enumerate(_apart(before, after, load)):
+            for mode, name, id_ in entries:
+                if "/" in name or name.casefold() in _NEVER:
+                    continue
+                if mode == FOLDER:
+                    folders.setdefault(name, ["", ""])[side] = id_
+                else:
+                    files.append((name, Record(mode, id_) if side else None))
+        found.update((folder + name, record) for name, record in files)
+        waiting += [(f"{folder}{name}/", was, now) for name, (was, now) in folders.items()]
+    return found
+
+
+def _apart(old: str, new: str, load: Callable[[str], bytes]) -> tuple[list[_Entry], list[_Entry]]:
+    """The entries that only one of two trees has, or has otherwise than the other; of the old one first."""
+    sides = [load(id_) if id_ else b"" for id_ in (old, new)]
+    id_bytes = len(old or new) // 2
+    pattern = _LONG_ENTRY if id_bytes == 32 else _ENTRY
+    before, after = (dict.fromkeys(pattern.findall(raw)) for raw in sides)
+    whole = all(sum(map(len, found)) == len(raw) for found, raw in zip((before, after), sides, strict=True))
+    in_order = list(filter(after.__contains__, before)) == list(filter(before.__contains__, after))
+    gone, came = before.keys() - after.keys(), after.keys() - before.keys()
+    names = {entry[: entry.index(b"\0") + 1].partition(b" ")[2] for entry in gone | came}
+    if (
+        whole
+        and in_order
+        and len(names) <= _FEW
+        and all(raw.count(b" " + name) <= 1 for name in names for raw in sides)
+    ):
+        return list(parse_tree(b"".join(gone), id_bytes)), list(parse_tree(b"".join(came), id_bytes))
+    # Many, or a tree made by hand that has a name twice: of these the last one counts.
+    were, are = ({(entry[1], entry[0] == FOLDER): entry for entry in parse_tree(raw, id_bytes)} for raw in sides)
+    return (
+        [entry for key, entry in were.items() if are.get(key) != entry],
+        [entry for key, entry in are.items() if were.get(key) != entry],
+    )
+
+
+def flatten(root: str, load: Callable[[str], bytes]) -> dict[str, Record]:
+    """Every path below a tree, sorted; see `differing`."""
+    return patched({}, differing("", root, load))
+
+
+Kept = TypeVar("Kept")
+
+
+def patched(known: Mapping[str, Kept], differences: Mapping[str, Kept | None]) -> dict[str, Kept]:
+    """What is known of paths with what differs; a path whose difference is None is left out. Sorted by path."""
+    found = dict(known)
+    for path, one in differences.items():
+        if one is None:
+            found.pop(path, None)
+        else:
+            found[path] = one
+    return found if differences.keys() <= known.keys() else {path: found[path] for path in sorted(found)}
 
 
 def find(root: str, path: str, load: Callable[[str], bytes]) -> str | None:

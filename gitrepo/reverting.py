@@ -10,7 +10,7 @@ from core.revert import undoes
 from core.revisions import Commit, LogLine
 from gitrepo import protocol
 from gitrepo.merging import three_way
-from gitrepo.objects import flatten, planted
+from gitrepo.objects import differing, planted
 from gitrepo.repository import Repository
 
 _FORM = "--format=%H%x1f%ct%x1f%an%x1f%B"
@@ -60,8 +60,8 @@ def reverted_by(found: Repository, commit: str, tip: str) -> str | None:
 
 def changed_paths(found: Repository, old: str, new: str) -> frozenset[str]:
     """The paths at which two commits differ."""
-    before, after = (flatten(found.read_commit(each).tree, found.reader.tree) for each in (old, new))
-    return frozenset(path for path in before.keys() | after.keys() if before.get(path) != after.get(path))
+    before, after = (found.read_commit(each).tree for each in (old, new))
+    return frozenset(differing(before, after, found.reader.tree))
 
 
 def later_commits(found: Repository, commit: str, tip: str, paths: Collection[str]) -> tuple[LogLine, ...]:

@@ -6,16 +6,26 @@ import re
 import threading
 from collections import OrderedDict
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import IO
 
 from core.errors import GitError
 from gitrepo.commands import Git
-from gitrepo.objects import REGULAR, Record, flatten, is_text
+from gitrepo.objects import REGULAR, Record, differing, is_text, patched
 from gitrepo.session import Session
 
 MAX_TREE_BYTES = 32 << 20
 _ID = re.compile(r"[0-9a-f]{4,64}")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Listed:
+    """Everything below a tree, and the ids of its regular files with names in UTF-8; both by path, sorted."""
+
+    root: str = ""
+    records: Mapping[str, Record] = field(default_factory=dict)
+    regular: Mapping[str, str] = field(default_factory=dict)
 
 
 class Reader:
@@ -26,6 +36,7 @@ class Reader:
         self._trees = OrderedDict[str, bytes]()
         self._tree_bytes = 0
         self._lock = threading.Lock()
+        self._listed = Listed()
 
     def get(self, id_: str) -> tuple[str, bytes]:
         """An object's type and bytes.
@@ -55,6 +66,21 @@ class Reader:
                 self._tree_bytes -= len(self._trees.popitem(last=False)[1])
         return found
 
+    def listed(self, root: str) -> Listed:
+        """The files below a tree, by what differs from the tree that was listed last: most are one commit apart."""
+        known = self._listed
+        if known.root != root:
+            differences = differing(known.root, root, self.tree)
+            regular = {
+                path: record.id if record and record.mode in REGULAR and is_text(path) else None
+                for path, record in differences.items()
+            }
+            known = Listed(
+                root=root, records=patched(known.records, differences), regular=patched(known.regular, regular)
+            )
+            self._listed = known
+        return known
+
     def held(self, id_: str) -> bytes:
         """The bytes of an object that another one names.
 
@@ -73,7 +99,7 @@ class Reader:
         self._session.close()
         with self._lock:
             self._trees.clear()
-            self._tree_bytes = 0
+            self._tree_bytes, self._listed = 0, Listed()
 
 
 def _answer(answer: IO[bytes]) -> tuple[str, bytes]:
@@ -98,8 +124,7 @@ class GitTree:
         self._commit, self._reader = commit, reader
         self._describe = describe
         self._described: str | None = None
-        self._records: Mapping[str, Record] | None = None
-        self._entries: Mapping[str, str] | None = None
+        self._known: Listed | None = None
 
     @property
     def commit(self) -> str:
@@ -115,16 +140,17 @@ class GitTree:
     @property
     def records(self) -> Mapping[str, Record]:
         """Everything below the tree, sorted by path."""
-        if self._records is None:
-            self._records = flatten(self.id, self._reader.tree)
-        return self._records
+        return self._listed.records
 
     def entries(self) -> Mapping[str, str]:
         """Path to the id of its content, for each regular file, in path order."""
-        if self._entries is None:
-            plain = {path: id_ for path, (mode, id_) in self.records.items() if mode in REGULAR and is_text(path)}
-            self._entries = MappingProxyType(plain)
-        return self._entries
+        return MappingProxyType(self._listed.regular)
+
+    @property
+    def _listed(self) -> Listed:
+        if self._known is None:
+            self._known = self._reader.listed(self.id)
+        return self._known
 
     def unwritable(self) -> frozenset[str]:
         """Paths that hold a link or a submodule: nothing may be written there or below."""

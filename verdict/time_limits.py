@@ -11,8 +11,9 @@ verdict: what a limit cut off runs again alone, with the owner's whole limit (`v
 from __future__ import annotations
 
 import math
+import time
 from collections import OrderedDict
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -29,6 +30,7 @@ SPLIT_S = 10.0
 FIRST_S, SHORTEST_S, FACTOR = 10.0, 5.0, 10.0
 LENGTH = 2000
 """For so many characters of tests the first run gets a second more: a repository's suite takes longer than a task's."""
+EVERY_S = 30.0
 _MOST = 2000
 _VERSION, _WHAT = 1, "what suites took"
 
@@ -78,8 +80,9 @@ class SuiteTimes:
     A suite is its test files with their texts, or a command: other tests in files of these names have no history.
     """
 
-    def __init__(self, path: Path | None = None) -> None:
-        self._path = path
+    def __init__(self, path: Path | None = None, now: Callable[[], float] = time.monotonic) -> None:
+        self._path, self._now = path, now
+        self._due, self._write_at = False, -math.inf
         self._longest = OrderedDict[str, Taken](_read(path) if path else ())
 
     def limit(self, planned: Plan, whole: TimeLimit) -> TimeLimit:
@@ -91,9 +94,10 @@ class SuiteTimes:
         return whole.at_most(cpu_s, known, idle_s)
 
     def learn(self, planned: Plan, taken: Taken) -> None:
-        """Note a passing run. Writes the file if that changes a limit by much: call it in a thread.
+        """Note a passing run. May write the file if that changes a limit by much: call it in a thread.
 
-        A suite that is over at once changes none, so most tasks write nothing.
+        A suite that is over at once changes none, so most tasks write nothing. All suites are written together, so
+        they are written at most every `EVERY_S` seconds: on a busy machine the suite of every task takes its time.
         """
         key = _key(planned)
         known = self._longest.get(key)
@@ -104,7 +108,9 @@ class SuiteTimes:
         while len(self._longest) > _MOST:
             self._longest.popitem(last=False)
         before = known or Taken(cpu_s=0.0, wall_s=0.0)
-        if self._path and FACTOR * max(taken.cpu_s - before.cpu_s, taken.wall_s - before.wall_s) > SHORTEST_S:
+        self._due |= FACTOR * max(taken.cpu_s - before.cpu_s, taken.wall_s - before.wall_s) > SHORTEST_S
+        if self._path and self._due and self._now() >= self._write_at:
+            self._due, self._write_at = False, self._now() + EVERY_S
             _write(self._path, self._longest)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -11,7 +12,7 @@ from hypothesis import strategies as st
 
 from core.errors import GitError
 from core.paths import path_fault
-from gitrepo.objects import Record, blob_id, edits_for, find, flatten, parse_commit, person
+from gitrepo.objects import Record, blob_id, differing, edits_for, find, flatten, parse_commit, patched, person
 from tests.support.git_repo import git, make_repo
 
 NAMES = [
@@ -42,6 +43,71 @@ def test_a_tree_reads_as_git_lists_it(tmp_path: Path) -> None:
     assert find(root, "z/a/b.py", load) == git(repo, "rev-parse", "HEAD:z/a/b.py")
     for path in ("z/a", "z/a/b.py/c", "nothing", "z/nothing"):
         assert find(root, path, load) is None
+
+
+def stored(files: dict[str, int], trees: dict[str, bytes]) -> str:
+    """Put the trees of these files (path to a number in place of its content) among the others; the root's id."""
+    below: dict[str, dict[str, int]] = {}
+    entries = list[tuple[str, str, str]]()
+    for path, number in files.items():
+        folder, _, rest = path.partition("/")
+        if rest:
+            below.setdefault(folder, {})[rest] = number
+        else:
+            entries.append((path, "100644", f"{number:040x}"))
+    entries += [(folder, "40000", stored(inside, trees)) for folder, inside in below.items()]
+    raw = b"".join(f"{mode} {name}\0".encode() + bytes.fromhex(id_) for name, mode, id_ in sorted(entries))
+    id_ = hashlib.sha1(raw, usedforsecurity=False).hexdigest()
+    trees[id_] = raw
+    return id_
+
+
+PATHS = ["a", "b", "b c", "c", "d/a", "d/b", "d/e/a", "e/a", "e.py", *(f"many/{n}" for n in range(60))]
+
+
+def chosen() -> st.SearchStrategy[dict[str, int]]:
+    """Some of the paths; one that is a file in some is a folder in others."""
+    some = st.dictionaries(st.sampled_from(PATHS), st.integers(0, 2))
+    return st.builds(
+        lambda files, folder: {f"a/{folder}" if path == "a" and folder else path: n for path, n in files.items()},
+        some,
+        st.sampled_from(["", "x"]),
+    )
+
+
+@given(chosen(), chosen())
+def test_a_listing_by_what_differs_is_the_whole_listing(before: dict[str, int], after: dict[str, int]) -> None:
+    trees: dict[str, bytes] = {}
+    old, new = stored(before, trees), stored(after, trees)
+    listed = patched(flatten(old, trees.__getitem__), differing(old, new, trees.__getitem__))
+    assert list(listed.items()) == [(path, Record("100644", f"{after[path]:040x}")) for path in sorted(after)]
+    changed = {path for path in before.keys() | after.keys() if before.get(path) != after.get(path)}
+    assert differing(old, new, trees.__getitem__).keys() == changed
+
+
+def test_of_a_name_that_a_hand_made_tree_has_twice_the_last_counts() -> None:
+    def entry(number: int) -> bytes:
+        return b"100644 a\0" + number.to_bytes(20, "big")
+
+    trees = {"1" * 40: entry(1) + entry(2), "2" * 40: entry(1), "3" * 40: entry(2) + entry(1)}
+    for old in trees:
+        for new in trees:
+            listed = patched(flatten(old, trees.__getitem__), differing(old, new, trees.__getitem__))
+            assert listed == flatten(new, trees.__getitem__)
+
+
+def test_only_the_folders_around_a_difference_are_read() -> None:
+    trees: dict[str, bytes] = {}
+    files = {f"{folder}/{name}": 1 for folder in range(20) for name in range(20)}
+    old, new = stored(files, trees), stored({**files, "7/7": 2, "7/70": 1}, trees)
+    read = list[str]()
+
+    def load(id_: str) -> bytes:
+        read.append(id_)
+        return trees[id_]
+
+    assert differing(old, new, load).keys() == {"7/7", "7/70"}
+    assert len(read) == 4
 
 
 @given(st.binary())

@@ -6,7 +6,7 @@ import pytest
 
 from core.isolation import RunLimits
 from languages.plan import Plan, Role, SuiteFile
-from verdict.time_limits import FIRST_S, SHORTEST_S, SuiteTimes, Taken, TimeLimit
+from verdict.time_limits import EVERY_S, FIRST_S, SHORTEST_S, SuiteTimes, Taken, TimeLimit
 
 WHOLE = TimeLimit.of(RunLimits(cpu_s=60))
 
@@ -62,6 +62,19 @@ def test_what_was_learned_is_there_after_a_restart(tmp_path: Path) -> None:
     times.learn(planned(), Taken(cpu_s=0.95, wall_s=1.0))
     assert path.stat().st_mtime_ns == written, "nothing is written for a trifle"
     assert SuiteTimes(path).limit(planned(), WHOLE).cpu_s == 9.0
+
+
+def test_many_suites_are_written_together(tmp_path: Path) -> None:
+    now, path = [0.0], tmp_path / "times.json"
+    times = SuiteTimes(path, lambda: now[0])
+    written = set[int]()
+    for number in range(20):
+        times.learn(planned(f"suite {number}"), Taken(cpu_s=0.9, wall_s=1.0))
+        written.add(path.stat().st_ino)
+    assert len(written) == 1
+    now[0] += EVERY_S
+    times.learn(planned("quick"), Taken(cpu_s=0.0, wall_s=0.0))
+    assert SuiteTimes(path).limit(planned("suite 19"), WHOLE).learned == Taken(cpu_s=0.9, wall_s=1.0)
 
 
 @pytest.mark.parametrize(
