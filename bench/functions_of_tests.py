@@ -20,7 +20,7 @@ def names(text: str) -> frozenset[str]:
 
 
 def without(text: str, unwanted: Collection[str]) -> str:
-    """The file without these tests; classes that held nothing else go with them."""
+    """The file without these tests; classes that held nothing else go with them; bases of others stay."""
     tree, lines = ast.parse(text), text.splitlines(keepends=True)
     gone = {id(node) for name, node in _tests(tree, "") if name in unwanted}
     cut = set[int]()
@@ -65,10 +65,12 @@ def _tests(node: ast.Module | ast.ClassDef, prefix: str) -> Iterator[tuple[str, 
 
 
 def _removed(node: ast.Module | ast.ClassDef, gone: Collection[int]) -> Iterator[_Function | ast.ClassDef]:
+    bases = {base.id for child in node.body if isinstance(child, ast.ClassDef)
+             for base in child.bases if isinstance(base, ast.Name)}  # fmt: skip
     for child in node.body:
         if id(child) in gone and isinstance(child, _Function):
             yield child
-        elif isinstance(child, ast.ClassDef):
+        elif isinstance(child, ast.ClassDef) and child.name not in bases:
             inner = list(_removed(child, gone))
             if inner and _is_empty_without(child, inner):
                 yield child

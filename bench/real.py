@@ -228,7 +228,13 @@ def _changed_lines(before: str, after: str) -> set[int]:
 def _tidied(path: str, text: str, folder: Path) -> str:
     """A file as its writer would leave it, of whose imports and blank lines no linter of this repository complains."""
     ruff, named = Path(sys.executable).with_name("ruff"), ["--quiet", "--no-cache", "--stdin-filename", path, "-"]
-    for words in (["check", "--select", "F401,I001", "--fix", "--exit-zero"], ["format"]):
+    fixed = ["--fix", "--exit-zero"]
+    steps = (
+        ["check", "--select", "F401,I001", *fixed],
+        ["format", "--line-length", "79"],
+        ["check", "--select", "COM812", *fixed],
+    )
+    for words in steps:
         done = subprocess.run(
             [ruff, *words, *named], cwd=folder, input=text, capture_output=True, text=True, check=True
         )

@@ -151,6 +151,7 @@ class Maker:
         self, old: str, part: Part, suites: Mapping[str, str], wanted: Collection[str], stood: Ran, notes: Sequence[str]
     ) -> tuple[Entry, frozenset[str]] | None:
         """An entry of one part, and the tests that it lets pass."""
+        self._checkout.at(old)
         self._checkout.put({**suites, **part.files})
         ran = self._checkout.run(_suites(suites))
         mended = frozenset(wanted) & ran.passing

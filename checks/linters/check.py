@@ -2,8 +2,9 @@
 
 They are the repository's own code as far as their plugins and settings are, so they run in the sandbox, on the change
 and, where something was found, on the tree before it. What is new in lines that the change wrote goes back to its
-author; what is new elsewhere is noted. A linter that does not start, or whose lines cannot be read, is noted as well
-and stops nothing. The settings are those of the base: a change is not held against what it says of itself.
+author; what is new elsewhere is noted, and so is what breaks a rule that most files beside break too. A linter that
+does not start, or whose lines cannot be read, is noted as well and stops nothing. The settings are those of the base: a
+change is not held against what it says of itself.
 """
 
 from __future__ import annotations
@@ -48,6 +49,8 @@ from languages.repository_commands.find import find
 MOST = 10
 """So many findings go back at once; what is mended first often mends others."""
 MOST_FILES = 200
+FEWEST_BESIDE, MOST_BESIDE = 3, 20
+"""So many files beside a changed one tell whether the repository keeps a rule."""
 REMEMBERED = 256
 LOOK_AGAIN = timedelta(minutes=5)
 _MESSAGE = 300
@@ -145,7 +148,7 @@ class LinterCheck:
 
     async def _examined(self, work: _Work, found: FoundLinter) -> list[Finding]:
         """The findings of one linter."""
-        tool, name = TOOLS[found.linter], found.linter.value
+        tool, name, unkept = TOOLS[found.linter], found.linter.value, list[Finding]()
         files = sorted(path for path in work.texts if path.endswith(tool.endings))[:MOST_FILES]
         if not files:
             return []
@@ -157,11 +160,41 @@ class LinterCheck:
             if looked.issues:
                 before = await self._looked_before(work, tool, files, packages, name)
                 looked = before if before.fault else _Looked(issues=_without(looked.issues, before.issues, work))
+                looked, unkept = await self._kept(work, tool, looked, packages, name)
         except SandboxError as error:
             looked = _Looked(fault=str(error))
         if looked.fault:
             return [_noted(name, f"{name} ({found.place}) says nothing: {looked.fault}")]
-        return self._told(work, name, looked.issues)
+        return [*self._told(work, name, looked.issues), *unkept]
+
+    async def _kept(
+        self, work: _Work, tool: Tool, looked: _Looked, packages: Mapping[str, str], name: str
+    ) -> tuple[_Looked, list[Finding]]:
+        """The findings by rules that the repository keeps, and a note of each that most files beside break already.
+
+        A linter that is newer than the one its owner uses has rules that he never saw.
+        """
+        broken = dict[tuple[str, bool], set[str]]()
+        for issue in looked.issues:
+            if issue.line in work.lines.get(issue.path, ()) and (place := _place(issue.path)) not in broken:
+                beside = [path for path in work.job.tree.entries() if _place(path) == place and path not in work.texts]
+                files = sorted(path for path in beside if path.endswith(tool.endings))[:MOST_BESIDE]
+                broken[place] = await self._broken(work, tool, files, packages, name)
+        unkept = {(place, code) for place, codes in broken.items() for code in codes}
+        issues = tuple(issue for issue in looked.issues if (_place(issue.path), issue.code) not in unkept)
+        ours = {issue.code for issue in looked.issues} - {issue.code for issue in issues}
+        notes = [_noted(name, f"most files beside the change break {name}.{code} already") for code in sorted(ours)]
+        return replace(looked, issues=issues), notes
+
+    async def _broken(
+        self, work: _Work, tool: Tool, files: Sequence[str], packages: Mapping[str, str], name: str
+    ) -> set[str]:
+        """The rules that most of these files break before the change; none where there are few files to tell by."""
+        if len(files) < FEWEST_BESIDE:
+            return set()
+        issues = (await self._looked_before(work, tool, files, packages, name)).issues
+        breaking = Counter(code for path, code in {(issue.path, issue.code) for issue in issues} if path in files)
+        return {code for code, count in breaking.items() if 2 * count > len(files)}
 
     async def _packages(self, work: _Work, tool: Tool, found: FoundLinter) -> Mapping[str, str]:
         """The wheels that bring a linter which the environment of the repository has not; none where it has it.
@@ -291,6 +324,11 @@ def _read(tool: Tool, result: ShellResult) -> _Looked:
     blind = any(issue.code in tool.about_imports for issue in issues)
     ignored = tool.about_imports | (tool.doubtful if blind else frozenset())
     return _Looked(issues=tuple(issue for issue in issues if issue.code not in ignored))
+
+
+def _place(path: str) -> tuple[str, bool]:
+    """The folder of a file, and whether it holds tests: files of one place keep the same rules."""
+    return path.rpartition("/")[0], is_test(path)
 
 
 def _without(after: Sequence[Issue], before: Sequence[Issue], work: _Work) -> tuple[Issue, ...]:

@@ -71,3 +71,9 @@ def test_tests_are_exchanged_for_another_versions_and_what_it_lacks_goes() -> No
 
 def test_parameters_are_no_part_of_a_bare_id() -> None:
     assert functions.bare_id("tests/test_a.py::TestIt::test_two[a::b]") == "tests/test_a.py::TestIt::test_two"
+
+
+def test_a_class_that_others_inherit_from_keeps_its_tests() -> None:
+    shared = "class Shared:\n    def test_all(self):\n        assert self.it\n\n\n"
+    text = f"{shared}class TestOne(Shared):\n    it = 1\n\n    def test_one(self):\n        assert self.it == 1\n"
+    assert functions.only(text, {"TestOne::test_one"}) == text

@@ -90,6 +90,19 @@ async def test_a_line_that_moved_or_was_touched_is_no_new_finding(bench: Bench) 
     assert await bench(base, {"a.py": OLD.replace("OLD =", "ODD =")}) == ()
 
 
+async def test_a_rule_that_most_files_beside_break_already_is_a_note(bench: Bench) -> None:
+    config = "[tool.ruff.lint]\nselect = ['D100', 'F401']\n"
+    code, described = "VALUE = 1\n", '"""What it is."""\n\nVALUE = 1\n'
+    base = {"pyproject.toml": config, **{f"pkg/{name}.py": code for name in "abc"}, "pkg/d.py": described}
+    found = await bench(base, {"pkg/new.py": f"import os\n\n{code}"})
+    assert told(found) == [("ruff.F401", "pkg/new.py", 1, "block"), ("linter.ruff", "", 0, "note")]
+    assert "ruff.D100" in found[1].message
+    kept = {**base, "pkg/a.py": described, "pkg/b.py": described}
+    assert told(await bench(kept, {"pkg/new.py": code})) == [("ruff.D100", "pkg/new.py", 1, "block")]
+    few = {"pyproject.toml": config, "pkg/a.py": code}
+    assert told(await bench(few, {"pkg/new.py": code})) == [("ruff.D100", "pkg/new.py", 1, "block")]
+
+
 async def test_without_a_linter_in_the_repository_nothing_is_run(bench: Bench) -> None:
     assert await bench({"a.py": OLD}, {"a.py": OLD + "import sys\n"}) == ()
     assert await bench({"pyproject.toml": RUFF}, {"README.md": "x\n", "gone.py": None}) == ()
