@@ -5,6 +5,7 @@ from __future__ import annotations
 import tempfile
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +25,8 @@ from core.tasks import Language, TaskSpec
 from db import repositories
 from db.database import Database
 from db.event_log import EventLog
+from environments import setup_scripts
+from environments.declared_files import DeclaredFiles
 from git_manager import GitManager
 from languages.repository_commands.find import find, judged_here
 from sandbox import orphans
@@ -84,12 +87,12 @@ class RepositoryService:
         try:
             commit = self._git.resolve(folder, readable(kept)[0].base or "HEAD")
             tree = self._git.tree(folder, commit)
-            found, error = find(tree), ""
+            found, error, draft = find(tree), "", setup_scripts.draft(DeclaredFiles(tree))
             ours = any(judged_here(tree.entries(), language) for language in Language)
         except GitError as fault:
-            commit, found, error, ours = "", Found(), str(fault), True
+            commit, found, error, ours, draft = "", Found(), str(fault), True, ""
         branch = {"base": status.branch, "target": status.branch}
-        return self._shown(status.root, commit, found, branch, error, ours=ours)
+        return replace(self._shown(status.root, commit, found, branch, error, ours=ours), setup_draft=draft)
 
     def change(self, repo: str, changes: Mapping[str, Any]) -> RepositoryOptions:
         """Set values, or take them back with None; all of them, or none where one is wrong.

@@ -102,6 +102,9 @@ def _shown(found: RepositoryOptions) -> list[Block]:
     if found.commands:
         listed = [[cell(str(c.purpose)), cell(shlex.join(c.words)), cell(c.place, Tone.DIM)] for c in found.commands]
         blocks.append(Table(head=("found for", "command", "in"), rows=listed))
+    if found.setup_draft:
+        said = "Steps for another agent are never run. As .nightshift/setup.sh, committed by you, they would be:"
+        blocks.append(Lines(lines=[Cell(said), *map(Cell, found.setup_draft.splitlines())]))
     blocks += _faults(found.faults)
     return blocks
 

@@ -189,6 +189,7 @@ class Option:
 class RepositoryOptions:
     """All of a repository, with the commands and linters that were found in the files of a commit.
 
+    `setup_draft` is a setup script that its owner may want, of the steps that it has for another agent.
     `faults` are stored values that this version cannot read, `error` says why the files could not be read.
     """
 
@@ -197,6 +198,7 @@ class RepositoryOptions:
     options: tuple[Option, ...] = ()
     commands: tuple[FoundCommand, ...] = ()
     linters: tuple[FoundLinter, ...] = ()
+    setup_draft: str = ""
     faults: Mapping[str, str] = field(default_factory=dict)
     error: str = ""
 

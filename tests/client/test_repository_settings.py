@@ -39,6 +39,16 @@ def test_found_and_set_values_are_shown_with_where_they_come_from(home: Home, re
     assert shown(back.out)["test_command"] == ["make", "test", "Makefile:1"]
 
 
+def test_steps_for_another_agent_are_shown_as_the_draft_of_a_setup_script(home: Home, tmp_path: Path) -> None:
+    steps = "jobs: {copilot-setup-steps: {steps: [{run: make tools}, {uses: actions/checkout@v5}]}}\n"
+    folder = tmp_path.with_name(f"{tmp_path.name}-steps")
+    out = home.cli("--repo-settings", str(make_repo(folder, {".github/workflows/copilot-setup-steps.yml": steps}))).out
+    _, _, draft = out.partition("Steps for another agent are never run")
+    assert [line.strip() for line in draft.splitlines()[1:5]] == [
+        "#!/bin/bash", "set -e", "make tools", "# left out: actions/checkout@v5",
+    ]  # fmt: skip
+
+
 def test_json_has_every_value_and_every_found_command(home: Home, repo: str) -> None:
     found = home.cli("--repo-settings", repo, "allow=python.subprocess,ruff.E501", "--json").json
     assert {each["name"] for each in found["options"]} == set(HELP)
