@@ -35,12 +35,12 @@ def brief(session: Session, since: str, *, read: bool) -> int:
     session.print(found, list(_blocks(found)))
     if read:
         session.client.read_brief(to_text(found.until))
-        session.out.note(f"read; the next one begins at {stamp(found.until, local=True).text}")
+        session.out.note(f"read; the next one begins at {stamp(found.until, short=True).text}")
     return live_or_noted(session)
 
 
 def _blocks(found: BriefAnswer) -> Iterator[Block]:
-    yield Lines(lines=[Cell(f"Since {stamp(found.since, local=True).text}: {found.line}")])
+    yield Lines(lines=[Cell(f"Since {stamp(found.since, short=True).text}: {found.line}")])
     if found.causes:
         yield Lines(lines=[line for cause in found.causes for line in _cause(cause)])
     if todo := list(_todo(found)):

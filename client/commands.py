@@ -114,9 +114,12 @@ class Group(click.Group):
     listed = ""
 
 
-CODES = """\
+HEALTH = """\
 \b
-Exit codes:
+Exit codes of status:
+  0 works or is idle   1 no model can be asked   3 no daemon runs
+  6 is paused or needs you
+Exit codes of the other commands:
   0 fine   1 the task failed, or a commit does not hold
   2 wrong usage or invalid task   3 no daemon runs
   4 no such task or commit   5 refused   130 interrupted"""
@@ -263,7 +266,7 @@ def _looking() -> Iterator[click.Command]:
     )  # fmt: skip
     yield _command("status", "What the daemon does now; the exit code tells whether it works.",
                    _flag("-w", "--watch", help="Go on until Ctrl-C."), section=Section.LOOK,
-                   listed="status", epilog=CODES,
+                   listed="status", epilog=HEALTH,
                    short_help="What the daemon does now; --watch goes on.")  # fmt: skip
     yield _command(
         "logs", "The last N lines of the log; 50 by default.",

@@ -162,7 +162,7 @@ def _agreed() -> bool:
 
 
 def _described(session: Session, row: CommitRow) -> str:
-    at = stamp(row.at, local=session.views.local).text
+    at = stamp(row.at, short=session.views.short).text
     return (
         f"the last that was integrated is task {row.task_id}, {row.commit[:10]} on {row.target or 'its branch'} of "
         f"{row.repo}, {at}: {row.subject}"
@@ -206,7 +206,7 @@ def _table(session: Session, found: Sequence[CommitRow]) -> Table:
             cell(row.task_id),
             cell(row.commit[:10]),
             _label(row),
-            stamp(row.at, local=session.views.local),
+            stamp(row.at, short=session.views.short),
             cell(row.target or row.branch, Tone.PLAIN if row.integrated else Tone.WARN),
             cell(row.subject),
         ]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Mapping
 
 import click
 
@@ -13,8 +14,15 @@ from client.views import pause_reasons
 from core.clock import to_text, utc_now
 from core.errors import ConfigError, NightshiftError
 from core.masking import Masker
+from core.overall import OverallState
 from core.program import typed
 
+HEALTH: Mapping[OverallState, Exit] = {
+    OverallState.NO_MODEL: Exit.FAILED,
+    OverallState.PAUSED: Exit.WAITS,
+    OverallState.NEEDS_YOU: Exit.WAITS,
+}
+"""What the exit code of the status says of a running daemon; of every other state it is 0."""
 WATCH_S = 2.0
 SINCE_CHECKPOINT = "now"
 """The week that `report` means where none is given: the time since the last checkpoint."""
@@ -36,7 +44,7 @@ def status(session: Session, *, watch: bool = False) -> int:
 def _status(session: Session) -> int:
     report = session.connection.status()
     session.print(report, session.views.report(report))
-    return live_or_noted(session)
+    return live_or_noted(session) or HEALTH.get(report.overall.state, Exit.OK)
 
 
 def live_or_noted(session: Session) -> int:

@@ -17,7 +17,7 @@ def environments(session: Session) -> int:
             cell(": ".join((one.interpreter or one.kind, *([", ".join(one.services)] if one.services else [])))),
             cell(len(one.packages)),
             cell(round(one.size_bytes / 2**20)),
-            stamp(one.used_at, local=session.views.local),
+            stamp(one.used_at, short=session.views.short),
             cell(", ".join(one.sources)),
         ]
         for one in found.environments

@@ -49,6 +49,7 @@ class Exit(IntEnum):
     DAEMON_DOWN = 3
     NOT_FOUND = 4
     REFUSED = 5
+    WAITS = 6
     INTERRUPTED = 130
 
 

@@ -113,7 +113,8 @@ class OfflineConnection(Connection):
 def stopped_status(database: Database) -> DaemonStatus:
     """What the database says of a daemon that does not run, and as of when."""
     last = EventLog(database).last(1)
-    notice = f"daemon stopped, as of {last[0].at:%Y-%m-%d %H:%M:%S} UTC" if last else "daemon stopped"
+    at = last[0].at if last else None
+    notice = f"daemon stopped, as of {at.astimezone():%Y-%m-%d %H:%M:%S}" if at else "daemon stopped"
     conn = database.reader()
     return replace(stored_status(conn, utc_now()), notices=(notice, *inbox_notices(conn)))
 

@@ -12,7 +12,7 @@ import select
 import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import datetime
 from enum import StrEnum
 from typing import TYPE_CHECKING, TextIO
 
@@ -90,13 +90,13 @@ def cell(value: object, tone: Tone = Tone.PLAIN) -> Cell:
     return Cell(text if text.strip() else "-", tone)
 
 
-def stamp(at: datetime | None, *, local: bool) -> Cell:
-    """A time: the owner's own and short on a terminal, UTC to the second where a program may read it."""
+def stamp(at: datetime | None, *, short: bool) -> Cell:
+    """A time of the owner's own zone: to the second with its offset, or short, without the date where that is today."""
     if at is None:
         return cell(None)
-    if not local:
-        return Cell(at.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ"))
     own = at.astimezone()
+    if not short:
+        return Cell(own.isoformat(timespec="seconds"))
     today = own.date() == utc_now().astimezone().date()
     return Cell(own.strftime("%H:%M:%S" if today else "%Y-%m-%d %H:%M"))
 

@@ -36,7 +36,7 @@ class Session:
     def __init__(self, home: Path | None = None, *, as_json: bool = False, color: Color = Color.AUTO) -> None:
         self.access: Access = access_to(places_of(home))
         self.out = Printer(as_json=as_json, color=color)
-        self.views = Views(local=self.out.is_terminal)
+        self.views = Views(short=self.out.is_terminal)
         self._connection: Connection | None = None
 
     @cached_property

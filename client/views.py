@@ -39,9 +39,9 @@ LEVEL_TONE: Mapping[Level, Tone] = {Level.DEBUG: Tone.DIM, Level.WARNING: Tone.W
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Views:
-    """Makes the blocks; `local` times are for people, others for programs."""
+    """Makes the blocks; `short` times are for a terminal, whole ones for a pipe."""
 
-    local: bool = False
+    short: bool = False
 
     def report(self, report: DaemonStatus) -> list[Block]:
         """The daemon as a whole."""
@@ -69,8 +69,8 @@ class Views:
             cell(task.ending),
             cell(task.priority),
             cell(task.iteration_count),
-            stamp(task.created_at, local=self.local),
-            stamp(task.ended_at, local=self.local),
+            stamp(task.created_at, short=self.short),
+            stamp(task.ended_at, short=self.short),
             cell((task.commit or "")[:10]),
             cell(task.description),
         ]
@@ -107,8 +107,8 @@ class Views:
             *([("cancelling", cell("at its next safe point", Tone.WARN))] if task.cancel_requested else []),
             ("priority", cell(task.priority)),
             *given,
-            ("created", stamp(task.created_at, local=self.local)),
-            *((name, stamp(at, local=self.local)) for name, at in times if at),
+            ("created", stamp(task.created_at, short=self.short)),
+            *((name, stamp(at, short=self.short)) for name, at in times if at),
             *([("commit", cell(task.commit, Tone.GOOD))] if task.commit else []),
             *([("taken back", cell(f"by {task.reverted_by}", Tone.WARN))] if task.reverted_by else []),
             *([("branch", cell(task.branch))] if task.branch else []),
@@ -126,7 +126,7 @@ class Views:
                 cell(row.approval_id),
                 cell(row.task_id),
                 cell(row.kind, Tone.WARN),
-                stamp(row.asked_at, local=self.local),
+                stamp(row.asked_at, short=self.short),
                 cell(row.subject),
             ]
             for row in found.approvals
@@ -141,7 +141,7 @@ class Views:
         asked = [f"{row.approval_id}: {first}", *(f"   {line}" for line in more)]
         if row.assumed_at is None:
             return asked
-        return [*asked, f"   assumed from {stamp(row.assumed_at, local=self.local).text} on: {row.default}"]
+        return [*asked, f"   assumed from {stamp(row.assumed_at, short=self.short).text} on: {row.default}"]
 
     def logs(self, logs: Logs) -> list[Block]:
         """Events, one a line."""
@@ -150,7 +150,7 @@ class Views:
     def log_line(self, line: LogLine) -> Cell:
         """One event: time, level, task, event and message in columns."""
         text = line.message or (json.dumps(line.data, ensure_ascii=False) if line.data else "")
-        time = stamp(line.timestamp, local=self.local).text
+        time = stamp(line.timestamp, short=self.short).text
         task = "-" if line.task_id is None else str(line.task_id)
         columns = f"{time}  {line.level:<7}  {task:>5}  {line.event:<21}  {text}"
         return Cell(columns.rstrip(), LEVEL_TONE.get(line.level, Tone.PLAIN))
@@ -163,7 +163,7 @@ class Views:
         return [
             ("state", cell(overall.text, STATE_TONE.get(overall.state, Tone.PLAIN))),
             *([("why", cell(overall.why, Tone.WARN))] if overall.why and running and not report.holds else []),
-            *([("until", stamp(overall.until, local=self.local))] if overall.until else []),
+            *([("until", stamp(overall.until, short=self.short))] if overall.until else []),
             *([("daemon", cell(since))] if running else []),
             ("queue", cell(counts or "empty")),
             *(
@@ -176,7 +176,7 @@ class Views:
             *([("engine", cell(_saved(report.saved)))] if report.saved.saved or report.saved.solved else []),
             *([("embedder", cell(report.embedder))] if report.embedder else []),
             *([("workspace", cell(report.workspace))] if report.workspace else []),
-            ("checkpoint", stamp(report.next_checkpoint_at, local=self.local)),
+            ("checkpoint", stamp(report.next_checkpoint_at, short=self.short)),
         ]
 
     def _workers(self, report: DaemonStatus) -> Table:
@@ -186,7 +186,7 @@ class Views:
                 cell(worker.task_id, Tone.BUSY),
                 cell(worker.phase),
                 cell(worker.iteration or None),
-                stamp(worker.since, local=self.local),
+                stamp(worker.since, short=self.short),
                 cell(worker.done),
                 cell(worker.failed),
                 cell(worker.last_line or worker.description),

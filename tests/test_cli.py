@@ -28,7 +28,7 @@ def test_the_status_without_a_daemon_comes_from_the_database_with_exit_code_3(ho
     home.run("Create a health check")
     result = home.run("--status")
     assert result.code == 3
-    assert result.out.startswith("state       stopped\nqueue       1 queued\n")
+    assert result.out.startswith("state       Offline\nqueue       1 queued\n")
     assert "note: daemon stopped, as of 20" in result.out
 
 

@@ -114,3 +114,13 @@ def test_two_actions_at_once_are_refused(home: Home) -> None:
     result = home.cli("--report", "2026-W39", "--status")
     assert result.code == 2
     assert "--report" in result.err
+
+
+def test_the_exit_code_of_the_status_tells_whether_it_works(home: Home) -> None:
+    with home.daemon() as context:
+        assert home.cli("status").code == 0
+        context.queue.pause("lunch").result()
+        assert home.cli("status").code == home.cli("--status", "--json").code == 6
+        context.queue.resume().result()
+        assert home.cli("status").code == 0
+    assert home.cli("status").code == 3

@@ -10,6 +10,7 @@ import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
@@ -232,7 +233,8 @@ def test_with_a_daemon_the_status_is_its_own_with_exit_code_0(home: Home, contex
     result = home.cli("--status")
     assert (result.code, result.err) == (0, "")
     assert "daemon      version 0.1.0, process 4711, up 1h 2m" in result.out
-    assert "checkpoint  2026-11-28T06:00:00Z" in result.out
+    own = datetime(2026, 11, 28, 6, tzinfo=UTC).astimezone()
+    assert f"checkpoint  {own.isoformat()}" in result.out
     report = home.cli("--status", "--json").json
     assert (report["state"], report["queue"], report["pid"]) == ("running", {"queued": 1}, 4711)
 

@@ -20,12 +20,12 @@ def test_nothing_is_a_dash_so_that_columns_can_be_counted(value: object, shown: 
     assert cell(value).text == shown
 
 
-def test_times_are_utc_for_programs_and_short_and_local_for_people() -> None:
-    assert stamp(AT, local=False).text == "2026-01-02T02:04:05Z"
-    assert stamp(AT, local=True).text == AT.astimezone().strftime("%Y-%m-%d %H:%M")
+def test_times_are_the_owners_own_and_short_on_a_terminal() -> None:
+    assert stamp(AT, short=False).text == AT.astimezone().isoformat(timespec="seconds")
+    assert stamp(AT, short=True).text == AT.astimezone().strftime("%Y-%m-%d %H:%M")
     now = datetime.now(UTC)
-    assert stamp(now, local=True).text == now.astimezone().strftime("%H:%M:%S")
-    assert stamp(None, local=True).text == "-"
+    assert stamp(now, short=True).text == now.astimezone().strftime("%H:%M:%S")
+    assert stamp(None, short=True).text == "-"
 
 
 @pytest.mark.parametrize(
