@@ -111,10 +111,10 @@ def test_what_is_done_elsewhere_is_seen_at_once(visit: Visit, seeded: SeededDaem
 def test_a_checkpoint_is_held_when_the_owner_is_sure(visit: Visit, seeded: SeededDaemon) -> None:
     page = visit("/dashboard")
     page.get_by_role("button", name="Checkpoint now").click()
-    page.get_by_role("button", name="Cancel", exact=True).click()
+    page.get_by_role("button", name="Keep working").click()
     assert not seeded.daemon.get("/api/status")["holds"]
     page.get_by_role("button", name="Checkpoint now").click()
-    page.get_by_role("dialog").get_by_role("button", name="Checkpoint now").click()
+    page.get_by_role("dialog").get_by_role("button", name="Hold checkpoint").click()
     expect(page.locator("main .notice", has_text="Paused: checkpoint")).to_be_visible(timeout=60_000)
     expect(page.get_by_role("button", name="Checkpoint now")).to_be_hidden()
     page.get_by_role("button", name="Resume").click()

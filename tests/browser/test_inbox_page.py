@@ -123,7 +123,7 @@ def test_a_commit_is_taken_back_after_a_question(browser: Browser, taken: Seeded
         commit = page.locator("#unread li.item").filter(has=page.get_by_role("button", name="Take back")).first
         name = str(commit.get_attribute("data-commit"))
         commit.get_by_role("button", name="Take back").click()
-        page.get_by_role("dialog").get_by_role("button", name="Cancel").click()
+        page.get_by_role("dialog").get_by_role("button", name="Keep the commit").click()
         commit.get_by_role("button", name="Take back").click()
         page.get_by_role("dialog").get_by_role("button", name="Take it back").click()
         expect(page.get_by_text("Taken back by")).to_be_visible(timeout=PATIENCE_S * 1000)

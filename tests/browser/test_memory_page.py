@@ -88,7 +88,7 @@ def test_a_lesson_is_retired_after_a_question_and_used_again(visit: Visit, seede
     page = visit(f"/memory?lesson={name}")
     dialog = page.get_by_role("dialog", name=f"Lesson {name}")
     dialog.get_by_role("button", name="Retire").click()
-    page.get_by_role("dialog", name="Retire this lesson?").get_by_role("button", name="Retire it").click()
+    page.get_by_role("dialog", name="Retire this lesson?").get_by_role("button", name="Retire lesson").click()
     expect(dialog).to_contain_text("you retired it")
     assert seeded.daemon.get(f"/api/lesson/{name}")["state"] == "retired"
     dialog.get_by_role("button", name="Close").click()

@@ -107,7 +107,7 @@ def test_while_the_daemon_is_away_nothing_can_be_changed_and_then_it_can_again(p
     pause = page.get_by_role("button", name="Pause")
     checkpoint = page.get_by_role("button", name="Checkpoint now")
     expect(pause).to_be_enabled()
-    daemon.stop()
+    daemon.kill()
     for button in (pause, checkpoint):
         expect(button).to_be_disabled()
         expect(button).to_have_attribute("title", "The daemon does not answer, so this cannot be done now.")

@@ -300,16 +300,27 @@ def test_tabs_are_changed_by_arrows(stage: Page) -> None:
     expect(stage.get_by_role("tabpanel")).to_have_text("two")
 
 
-@pytest.mark.parametrize(("press", "said"), [("Delete", True), ("Cancel", False), ("Close", False)])
+@pytest.mark.parametrize(("press", "said"), [("Delete", True), ("Keep it", False), ("Close", False)])
 def test_a_question_before_something_final_is_answered(stage: Page, press: str, said: bool) -> None:
     stage.evaluate(
         """async () => { const {confirmed} = await load('parts');
-          confirmed({title: 'Delete it?', yes: 'Delete', danger: true})
+          confirmed({title: 'Delete it?', yes: 'Delete', no: 'Keep it', danger: true})
             .then((answer) => { window.answer = answer; }); }"""
     )
     stage.get_by_role("dialog", name="Delete it?").get_by_role("button", name=press).click()
     stage.wait_for_function("() => window.answer !== undefined")
     assert stage.evaluate("() => window.answer") is said
+
+
+def test_a_question_has_its_focus_on_what_changes_nothing_and_escape_says_that(stage: Page) -> None:
+    stage.evaluate(
+        """async () => { const {confirmed} = await load('parts');
+          confirmed({title: 'Delete it?', yes: 'Delete', no: 'Keep it', danger: true})
+            .then((answer) => { window.answer = answer; }); }"""
+    )
+    expect(stage.get_by_role("button", name="Keep it")).to_be_focused()
+    stage.keyboard.press("Escape")
+    stage.wait_for_function("() => window.answer === false")
 
 
 # ---- the look

@@ -26,8 +26,9 @@ export function Dialog({open, title, onClose, wide = false, children}) {
 const asked = signal(null);
 
 /**
- * Ask before something that cannot be undone.
- * @param {{title: string, text?: any, yes?: string, no?: string, danger?: boolean}} question
+ * Ask before something that cannot be undone. Both buttons are named by their effect; the one that changes nothing has
+ * the focus, and Escape presses it.
+ * @param {{title: string, text: any, yes: string, no: string, danger?: boolean}} question
  * @returns {Promise<boolean>}
  */
 export const confirmed = (question) => new Promise((answer) => { asked.value = {...question, answer}; });
@@ -42,8 +43,8 @@ export function Confirm() {
   return html`<${Dialog} open=${question !== null} title=${question?.title ?? ''} onClose=${() => reply(false)}>
     <p>${question?.text}</p>
     <footer>
-      <${Button} onClick=${() => reply(false)}>${question?.no ?? 'Cancel'}<//>
-      <${Button} kind=${question?.danger ? 'danger' : 'main'} onClick=${() => reply(true)}>${question?.yes ?? 'Yes'}<//>
+      <${Button} autofocus onClick=${() => reply(false)}>${question?.no}<//>
+      <${Button} kind=${question?.danger ? 'danger' : 'main'} onClick=${() => reply(true)}>${question?.yes}<//>
     </footer>
   <//>`;
 }

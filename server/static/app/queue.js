@@ -4,7 +4,7 @@ import {Dialog} from './dialogs.js';
 import {Button} from './forms.js';
 import {whenever} from './live.js';
 import {Card, Empty, Fault, Moment, Money, Pill} from './parts.js';
-import {FITTING, actOnMany, actOnOne, askedNumber, prioritiseOne} from './queue_acts.js';
+import {FITTING, actOnMany, askedNumber, cancelOne, prioritiseOne, retryOne} from './queue_acts.js';
 import {Filter} from './queue_filter.js';
 import {filterOf, isFiltered, listOfTasks} from './queue_model.js';
 import {Table} from './table.js';
@@ -78,8 +78,8 @@ function RowMenu({at, onDone}) {
   return html`<div popover="auto" class="row-menu" ref=${box} role="menu" onToggle=${toggled} onKeyDown=${move}
     aria-label=${task ? `Task ${task.task_id}` : 'Task'}>${task ? html`
     <a href=${`/task/${task.task_id}`} role="menuitem">Open</a>
-    ${fits('cancel') && !task.cancel_requested ? item('Cancel', () => actOnOne('cancel', task)) : null}
-    ${fits('retry') ? item('Retry', () => actOnOne('retry', task)) : null}
+    ${fits('cancel') && !task.cancel_requested ? item('Cancel', () => cancelOne(task)) : null}
+    ${fits('retry') ? item('Retry', () => retryOne(task)) : null}
     ${fits('prioritise') ? item('Priority …', () => prioritiseOne(task)) : null}` : null}
   </div>`;
 }
@@ -100,7 +100,7 @@ function AskNumber() {
       <label>Priority <input type="number" name="number" step="1" min="-1000000" max="1000000" required autofocus
         defaultValue=${asked?.value ?? 1} /></label>
       <p class="hint">Tasks with a higher number are begun sooner; 1 is what a task has that says nothing.</p>
-      <footer><${Button} onClick=${() => reply(null)}>Cancel<//><${Button} sends type="submit" kind="main">Set<//></footer>
+      <footer><${Button} onClick=${() => reply(null)}>Keep it<//><${Button} sends type="submit" kind="main">Set priority<//></footer>
     </form>
   <//>`;
 }

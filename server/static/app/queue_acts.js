@@ -2,10 +2,11 @@
 
 import {fault, post} from './api.js';
 import {confirmed} from './dialogs.js';
+import {Button} from './forms.js';
 import {act, status} from './state.js';
 import {counted} from './text.js';
-import {toast} from './toasts.js';
-import {signal} from './ui.js';
+import {UNDO_MS, toast} from './toasts.js';
+import {html, signal} from './ui.js';
 
 const SLICE = 500; // the most that one request acts on
 const REASONS = 3;
@@ -30,15 +31,51 @@ export const askedNumber = signal(null);
 /** Ask for a priority. @returns {Promise<number|null>} null where it was closed */
 export const priorityFor = (title, value) => new Promise((answer) => { askedNumber.value = {title, value, answer}; });
 
-/** Cancel one task, or ask for it again. */
-export const actOnOne = (verb, task) => act(`/api/task/${task.task_id}/${verb}`, `Task ${task.task_id} is ${
-  verb === 'cancel' && task.status === 'running' ? 'to end at its next safe point' : TOLD[verb][1]}.`);
+/** Whether a cancel loses nothing of the task: it was not begun and has no time to begin at, which a retry forgets. */
+const isUntouched = (task) => task.attempt === 0 && !task.not_before && ['queued', 'blocked'].includes(task.status);
+
+/** Say what was done, with a button that takes it back for a while. */
+function offerUndo(said, path, body) {
+  const undo = () => act(path, 'Undone.', body);
+  toast(html`${said} <${Button} sends kind="bare small" onClick=${undo}>Undo<//>`, 'good', UNDO_MS);
+}
+
+/** Cancel one task, after asking; one that was not begun can be brought back for a while. */
+export async function cancelOne(task) {
+  const id = task.task_id;
+  const runs = task.status === 'running';
+  const lost = runs ? 'It ends at its next safe point.' : task.attempt ? 'What it has done so far is given up.' : 'It is not begun.';
+  const sure = await confirmed({
+    title: `Cancel task ${id}?`, yes: 'Cancel task', no: runs ? 'Keep running' : 'Keep task', danger: true,
+    text: `${lost} Subtasks and tasks that depend on it end with it. It can be retried later, from the beginning.`,
+  });
+  if (!sure) return;
+  const said = `Task ${id} is ${runs ? 'to end at its next safe point' : 'cancelled'}.`;
+  const canUndo = isUntouched(task);
+  const answer = await act(`/api/task/${id}/cancel`, canUndo ? '' : said);
+  if (answer.ok && canUndo) offerUndo(said, `/api/task/${id}/retry`);
+}
+
+/** Ask for one task again. */
+export async function retryOne(task) {
+  const id = task.task_id;
+  const answer = await act(`/api/task/${id}/retry`, task.status === 'cancelled' ? '' : `Task ${id} is queued again.`);
+  if (answer.ok && task.status === 'cancelled') offerUndo(`Task ${id} is queued again.`, `/api/task/${id}/cancel`);
+}
+
+/** Set one task's priority, to be undone for a while. */
+export async function setPriority(task, priority) {
+  const path = `/api/task/${task.task_id}/priority`;
+  const answer = await act(path, '', {priority});
+  if (answer.ok) offerUndo(`Task ${task.task_id} has priority ${priority}.`, path, {priority: task.priority});
+  return answer;
+}
 
 /** Ask for one task's priority, and set it. */
 export async function prioritiseOne(task) {
   const priority = await priorityFor(`Priority of task ${task.task_id}`, task.priority);
   if (priority === null || priority === task.priority) return null;
-  return act(`/api/task/${task.task_id}/priority`, `Task ${task.task_id} has priority ${priority}.`, {priority});
+  return setPriority(task, priority);
 }
 
 /**
@@ -71,7 +108,7 @@ async function numberFor(title) {
 async function sureOf(action, title, {matched, fitting}) {
   const rest = matched - fitting;
   const text = `${REMARK[action]}${rest ? ` ${counted(rest, 'other one')} of those chosen cannot be.` : ''}`;
-  const kept = action === 'cancel' ? {no: 'Keep them', danger: true} : {};
+  const kept = action === 'cancel' ? {no: 'Keep them', danger: true} : {no: 'Leave them'};
   return await confirmed({title, text, yes: title.replace('?', ''), ...kept}) ? {} : null;
 }
 

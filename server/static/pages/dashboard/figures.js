@@ -10,7 +10,8 @@ async function takeStock() {
   const sure = await confirmed({
     title: 'Hold a checkpoint now?',
     text: 'What runs is finished, a report is written, and no task is begun until you resume.',
-    yes: 'Checkpoint now',
+    yes: 'Hold checkpoint',
+    no: 'Keep working',
   });
   if (!sure) return;
   const answer = await act('/api/checkpoint', '');

@@ -12,7 +12,8 @@ async function restart(worker) {
   const isSure = worker.task_id === null || await confirmed({
     title: `Restart ${worker.name}?`,
     text: `Task ${worker.task_id} goes back to the queue, and goes on from its last finished step.`,
-    yes: 'Restart',
+    yes: 'Restart worker',
+    no: 'Keep running',
   });
   if (isSure) await act(`/api/worker/${encodeURIComponent(worker.name)}/restart`, `${worker.name} begins anew.`);
 }

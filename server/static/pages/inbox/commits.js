@@ -25,6 +25,7 @@ async function takeBack(commit) {
     title: `Take back the work of task ${commit.task_id}?`,
     text: html`<b>${commit.subject}</b> is undone by a new commit on <code>${commit.target}</code>, once the tests that its files reach have passed without it.`,
     yes: 'Take it back',
+    no: 'Keep the commit',
     danger: true,
   });
   if (!isSure) return;
@@ -62,6 +63,7 @@ async function readAll(unread) {
     title: `Mark ${counted(unread, 'commit')} as read?`,
     text: 'All that you have not read yet counts as read, also what is not on this page.',
     yes: 'Mark all as read',
+    no: 'Leave them unread',
   });
   if (isSure) await act('/api/commits/reviewed', 'All are marked as read.', {all: true});
 }

@@ -20,7 +20,7 @@ async function sent(lesson, verb, said, reloads) {
 
 async function retire(lesson, reloads) {
   const isSure = await confirmed({
-    title: 'Retire this lesson?', yes: 'Retire it', danger: true,
+    title: 'Retire this lesson?', yes: 'Retire lesson', no: 'Keep lesson', danger: true,
     text: 'It is recalled no more, until you restore it; then it begins without a record.',
   });
   if (isSure) await sent(lesson, 'retire', 'The lesson has retired.', reloads);

@@ -1,8 +1,9 @@
 // What can be done with a task: cancel, retry, fork, and with its commit: read, take back, bring back.
 
 import {fault, post} from '../../app/api.js';
-import {Button, Check, Dialog, Field, confirmed} from '../../app/parts.js';
-import {act, status, toast} from '../../app/shell.js';
+import {Button, Check, Dialog, Field} from '../../app/parts.js';
+import {cancelOne, retryOne} from '../../app/queue_acts.js';
+import {status, toast} from '../../app/shell.js';
 import {html, signal, useState} from '../../app/ui.js';
 
 /** The step from which a fork is being made: `{attempt, step_no}`, or null. */
@@ -10,22 +11,13 @@ export const forking = signal(null);
 
 const UNENDED = new Set(['queued', 'scheduled', 'blocked', 'running', 'waiting']);
 
-async function cancel(task) {
-  const parts = task.children.some((part) => UNENDED.has(part.status)) ? ' Its subtasks end with it.' : '';
-  const text = `${task.status === 'running' ? 'It ends at its next safe point.' : 'It is not begun.'}${parts} It can be retried later.`;
-  if (!await confirmed({title: `Cancel task ${task.task_id}?`, text, yes: 'Cancel it', danger: true})) return;
-  await act(`/api/task/${task.task_id}/cancel`, `Task ${task.task_id} is cancelled${task.status === 'running' ? ' soon' : ''}.`);
-}
-
-const retry = (task) => act(`/api/task/${task.task_id}/retry`, `Task ${task.task_id} is queued again.`);
-
 /** The buttons at the right of the head. */
 export function Actions({task, course}) {
   const canFork = course?.tries.some((each) => each.steps.length);
   return html`<div class="actions">
     ${canFork ? html`<${Button} sends onClick=${() => { forking.value = {}; }}>Fork…<//>` : null}
-    ${['failed', 'cancelled'].includes(task.status) ? html`<${Button} sends kind="main" onClick=${() => retry(task)}>Retry<//>` : null}
-    ${UNENDED.has(task.status) && !task.cancel_requested ? html`<${Button} sends kind="danger" onClick=${() => cancel(task)}>Cancel<//>` : null}
+    ${['failed', 'cancelled'].includes(task.status) ? html`<${Button} sends kind="main" onClick=${() => retryOne(task)}>Retry<//>` : null}
+    ${UNENDED.has(task.status) && !task.cancel_requested ? html`<${Button} sends kind="danger" onClick=${() => cancelOne(task)}>Cancel<//>` : null}
     <${Fork} task=${task} course=${course} />
   </div>`;
 }
@@ -65,7 +57,7 @@ function ForkForm({task, course, from, close}) {
     <${Field} as="textarea" label="Remark" rows="3" maxlength="4000" value=${form.note} onInput=${change('note')}
       hint="Added to the task's words. With a remark it goes on with code, whichever step this was." />
     ${error ? html`<p class="error" role="alert">${error}</p>` : null}
-    <footer><${Button} onClick=${close}>Cancel<//><${Button} sends kind="main" onClick=${send}>Fork<//></footer>`;
+    <footer><${Button} onClick=${close}>Do not fork<//><${Button} sends kind="main" onClick=${send}>Fork task<//></footer>`;
 }
 
 /** Taking back what was integrated, or bringing it back: asks first, and says what the tests say. */
@@ -90,6 +82,6 @@ export function Revert({task, isTaken}) {
         change reaches are run first, which may take a while.</p>
       <${Check} label="Even if other tests fail then" checked=${force} onChange=${(event) => setForce(event.target.checked)} />
       ${error ? html`<p class="error" role="alert">${error}</p>` : null}
-      <footer><${Button} onClick=${close}>Cancel<//><${Button} sends kind=${reapply ? 'main' : 'danger'} onClick=${send}>${what}<//></footer>
+      <footer><${Button} autofocus onClick=${close}>${reapply ? 'Leave it out' : 'Keep the work'}<//><${Button} sends kind=${reapply ? 'main' : 'danger'} onClick=${send}>${what}<//></footer>
     <//>`;
 }
