@@ -137,24 +137,34 @@ def read(text: str) -> EnvironmentFile:
     Raises:
         SandboxError: names the fields that are wrong, and what each takes.
     """
+    return _checked(_loaded(text))
+
+
+def _loaded(text: str) -> object:
     if len(text) > MOST_CHARS:
         raise SandboxError(f"it has more than {MOST_CHARS >> 10} KB")
     try:
         content = yaml.safe_load(text)
     except (yaml.YAMLError, ValueError, RecursionError) as error:
         raise SandboxError(f"it is no YAML: {' '.join(str(error).split())[:300]}") from None
+    return {} if content is None else content
+
+
+def _checked(content: object) -> EnvironmentFile:
     try:
-        return EnvironmentFile.model_validate({} if content is None else content)
+        return EnvironmentFile.model_validate(content)
     except ValidationError as error:
         raise SandboxError("; ".join(_faults(error))) from None
 
 
 def packages_of(files: DeclaredFiles) -> tuple[str, list[str]]:
-    """The file's path, and the packages that it names; of a file that cannot be read none."""
+    """The file's path, and the packages that it names, whatever faults its services have."""
     path = find(files)
     text = files.text(path) if path else None
     try:
-        return path or "", read(text).packages if text is not None else []
+        content = _loaded(text or "")
+        named = content.get("packages", []) if isinstance(content, dict) else []
+        return path or "", _checked({"packages": named}).packages
     except SandboxError:  # told where its services are read
         return path or "", []
 

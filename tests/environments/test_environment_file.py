@@ -112,5 +112,7 @@ def test_the_file_of_a_repository_is_found_in_its_folder() -> None:
     assert find(DeclaredFiles(TextTree({"environment.yaml": ""}))) is None
     files = DeclaredFiles(TextTree({".nightshift/environment.yaml": "packages: [redis]"}))
     assert packages_of(files) == (".nightshift/environment.yaml", ["redis"])
+    half = DeclaredFiles(TextTree({".nightshift/environment.yaml": "packages: [redis]\nservices: {db: {}}"}))
+    assert packages_of(half) == (".nightshift/environment.yaml", ["redis"])
     broken = DeclaredFiles(TextTree({".nightshift/environment.yaml": "packages: redis"}))
     assert packages_of(broken) == (".nightshift/environment.yaml", [])
