@@ -79,7 +79,6 @@ KNOWN: Mapping[str, Known] = {
         versions="4.26.0",
         need=("attrs", "referencing", "rpds-py", "jsonschema-specifications", "typing-extensions"),
     ),
-    "python-dateutil": Known(versions="2.9.0", need=("six", "freezegun")),
 }
 
 
