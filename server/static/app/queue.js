@@ -26,6 +26,11 @@ const What = ({task}) => html`<a href=${`/task/${task.task_id}`}>${firstLine(tas
 const Standing = ({task}) => html`<${Pill} status=${task.status} />
   ${task.cancel_requested && task.status === 'running' ? html`<small>to be cancelled</small>` : null}`;
 
+/** When a scheduled task begins, by the clock and from now; of others when they ended, began or came. */
+const When = ({task}) => (task.status === 'scheduled' && task.not_before
+  ? html`begins <${Moment} at=${task.not_before} /><small><${Moment} at=${task.not_before} form="short" /></small>`
+  : html`<${Moment} at=${task.ended_at ?? task.started_at ?? task.created_at} />`);
+
 const columns = (onMenu) => [
   {key: 'task_id', label: '#', number: true, sort: true, most: true},
   {key: 'status', label: 'Status', sort: true, cell: (task) => html`<${Standing} task=${task} />`},
@@ -37,7 +42,7 @@ const columns = (onMenu) => [
   {key: 'commit', label: 'Commit', minor: true,
     cell: ({commit}) => (commit ? html`<code>${commit.slice(0, 8)}</code>` : '–')},
   {key: 'ended_at', label: 'When', minor: true, sort: true, most: true,
-    cell: (task) => html`<${Moment} at=${task.ended_at ?? task.started_at ?? task.created_at} />`},
+    cell: (task) => html`<${When} task=${task} />`},
   {key: 'menu', label: html`<span class="unseen">Actions</span>`, cell: (task) => html`
     <button type="button" class="bare menu-button" aria-label=${`Actions for task ${task.task_id}`} aria-haspopup="menu"
       onClick=${(event) => onMenu(task, event.currentTarget)}>⋯</button>`},

@@ -16,13 +16,13 @@ function Backend({model}) {
     ${model.detail || !model.available ? html`<small>${model.detail || said}</small>` : null}
     ${model.calls ? html`<small><span title="calls">${counted(model.calls, 'call')}</span>${model.failures ? html`, <span class="bad">${model.failures} failed</span>` : null}
       ${' · '}<${Count} value=${model.tokens_in} /> in, <${Count} value=${model.tokens_out} /> out
-      ${' · '}<${Money} usd=${model.cost_usd} unpriced=${model.unpriced} /></small>` : html`<small>not asked yet</small>`}
+      ${' · '}<${Money} usd=${model.cost_usd} unpriced=${model.unpriced} /></small>` : html`<small>not asked since the start</small>`}
     ${model.measured ? html`<small>solved: ${model.measured}</small>` : null}
     ${model.malformed_share === null ? null : html`<small>tool calls: ${model.protocol}, ${Math.round(100 * model.malformed_share)} % malformed</small>`}
   </li>`;
 }
 
-export const Models = ({models}) => html`<${Card} title="Models">
+export const Models = ({models}) => html`<${Card} title="Models" hint="calls and cost since the daemon started">
   ${models.length ? html`<ul class="plain">${models.map((model) => html`<${Backend} key=${`${model.name} ${model.model}`} model=${model} />`)}</ul>`
     : html`<${Empty}>No model yet. Start Ollama, or set <code>OPENAI_API_KEY</code>; tasks wait until then and go on by themselves.<//>`}
 <//>`;
