@@ -23,7 +23,7 @@ from server.settling import CauseSettled, CausesQuery, SettleIn, causes, settle
 
 routes = Routes()
 
-SHOWN = 100
+SHOWN = 20
 """So many tasks of a cause are named."""
 
 
