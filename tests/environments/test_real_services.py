@@ -9,7 +9,7 @@ from pathlib import Path
 from bootstrap import packages
 from core.isolation import RunLimits
 from core.verdicts import SuiteJob
-from environments.making import Environments
+from environments.making import Environments, Maker
 from environments.python import PythonMaker, Series
 from environments.services import ServicesMaker
 from environments.store import FolderStore
@@ -50,7 +50,7 @@ async def test_the_tests_of_a_repository_speak_to_a_redis_of_their_own(folder: P
     python = Path(sys.executable)
     uv = Uv(packages.uv_program(python), lambda: packages.uv_environ(python, os.environ))
     store = FolderStore(folder / "environments", keep_mb=1000)
-    makers = [PythonMaker(store, uv, Series(usual=runtime())), ServicesMaker()]
+    makers: list[Maker] = [PythonMaker(store, uv, Series(usual=runtime())), ServicesMaker()]
     found, box = Environments(store, makers), NestedSandbox(bubblewrap(), runtime())
     runner = SuiteRunner(box, runtime(), emit=lambda _: None, staging_dir=folder / "staging", environments=found)
     base = TextTree({PATH: ENVIRONMENT})
