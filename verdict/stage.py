@@ -131,6 +131,7 @@ def _instructions(
         "executable": runtime.executable,
         "preload": plan.preload,
         "without": plan.without,
+        "standing": [file.staged for file in plan.files if file.role in {Role.REGRESSION, Role.COMMAND}],
         "budget": {
             "cpu_s": share * time.cpu_s,
             "wall_s": share * time.wall_s,

@@ -73,6 +73,7 @@ def run(config, events, libraries):
     code.install()
     recorder = Recorder(events, config["token"], code, config["without"], config["budget"])
     recorder.has_environment = bool(config["executable"])
+    recorder.standing = frozenset(config["standing"])
     return pytest_main(words(config), recorder)
 
 
@@ -152,6 +153,7 @@ class Recorder(Coroutines):
     """The plugin that reports; in the same way of tests and of copies that must fail, so that neither can tell."""
 
     has_environment = False
+    standing = frozenset()  # the files of tests that the repository has: these alone its conftests may ignore
 
     def __init__(self, events, token, code, without, budget):
         self._code, self._without = code, frozenset(without)
@@ -204,8 +206,10 @@ class Recorder(Coroutines):
     def pytest_collect_file(self, file_path, parent):
         """Skip a file that a conftest ignores: told of it by name, as of all here, pytest would run it."""
         found, config = (yield), parent.config
+        if not found or file_path.relative_to(config.rootpath).as_posix() not in self.standing:
+            return found
         places = [place for place in (file_path, *file_path.parents) if config.rootpath in place.parents]
-        if found and any(parent.ihook.pytest_ignore_collect(collection_path=place, config=config) for place in places):
+        if any(parent.ihook.pytest_ignore_collect(collection_path=place, config=config) for place in places):
             return [Ignored.from_parent(parent, path=file_path)]
         return found
 
