@@ -70,7 +70,7 @@ def library(browser: Browser, server: Client) -> Iterator[Page]:
 
 
 def opened(page: Page) -> None:
-    page.goto("/")
+    page.goto("/tasks")
     page.wait_for_selector(LIVE, state="attached")
     page.evaluate(f"() => {{ {MODULES} }}")
     page.evaluate(
