@@ -174,7 +174,7 @@ def test_after_a_restart_no_line_is_missing_or_double_and_the_page_says_it(
                 until_seen(each, ids[-1])
         for each in (page, other):
             expect(each.get_by_text("The daemon does not answer.")).to_be_visible()
-            expect(each).to_have_title("✕ Dashboard · Nightshift")
+            expect(each).to_have_title("✕ Brief · Nightshift")
         ids += lines(app_context, 12)
         with serving(app_context, Listen(port=port)):
             for each in (page, other):
