@@ -79,6 +79,11 @@ def _repository_settings(db: Tables) -> None:
         db.execute(statement)
 
 
+def _earlier_ends(db: Tables) -> None:
+    for statement in schema.EARLIER_ENDS:
+        db.execute(statement)
+
+
 STEPS: tuple[tuple[str, Callable[[Tables], None]], ...] = (
     ("0001_tables", _tables),
     ("0002_vectors", _vectors),
@@ -91,6 +96,7 @@ STEPS: tuple[tuple[str, Callable[[Tables], None]], ...] = (
     ("0009_tool_calls", _tools),
     ("0016_projects", _projects),
     ("0017_repository_settings", _repository_settings),
+    ("0018_earlier_ends", _earlier_ends),
 )
 
 

@@ -25,6 +25,7 @@ from db.sqlite import Connection, Error, Row
 _WORDS: dict[tuple[str, str], type[StrEnum]] = {
     ("tasks", "status"): Status,
     ("tasks", "ending"): Ending,
+    ("earlier_ends", "status"): Status,
     ("execution_logs", "level"): Level,
     ("execution_logs", "phase"): Phase,
     ("approvals", "kind"): AskKind,

@@ -446,3 +446,13 @@ REPOSITORY_SETTINGS = (
         settings TEXT NOT NULL, -- JSON
         at TEXT NOT NULL) WITHOUT ROWID""",
 )
+
+# The eighteenth migration: ends of tasks that were tried again. What ended once stays counted where it ended.
+EARLIER_ENDS = (
+    """CREATE TABLE earlier_ends (
+        task_id INTEGER NOT NULL REFERENCES tasks (id),
+        ended_at TEXT NOT NULL,
+        status TEXT NOT NULL,
+        iterations INTEGER NOT NULL)""",
+    "CREATE INDEX earlier_ends_when ON earlier_ends (ended_at)",
+)

@@ -15,7 +15,7 @@ _HOUR, _DAY = 13, 10
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Ends:
-    """How many tasks ended with a status in the hour or day that began at `start`, and their tries together."""
+    """How many tasks ended with a status in the hour or day that began at `start`, and their iterations together."""
 
     start: datetime
     status: Status
@@ -40,15 +40,17 @@ class Use:
 
 
 def ends(conn: Connection, since: datetime, *, by_day: bool) -> list[Ends]:
-    """The ends of tasks since a time, each task where it last ended; in UTC."""
+    """The ends of tasks since a time, in UTC. A task that was tried again after its end has more than one."""
     chars = _DAY if by_day else _HOUR
     query = (
-        "SELECT substr(ended_at, 1, ?) AS slot, status, COUNT(*) AS tasks, SUM(iterations) AS iterations FROM tasks "
-        "WHERE ended_at IS NOT NULL AND ended_at >= ? GROUP BY slot, status"
+        "SELECT substr(ended_at, 1, :chars) AS slot, status, COUNT(*) AS tasks, SUM(iterations) AS iterations FROM ("
+        "SELECT ended_at, status, iterations FROM tasks WHERE ended_at IS NOT NULL AND ended_at >= :since "
+        "UNION ALL SELECT ended_at, status, iterations FROM earlier_ends WHERE ended_at >= :since) "
+        "GROUP BY slot, status"
     )
     return [
         Ends(start=_start(row[0]), status=Status(row[1]), tasks=row[2], iterations=row[3])
-        for row in conn.execute(query, (chars, to_text(since)))
+        for row in conn.execute(query, {"chars": chars, "since": to_text(since)})
     ]
 
 

@@ -310,6 +310,14 @@ def counts(conn: Connection) -> dict[Status, int]:
     return {status: found.get(status, 0) for status in Status}
 
 
+def keep_end(conn: Connection, task: Task, ended_at: datetime) -> None:
+    """Note how a task ended that is tried again: its row will only know how it ends next."""
+    conn.execute(
+        "INSERT INTO earlier_ends (task_id, ended_at, status, iterations) VALUES (?, ?, ?, ?)",
+        (task.id, to_text(ended_at), task.status, task.iterations),
+    )
+
+
 def insert_fork(conn: Connection, task_id: int, fork: Fork, state: str) -> None:
     """Note where a new task begins; `state` is the digest of the attempt's state there, which is not pruned then."""
     values = (task_id, fork.source, fork.attempt, fork.step_no, fork.model, int(fork.noted), state)

@@ -89,6 +89,8 @@ def move(
     moved = store.update(tx.conn, task, {**owner, **columns, **facts})
     if moved is None:
         raise StaleFence
+    if task.ended_at and to not in ENDED:
+        store.keep_end(tx.conn, task, task.ended_at)
     _report_move(tx, task, moved, kind, level)
     return moved
 

@@ -43,7 +43,7 @@ class StatsQuery(Query):
 
 
 class Sums(Answer):
-    """What was done in a time. A task counts where it last ended; `iterations` is the mean of those done or failed.
+    """What was done in a time. Each end of a task counts where it came; `iterations` is the mean of done and failed.
 
     `success_rate` is done / (done + failed), null where nothing was. `cost_usd` leaves out the `unpriced` calls.
     """

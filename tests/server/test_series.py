@@ -87,6 +87,19 @@ def test_a_day_has_an_hour_a_bucket_and_its_last_one_holds_now(hand: Hand) -> No
     assert model.latency_s == 2.0
 
 
+def test_a_task_that_is_tried_again_leaves_its_failure_where_it_was(hand: Hand) -> None:
+    hand.end(NOW - timedelta(hours=5), Ending.GAVE_UP, 4)
+    hand.queue.retry(1).result()
+    before = stats(hand.database.reader(), Range.DAY, NOW)
+    task = hand.queue.claim("w", only=1).result()
+    assert task is not None
+    hand.queue.finish(1, task.fence, Ending.COMMITTED, iterations=1).result()
+    after = stats(hand.database.reader(), Range.DAY, NOW)
+    assert [(one.failed, one.iterations) for one in (before.buckets[-6], after.buckets[-6])] == [(1, 4.0)] * 2
+    assert (before.total.done, before.total.failed) == (0, 1)
+    assert (after.total.done, after.total.failed, after.buckets[-1].done) == (1, 1, 1)
+
+
 @settings(max_examples=tiers.examples(25), deadline=None)
 @given(
     ages_h=st.lists(st.floats(0, 24 * 800), max_size=12),
