@@ -32,6 +32,7 @@ from agent.services import AgentServices
 from core.attempt_state import AttemptContext, AttemptState, Reflection, Step, Try
 from core.events import EscalationData, Kind, Level
 from core.masking import printable
+from core.reasons import with_failure
 from core.states import Ending, Outcome, Phase
 from core.tasks import digest
 from core.verdicts import Label
@@ -161,7 +162,7 @@ async def _remember(context: AttemptContext, state: AttemptState, services: Agen
 
 
 def _end(state: AttemptState, ending: Ending, text: str) -> Step:
-    reason = f"{text}. Last failure: {_last_failure(state)}"
+    reason = with_failure(text, _last_failure(state))
     state = replace(state, ending=ending, reason=reason)
     return Step(phase=Phase.REFLECTING, outcome=Outcome.GIVE_UP, state=state, note=reason[:300])
 

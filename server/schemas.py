@@ -82,13 +82,15 @@ class Iteration(Answer):
 class TaskSummary(Answer):
     """A task as lists show it; a description beyond 4,000 characters is cut and ends in an ellipsis.
 
-    The fields of `core.tasks.Task` and of its specification stand side by side here.
+    The fields of `core.tasks.Task` and of its specification stand side by side here. `cause` is `reason` with the
+    failure first that was left at the end.
     """
 
     task_id: int
     status: Status
     ending: Ending | None
     reason: str
+    cause: str
     description: str
     priority: int
     kind: TaskKind | None

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from core.plain_data import shallow
+from core.reasons import cause_first
 from core.subtasks import Family
 from core.tasks import Task
 from db.step_store import IterationRow
@@ -18,7 +19,14 @@ def task_summary(task: Task) -> TaskSummary:
     """The task as a list shows it."""
     text = task.spec.description
     cut = text if len(text) <= MAX_LISTED_CHARS else text[:MAX_LISTED_CHARS] + "…"
-    return TaskSummary.from_values(task, task.spec, task_id=task.id, iteration_count=task.iterations, description=cut)
+    return TaskSummary.from_values(
+        task,
+        task.spec,
+        task_id=task.id,
+        iteration_count=task.iterations,
+        description=cut,
+        cause=cause_first(task.reason),
+    )
 
 
 def task_detail(
@@ -30,6 +38,7 @@ def task_detail(
         task.spec,
         task_id=task.id,
         iteration_count=task.iterations,
+        cause=cause_first(task.reason),
         metadata=shallow(task.spec.metadata),  # older versions took what no answer can hold
         parent=family.whole,
         children=[_child(part) for part in family.subtasks],

@@ -20,7 +20,7 @@ const COLUMNS_OF = Object.fromEntries(Object.entries(SORTS).map(([key, sort]) =>
 const open = (task) => location.assign(`/task/${task.task_id}`);
 
 const What = ({task}) => html`<a href=${`/task/${task.task_id}`}>${firstLine(task.description) || '(no words)'}</a>
-  ${task.reason ? html`<small>${firstLine(task.reason)}</small>` : null}
+  ${task.cause ? html`<small title=${task.reason}>${firstLine(task.cause)}</small>` : null}
   ${task.repo ? html`<small class="path">${task.repo}</small>` : null}`;
 
 const Standing = ({task}) => html`<${Pill} status=${task.status} />

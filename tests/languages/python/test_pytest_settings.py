@@ -99,7 +99,7 @@ def test_pytest_finds_the_same_files_by_itself(
             return Seen.from_parent(parent, path=module_path)
 
     monkeypatch.chdir(tmp_path)
-    pytest.main(["--collect-only", "-p", "no:cacheprovider", "-p", "no:terminal"], plugins=[Look()])
+    pytest.main(["--collect-only", "-p", "no:cacheprovider", "-p", "no:terminal", "-p", "no:asyncio"], plugins=[Look()])
     assert seen == found
     assert set(read(pytest__ini=(tmp_path / "pytest.ini").read_text()).collected(TREE)) == found
 
