@@ -1,4 +1,4 @@
-# The daemon in a container; docs/service.md says how to run it. `docker compose up` builds and starts it.
+# The daemon in a container; docs/manual/service.md says how to run it. `docker compose up` builds and starts it.
 #
 # Its sandbox is bubblewrap, nested in the container, which needs three of the engine's locks open (compose.yaml) and no
 # capability. A base that has git, bwrap and util-linux already needs no mirror of Debian's packages.

@@ -171,7 +171,7 @@ def unit_text(service: Service) -> str:
 
 
 def _head(service: Service) -> list[str]:
-    docs = quote(str(service.checkout / "docs" / "service.md")).replace("%", "%%")
+    docs = quote(str(service.checkout / "docs" / "manual" / "service.md")).replace("%", "%%")
     return [
         MARK,
         "[Unit]",

@@ -277,7 +277,7 @@ AREAS = (
     _area("money", 10, _words("payments?", "billing", "invoices?", "checkout", "prices?", "pricing", "refunds?"),
           "mistakes in it cost directly, and are seen late"),
 )  # fmt: skip
-"""The areas, in the order in which they are named. `docs/report.md` has them too."""
+"""The areas, in the order in which they are named. `docs/manual/report.md` has them too."""
 
 
 def areas_of(paths: Iterable[str]) -> dict[str, list[str]]:

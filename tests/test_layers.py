@@ -1,4 +1,4 @@
-"""Holds the code to the layers of docs/architecture.md and to the rules of style that a parser can see."""
+"""Holds the code to the layers of docs/internals/architecture.md and to the rules of style that a parser can see."""
 
 from __future__ import annotations
 

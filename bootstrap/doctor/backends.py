@@ -43,13 +43,17 @@ def check_models(context: CheckContext) -> Iterator[Finding]:
         there += found
         name = " ".join(filter(None, (backend.name, backend.model)))
         if not found:
-            yield warning(name, masked(backend.detail or "does not answer"), backend.setup or "see docs/models.md")
+            yield warning(
+                name, masked(backend.detail or "does not answer"), backend.setup or "see docs/manual/models.md"
+            )
         elif context.deep:
             yield _asked(backend, name, masked)
         else:
             yield ok(name, "answers" + (f" ({masked(backend.detail)})" if backend.detail else ""))
         if found and backend.advice:
-            yield warning(name, masked(backend.advice), "change the settings of models so, or see docs/models.md")
+            yield warning(
+                name, masked(backend.advice), "change the settings of models so, or see docs/manual/models.md"
+            )
     if not there:
         yield warning("models", "none answers; tasks that the built-in engine cannot do wait for one", how_to_get_one())
     elif not context.deep:
@@ -119,7 +123,9 @@ def _findings(lines: list[str], *, held: bool) -> Iterator[Finding]:
     for line in bad:
         grade = warning if held else fault
         yield grade(
-            "self-test", line, "docs/security.md says what each means; often a kernel setting or a package is missing"
+            "self-test",
+            line,
+            "docs/internals/security.md says what each means; often a kernel setting or a package is missing",
         )
     if tried and not bad:
         yield ok("self-test", f"{len(tried)} attempts to get out failed, as they should")

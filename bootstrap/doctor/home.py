@@ -195,7 +195,7 @@ def _mounted(place: Path) -> tuple[str, str]:
 
 QUICK_S, DEEP_S = 15.0, 600.0
 LOG_MANY = 256_000_000
-RESTORE = "stop the daemon and start it again: it restores the newest sound backup by itself (docs/recovery.md)"
+RESTORE = "stop the daemon and start it again: it restores the newest sound backup by itself (docs/manual/recovery.md)"
 
 
 def check_database(context: CheckContext) -> Iterator[Finding]:

@@ -223,7 +223,7 @@ def check_service(_: CheckContext) -> Iterator[Finding]:
         yield note(
             "service",
             f"{unit} is not there: after a restart of the machine nobody starts Nightshift",
-            f"{typed('install-service')}   (docs/service.md)",
+            f"{typed('install-service')}   (docs/manual/service.md)",
         )
         return
     user = pwd.getpwuid(os.getuid()).pw_name

@@ -1,7 +1,7 @@
 """A split run: the tests in one process, the tested code in another, which sees nothing of the tests.
 
 It comes before the run in which both share a process, so that no tested code has met an expectation yet. See
-`docs/security.md` for what it proves.
+`docs/internals/security.md` for what it proves.
 """
 # Importing pathlib would cost every start of the sandbox some milliseconds.
 # ruff: noqa: PTH103, PTH118

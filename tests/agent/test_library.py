@@ -18,7 +18,7 @@ from core.tasks import Files, Limits, TaskSpec
 from tests.support.agent_parts import PlainSuite, block
 
 P = Phase
-PAGE = Path(__file__).parents[2] / "docs" / "library.md"
+PAGE = Path(__file__).parents[2] / "docs" / "reference" / "library.md"
 TESTS = {"test_add.py": "from add import add\n\n\ndef test_add():\n    assert add(2, 3) == 5\n"}
 WRONG = {"add.py": "def add(a, b):\n    return a - b\n"}
 RIGHT = {"add.py": "def add(a, b):\n    return a + b\n"}
@@ -113,7 +113,7 @@ def test_the_example_of_the_page_runs_in_the_real_sandbox(tmp_path: Path) -> Non
     here = example.replace('Path("state")', f"Path({str(tmp_path / 'state')!r})")
     assert here != example
     ran = subprocess.run(
-        [sys.executable, "-c", here], cwd=PAGE.parents[1], capture_output=True, text=True, timeout=120, check=False
+        [sys.executable, "-c", here], cwd=PAGE.parents[2], capture_output=True, text=True, timeout=120, check=False
     )
     assert ran.returncode == 0, ran.stderr
     said = re.search(r"It prints .*?```\n(.*?)```", text, flags=re.DOTALL)

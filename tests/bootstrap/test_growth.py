@@ -35,6 +35,8 @@ BOUNDED = {
     "_within": "as above",
     "names": "as above",
     "_records": "the files of a tree, of sixteen trees at most",
+    "records": "as above, and of the tree listed last",
+    "regular": "as above",
     "_trees": "trees as bytes, 32 MB at most",
     "trees": "sixteen at most",
     "_names": "the names that a tree has, of the last trees",

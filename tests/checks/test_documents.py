@@ -1,4 +1,4 @@
-"""docs/checker.md says what the code does."""
+"""docs/reference/checker.md says what the code does."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from checks import bandit
 from checks.catalogue import JAVASCRIPT, PYTHON, Rule
 from checks.hooks.patterns import PATTERNS
 
-PAGE = Path(__file__).resolve().parents[2] / "docs" / "checker.md"
+PAGE = Path(__file__).resolve().parents[2] / "docs" / "reference" / "checker.md"
 
 
 def row(rule: Rule) -> str:

@@ -28,7 +28,7 @@ def test_the_daemon_is_watched_reloaded_and_given_time_to_drain() -> None:
     for wanted in (
         "Type=notify-reload", "WatchdogSec=30", "Restart=on-failure", "RestartPreventExitStatus=2 3",
         "TimeoutStopSec=130", "KillMode=mixed", "Delegate=cpu io memory pids", "OOMPolicy=continue",
-        "Documentation=file:///srv/nightshift/docs/service.md",
+        "Documentation=file:///srv/nightshift/docs/manual/service.md",
     ):  # fmt: skip
         assert wanted in found, wanted
 
@@ -69,7 +69,7 @@ def test_systemd_itself_finds_no_fault(tmp_path: Path) -> None:
     if program is None:
         return  # a machine without systemd needs no unit
     odd, python = tmp_path / 'a b 100%s $HOME "q" \\ ü', tmp_path / "a b 100%s ü" / "python"
-    (odd / "docs").mkdir(parents=True)
+    (odd / "docs" / "manual").mkdir(parents=True)
     python.parent.mkdir()
     python.touch(mode=0o755)
     unit = tmp_path / "nightshift.service"

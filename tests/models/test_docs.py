@@ -1,4 +1,4 @@
-"""The example of docs/models.md works as it stands there: one file and one line."""
+"""The example of docs/manual/models.md works as it stands there: one file and one line."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from models import BACKENDS
 from models.base import BackendSettings, BaseModelHandler
 from models.chain import build_chain
 
-DOC = Path(__file__).parents[2] / "docs" / "models.md"
+DOC = Path(__file__).parents[2] / "docs" / "manual" / "models.md"
 
 
 @pytest.fixture(scope="module", autouse=True)

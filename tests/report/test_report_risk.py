@@ -139,7 +139,7 @@ def test_any_path_can_be_looked_at(path: str) -> None:
 
 
 def test_the_documents_name_the_same_areas_points_and_levels() -> None:
-    text = (Path(__file__).parents[2] / "docs" / "report.md").read_text()
+    text = (Path(__file__).parents[2] / "docs" / "manual" / "report.md").read_text()
     for name, points in {"CI and release": 12, "dependencies": 10, "shell and processes": 10, "money": 10}.items():
         assert f"{name} ({points})" in text
     for area in AREAS:

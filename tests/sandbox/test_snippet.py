@@ -176,7 +176,7 @@ asyncio.run(main())
 def test_the_example_of_the_page_is_the_one_that_runs() -> None:
     runtime()
     script = ROOT / "examples" / "run_snippet.py"
-    assert f"```python snippet\n{script.read_text()}```" in (ROOT / "docs" / "library.md").read_text()
+    assert f"```python snippet\n{script.read_text()}```" in (ROOT / "docs" / "reference" / "library.md").read_text()
     ran = subprocess.run(
         [sys.executable, str(script)], capture_output=True, text=True, timeout=60, check=False, cwd="/"
     )

@@ -28,14 +28,16 @@ def test_every_setting_tells_its_owner_what_it_is() -> None:
 
 def test_the_list_for_owners_of_what_needs_a_restart_is_whole() -> None:
     """Two of them are variables of their own and no settings."""
-    (sentence,) = re.findall(r"These need a restart[^\n]*?\. After a change", (DOCS / "service.md").read_text())
+    (sentence,) = re.findall(
+        r"These need a restart[^\n]*?\. After a change", (DOCS / "manual" / "service.md").read_text()
+    )
     listed = set(re.findall(r"`([A-Z_]+)`", sentence)) - {"NIGHTSHIFT_HOME", "NIGHTSHIFT_LAYOUT"}
     assert listed == {name.upper() for name, each in KNOWN.items() if each.takes is Takes.RESTART}
 
 
 def test_the_list_for_owners_of_what_is_changed_by_hand_is_whole() -> None:
     (sentence,) = re.findall(
-        r"Changed in `config.yaml` alone are[^\n]*?; an API token", (DOCS / "security.md").read_text()
+        r"Changed in `config.yaml` alone are[^\n]*?; an API token", (DOCS / "internals" / "security.md").read_text()
     )
     listed = set(re.findall(r"`([A-Z_][A-Z0-9_]+)`", sentence))
     assert listed == {name.upper() for name, each in KNOWN.items() if each.by_hand}

@@ -45,7 +45,9 @@ IN_ONE_PROCESS = ("learns_the_answers_from_the_first_who_asks", "speaks_for_the_
 
 async def test_a_table_of_all_answers_is_believed_and_not_verified(judge: Judge) -> None:
     verdict = await judge({"solution.py": FORGERS["has_a_table_of_the_answers"]}, GIVEN)
-    assert verdict.passed, f"{verdict.reason}: if this is refused now, so much the better; say so in docs/security.md"
+    assert verdict.passed, (
+        f"{verdict.reason}: if this is refused now, so much the better; say so in docs/internals/security.md"
+    )
     assert verdict.evidence.label is Label.TESTS_PASSED
 
 
