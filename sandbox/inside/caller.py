@@ -26,13 +26,7 @@ def serve(libraries):
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     first = Child(session, libraries)  # before the job comes, so that nothing of it is in its memory
     supervisor.hide()
-    job, source = files.receive(0)
-    key = bytes.fromhex(job.pop("key"))
-    try:
-        answer = run(job, source, first)
-    except services.NotUp as error:
-        answer = error.answer
-    supervisor.reply(key, answer)
+    supervisor.answer_job(lambda job, source: run(job, source, first))
 
 
 def run(job, source, first):

@@ -33,14 +33,7 @@ def serve(libraries):
     """Serve the one job that comes; `libraries` are the import paths that the command's Python has."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     supervisor.hide()
-    job, source = files.receive(0)
-    key = bytes.fromhex(job.pop("key"))
-    os.environ.update(job["environ"])
-    try:
-        answer = executed(job, source, libraries)
-    except services.NotUp as error:
-        answer = error.answer
-    supervisor.reply(key, answer)
+    supervisor.answer_job(lambda job, source: executed(job, source, libraries))
 
 
 def executed(job, source, libraries):

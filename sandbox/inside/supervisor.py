@@ -47,11 +47,16 @@ def serve(libraries, split=None):
     split = split or Split(libraries)
     first = Child(pytest_session, libraries)
     split.ready(first)
+    answer_job(lambda job, source: run(job, source, first, split))
+
+
+def answer_job(work):
+    """Receive the one job, do it by `work(job, source)`, and reply; a service that is not up is the answer then."""
     job, source = files.receive(0)
     key = bytes.fromhex(job.pop("key"))
     os.environ.update(job["environ"])
     try:
-        answer = run(job, source, first, split)
+        answer = work(job, source)
     except services.NotUp as error:
         answer = error.answer
     reply(key, answer)
