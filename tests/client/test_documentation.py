@@ -1,4 +1,4 @@
-"""Our own pages: their links lead somewhere, and the commands that they name exist."""
+"""Our own pages: their links lead somewhere, and the commands and endpoints that they name exist."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ import pytest
 
 from client.commands import every_command
 from core.paths import is_test_path
+from server.contract import ENDPOINTS
 from verdict.page_checks import Files, findings
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -20,6 +21,9 @@ TRACKED = tuple(
 )
 PAGES = tuple(path for path in TRACKED if path.endswith(".md") and not is_test_path(path))
 COMMAND = re.compile(r"\bnightshift ([a-z][a-z-]*)(?: ([a-z][a-z-]*))?(?= |`|$|\n)")
+DOCS = [path for path in PAGES if path == "README.md" or path.startswith("docs/")]
+REQUEST = re.compile(r"\b(GET|POST|PUT|PATCH|DELETE) (/[^\s`?]*)")
+ROUTES = {(each.method, re.sub(r"\\{.*?\\}", "[^/]+", re.escape(each.path))) for each in ENDPOINTS}
 
 
 def commands() -> Iterator[str]:
@@ -48,7 +52,20 @@ def test_the_links_of_a_page_lead_somewhere(path: str) -> None:
     assert not links
 
 
-@pytest.mark.parametrize("path", [path for path in PAGES if path == "README.md" or path.startswith("docs/")])
+@pytest.mark.parametrize("path", DOCS)
 def test_the_commands_of_a_page_exist(path: str) -> None:
     known = set(commands())
     assert {name for name in named_commands((ROOT / path).read_text()) if name not in known} == set()
+
+
+@pytest.mark.parametrize("path", DOCS)
+def test_the_endpoints_of_a_page_exist(path: str) -> None:
+    """With whatever name a page gives to what differs: `/api/task/7/revert`, `/api/report/<name>`."""
+    named = set(REQUEST.findall((ROOT / path).read_text()))
+    known = {
+        (verb, there)
+        for verb, there in named
+        for method, route in ROUTES
+        if verb == method and re.fullmatch(route, there)
+    }
+    assert named - known == set()
