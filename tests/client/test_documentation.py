@@ -69,3 +69,8 @@ def test_the_endpoints_of_a_page_exist(path: str) -> None:
         if verb == method and re.fullmatch(route, there)
     }
     assert named - known == set()
+
+
+def test_the_readme_lists_every_page() -> None:
+    linked = set(re.findall(r"\]\((docs/[^)#]+\.md)", (ROOT / "README.md").read_text()))
+    assert {path for path in DOCS if path.startswith("docs/")} - linked == set()
