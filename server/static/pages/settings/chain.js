@@ -39,9 +39,9 @@ function Outcome({backend, answer}) {
   if (!answer.ok) return html`<p class="error">${fault(answer)}</p>`;
   const {works, model, detail, mend, offered, latency_s: latency, reply_s: reply, tokens_out: tokens} = answer.data;
   return html`<p class=${works ? 'good' : 'error'}>${works ? html`${model || 'It'} answers` : 'It does not work'}
-      ${' '}(<${Span} seconds=${latency} />)${reply === null ? '' : html`, a word in <${Span} seconds=${reply} /> for ${tokens} tokens`}.
+      ${' '}(<${Span} seconds=${latency} />)${reply === null ? '' : html`, a reply in <${Span} seconds=${reply} /> for ${tokens} tokens`}.
       ${' '}<${Told} text=${detail} /></p>
-    ${mend && !works && !detail.includes(mend) ? html`<p class="hint">To mend it: <${Told} text=${mend} />.</p>` : null}
+    ${mend && !works && !detail.includes(mend) ? html`<p class="hint">To fix it: <${Told} text=${mend} />.</p>` : null}
     ${offered.length ? html`<${Offered} backend=${backend} names=${offered} />` : null}`;
 }
 
@@ -58,7 +58,7 @@ function Backend({backend, address, secret}) {
       <span class="hint wide">${now?.model ?? ''}${now ? '' : 'not in use'}</span>
       <div class="actions"><${Button} sends onClick=${trial(false)} aria-label=${`Test the connection of ${backend}`}>Test connection<//>
       ${backend in FILES ? null : html`<${Button} sends kind="quiet" onClick=${trial(true)} title="a few tokens, which may cost something"
-        aria-label=${`Ask ${backend} for a word`}>Ask for a word<//>`}</div></div>
+        aria-label=${`Send ${backend} a test prompt`}>Send test prompt<//>`}</div></div>
     <div role="status">${answer ? html`<${Outcome} backend=${backend} answer=${answer} />` : null}</div>
   </li>`;
 }
