@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping
 from dataclasses import fields
 from datetime import UTC, datetime
@@ -50,10 +51,19 @@ def _few(files: object) -> object:
     return files
 
 
+def _no_version(name: object) -> object:
+    """Said before the pattern refuses it, because people write packages as pip has them."""
+    if isinstance(name, str) and (found := re.match(r"\s*([\w.-]{1,80})\s*[=<>!~]", name)):
+        raise ValueError(f"takes a name alone: {found[1]}; a version is named in ALLOWED_DEPS, as name==version")
+    return name
+
+
 _TOO_MUCH = f"too much: at most {MAX_FILES} files and {MAX_TOTAL_CHARS} characters together"
 ExploreIn = Annotated[Explore, BeforeValidator(Explore.typed), WithJsonSchema({"enum": [*Explore, True, False]})]
 RuleIn = Annotated[str, Field(pattern=r"^([a-z][A-Za-z0-9_.-]{0,80}|[\w.*?-]+(/[\w.*?-]+)+)$", max_length=200)]
-PackageIn = Annotated[str, Field(pattern=r"^[A-Za-z0-9]([A-Za-z0-9._-]{0,80}[A-Za-z0-9])?$")]
+PackageIn = Annotated[
+    str, BeforeValidator(_no_version), Field(pattern=r"^[A-Za-z0-9]([A-Za-z0-9._-]{0,80}[A-Za-z0-9])?$")
+]
 WordIn = Annotated[str, Field(min_length=1, max_length=MAX_WORD_CHARS)]
 BranchIn = Annotated[str, Field(min_length=1, max_length=250)]
 FilesIn = Annotated[dict[str, str], BeforeValidator(_few)]
