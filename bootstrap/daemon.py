@@ -300,6 +300,7 @@ class Daemon:
         """What the daemon says about itself now; may be called from any thread."""
         services, optional, now = self._services, self._services.extras.statuses(), self._clock()
         stored = stored_status(self._store.db.reader(), now)
+        outlook = self._maintenance.outlook(stored.queue)
         return replace(
             stored,
             state=self._state(PauseState(reasons=stored.holds)),
@@ -319,7 +320,10 @@ class Daemon:
                 *self._live.notices,
                 *notices(self._store, self._clock()),
                 *(self._inbox.notices() if self._inbox else ()),
+                *filter(None, (outlook.warning,)),
             ),
+            forecast=outlook.line,
+            forecast_range=outlook.range,
             pid=os.getpid(),
             extras=optional,
         )

@@ -11,6 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime, timedelta
 from pathlib import Path
 
+from bootstrap.outlook import OutlookWatch
 from bootstrap.services import Services
 from bootstrap.store import StoreServices
 from config import Settings
@@ -218,6 +219,7 @@ def _keep(settings: Settings) -> Keep:
 
 
 LOOK_S = 2.0
+FORECAST_S = 60.0
 """How often jobs run that an owner waits for, such as a checkpoint."""
 HOURLY = ("state", "backup")
 QUESTIONS_S = 30.0
@@ -263,6 +265,7 @@ class Maintenance:
         store.state.with_each_commit(
             lambda conn: renew_review_debt(store.queue.transaction(conn), settings().review_debt)
         )
+        self.outlook = OutlookWatch(settings, store, clocks)
         causes = _causes(settings, store.state, clocks.wall)
         self._conditions = [Condition(queue=store.queue, source=each, reason=causes[each]) for each in causes]
         self._backup = Backup(
@@ -284,6 +287,7 @@ class Maintenance:
             PeriodicJob(name="checkpoint", every_s=LOOK_S, run=self.checkpoint.look),
             PeriodicJob(name="state", every_s=hourly_s, run=self._state.save),
             *(PeriodicJob(name=f"hold: {each.source}", every_s=LOOK_S, run=each.look) for each in self._conditions),
+            PeriodicJob(name="budget of the day", every_s=FORECAST_S, run=self.outlook.look, first_s=FORECAST_S),
             PeriodicJob(name="backup", every_s=hourly_s, run=self._backup.make),
         ]
 

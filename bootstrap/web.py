@@ -12,12 +12,12 @@ from pathlib import Path
 
 from bootstrap.environments import made_environments
 from bootstrap.maintenance import Reporter
+from bootstrap.outlook import work_settings
 from bootstrap.services import Services
 from bootstrap.store import StoreServices
 from config import Settings
 from core.clock import Clock, utc_now
 from core.errors import GitError
-from core.forecast import WorkSettings
 from core.repositories import OurCommits, RepositoryState, RepositoryStates
 from core.revert import Reverted
 from core.status import DaemonStatus, ModelStatus, Restart
@@ -163,17 +163,9 @@ def open_web(
         environments=lambda: made_environments(settings()),
         check_models=actions.check_models,
         install_extra=services.extras.install,
-        work=lambda: _work_settings(settings()),
+        work=lambda: work_settings(settings()),
     )
     return _started(_host(settings(), context), settings().port_file, stack)
-
-
-def _work_settings(settings: Settings) -> WorkSettings:
-    return WorkSettings(
-        workers=settings.worker_count,
-        quiet_hours=tuple(settings.quiet_hours),
-        day_cost_usd=settings.day_cost_usd,
-    )
 
 
 def _started(host: Host, port_file: Path, stack: ExitStack) -> Host:

@@ -14,6 +14,7 @@ from core.program import typed
 
 if TYPE_CHECKING:
     from server.routes.brief import BriefAnswer, CauseRow
+    from server.routes.watching import ForecastAnswer
 
 SPANS = ("read", "night", "today")
 NAMED = 8
@@ -32,19 +33,31 @@ def brief(session: Session, since: str, *, read: bool) -> int:
         click.UsageError: `since` is none of these.
     """
     found = session.client.brief(since if since in SPANS else own_time("--since", since))
-    session.print(found, list(_blocks(found)))
+    ahead = session.client.forecast() if session.connection.live and not session.out.as_json else None
+    session.print(found, [*_blocks(found, since), *_ahead(ahead)])
     if read:
         session.client.read_brief(to_text(found.until))
         session.out.note(f"read; the next one begins at {stamp(found.until, short=True).text}")
     return live_or_noted(session)
 
 
-def _blocks(found: BriefAnswer) -> Iterator[Block]:
-    yield Lines(lines=[Cell(f"Since {stamp(found.since, short=True).text}: {found.line}")])
+def _blocks(found: BriefAnswer, since: str) -> Iterator[Block]:
+    is_first = since == SPANS[0] and found.read_at is None
+    begin = "The last 24 hours" if is_first else f"Since {stamp(found.since, short=True).text}"
+    yield Lines(lines=[Cell(f"{begin}: {found.line}")])
     if found.causes:
         yield Lines(lines=[line for cause in found.causes for line in _cause(cause)])
     if todo := list(_todo(found)):
         yield Lines(lines=[Cell(f"{what:<17}{typed(command)}", Tone.DIM) for what, command in todo])
+
+
+def _ahead(found: ForecastAnswer | None) -> Iterator[Block]:
+    """What is to be expected of the open tasks."""
+    if found is None or not found.line:
+        return
+    more = [Cell(f"  {found.range}", Tone.DIM)] if found.range else []
+    warning = [Cell(found.warning, Tone.WARN)] if found.warning else []
+    yield Lines(lines=[Cell(f"Open: {found.line}"), *more, *warning])
 
 
 def _cause(cause: CauseRow) -> Iterator[Cell]:

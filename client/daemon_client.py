@@ -23,6 +23,7 @@ from server.lists.bulk import BulkDone, BulkIn, Prioritised
 from server.pausing import CheckpointAsked
 from server.routes.brief import BriefAnswer, ReadUpTo
 from server.routes.environments import KeptEnvironments
+from server.routes.watching import ForecastAnswer
 from server.schemas import Installing, Logs, Moved, Paused, Submitted, TaskDetail, Tasks, adapter
 from server.timeline.forking import Forked, ForkIn
 from server.timeline.step_answers import StepDetail
@@ -90,6 +91,10 @@ class DaemonClient:
     def read_brief(self, until: str) -> ReadUpTo:
         """Mark the brief as read up to a time."""
         return self._post("/api/brief/read", ReadUpTo, {"until": until})
+
+    def forecast(self) -> ForecastAnswer:
+        """What is to be expected of the open tasks; only a daemon works on them, so only a daemon is asked."""
+        return self._get("/api/forecast", ForecastAnswer)
 
     def submit(self, body: Mapping[str, Any]) -> Added:
         """Add a task, given as the API's body."""

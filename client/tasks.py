@@ -39,12 +39,21 @@ def add(session: Session, body: Mapping[str, Any], *, typed: bool = False) -> in
     known = "" if added.new else ", known by its key"
     fields = {"task_id": task.task_id, "status": task.status, "new": added.new, "differs": list(task.differs)}
     session.print(fields, Cell(f"task {task.task_id} {task.status}{known}"))
+    if session.connection.live and not session.out.as_json:
+        _tell_forecast(session)
     if task.differs:
         session.out.note(
             f"this key made another task before: {', '.join(task.differs)} differ; send it under another key"
         )
     session.note_if_down("the task waits in the queue until it starts")
     return Exit.OK
+
+
+def _tell_forecast(session: Session) -> None:
+    """What the queue means now that a task was added."""
+    found = session.client.forecast()
+    for text in filter(None, (f"open now: {found.line}" if found.line else "", found.warning)):
+        session.out.note(text)
 
 
 def load(session: Session, path: Path) -> int:

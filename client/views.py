@@ -166,6 +166,8 @@ class Views:
             *([("until", stamp(overall.until, short=self.short))] if overall.until else []),
             *([("daemon", cell(since))] if running else []),
             ("queue", cell(counts or "empty")),
+            *([("forecast", cell(report.forecast))] if report.forecast else []),
+            *([("", cell(report.forecast_range, Tone.DIM))] if report.forecast_range else []),
             *(
                 [("approvals", cell(f"{report.approvals} open, see {typed('approvals')}", Tone.WARN))]
                 if report.approvals

@@ -67,6 +67,7 @@ class Kind(StrEnum):
     MODEL_UP = "model_up"
     MODEL_DOWN = "model_down"
     BUDGET_REACHED = "budget_reached"
+    BUDGET_SHORT = "budget_short"
     SUITE_JUDGED = "suite_judged"
     FILES_DROPPED = "files_dropped"
     REPOSITORY_READ = "repository_read"

@@ -3,7 +3,8 @@
 Each of a few hundred draws gives every open task the time and the cost of an ended one, picked by chance, and lets the
 workers take them in the order of the queue. The 10th, 50th and 90th percentile of the draws are told: the bootstrap (B.
 Efron, Annals of Statistics 7, 1979) needs no guess about how such times are distributed, and they are skewed. Beyond
-`SUMMED_FROM` open tasks their sum is normal enough to be computed from mean and variance.
+`SUMMED_FROM` open tasks one course is followed in which each takes what such tasks take on average; the sum of so many
+is normal enough for its spread to be computed from their variance.
 """
 
 from __future__ import annotations
@@ -12,15 +13,18 @@ import heapq
 import math
 import random
 from collections.abc import Sequence
-from dataclasses import dataclass
-from datetime import datetime, timedelta
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime, timedelta
+from typing import Any
 
 from core.clock import Moment
-from core.quiet_hours import after_work
+from core.quiet_hours import after_work, work_before
 
 LEAST_MEASURED = 3
 """With fewer ended tasks nothing is forecast."""
-DRAWS = 400
+DRAWS, LEAST_DRAWS = 400, 100
+DRAWN_TASKS = 20_000
+"""Draws are made until so many tasks are drawn, as far as `DRAWS` and `LEAST_DRAWS` allow."""
 SUMMED_FROM = 200
 _PERCENTILES = (0.1, 0.5, 0.9)
 _Z90 = 1.2816
@@ -91,137 +95,187 @@ class Forecast:
     Attributes:
         tasks: how many run without their owner.
         for_owner: how many wait for him, or for one that does; they are in none of the figures.
+        for_later: how many are scheduled for another day, or wait for one that is; nor are they.
         for_model: how many wait until a model answers; they count as if one did now.
         measured: on how many ended tasks it rests.
         takes_s: seconds from now until the last one has ended, quiet hours not counted; None where too few were
             measured, and zero where no task is open.
-        done_at: the same as a time, quiet hours counted.
+        done_at: the same as a time, quiet hours counted, and as if no budget held anything up.
         cost_usd: of these tasks from now on; None where a price is not known.
-        over_budget: the chance that they cost more than today's budget has left; None without such a budget.
-        fit_budget: how many of them today's budget is likely to be enough for; None without such a budget.
+        left_usd: what the day's budget has left; None without such a budget.
+        over_budget: the chance that it is used up before its day ends; None without such a budget.
+        fit_budget: how many of the tasks it is likely to be enough for; None without such a budget.
+        used_up_at: about when it is used up; None where that is unlikely.
+        day_ends_at: when the next day's budget begins.
     """
 
     tasks: int
     for_owner: int = 0
+    for_later: int = 0
     for_model: int = 0
     measured: int = 0
     takes_s: Estimate | None = None
     done_at: TimeEstimate | None = None
     cost_usd: Estimate | None = None
+    left_usd: float | None = None
     over_budget: float | None = None
     fit_budget: int | None = None
+    used_up_at: Moment | None = None
+    day_ends_at: Moment | None = None
 
 
 @dataclass(frozen=True, slots=True)
-class _Draw:
-    takes_s: float
-    costs_usd: tuple[float, ...]
+class _Prospect:
+    """What a task may still take: pairs of seconds and USD, each as likely as the others."""
+
+    task: OpenTask
+    rests: Sequence[tuple[float, float]]
+    mean_s: float
+    mean_usd: float
+    variance_s: float
+    variance_usd: float
+
+
+@dataclass(frozen=True, slots=True)
+class _Course:
+    """One course that the work may take: when each task ends, in seconds from now, and its cost; by their ends."""
+
+    ends: Sequence[tuple[float, float]]
+
+    @property
+    def takes_s(self) -> float:
+        return self.ends[-1][0] if self.ends else 0.0
 
     @property
     def cost_usd(self) -> float:
-        return sum(self.costs_usd)
+        return sum(cost for _, cost in self.ends)
 
-    def within(self, left_usd: float) -> int:
-        """How many tasks it pays for, in their order."""
+    def within(self, left_usd: float, day_s: float) -> tuple[int, float]:
+        """How many tasks a budget pays for, and when it is used up: in infinitely many seconds if not on its day."""
         spent = 0.0
-        for count, cost in enumerate(self.costs_usd):
+        for count, (ends_s, cost) in enumerate(self.ends):
             spent += cost
+            if ends_s > day_s:
+                break
             if spent > left_usd:
-                return count
-        return len(self.costs_usd)
+                return count, ends_s
+        return len(self.ends), math.inf
 
 
-def forecast(
-    tasks: Sequence[OpenTask],
-    measured: Sequence[MeasuredTask],
-    conditions: Conditions,
-    *,
-    for_owner: int = 0,
-    for_model: int = 0,
-) -> Forecast:
+def forecast(tasks: Sequence[OpenTask], measured: Sequence[MeasuredTask], conditions: Conditions) -> Forecast:
     """Say what is to be expected; the same arguments give the same answer.
 
     Args:
         tasks: those that run without their owner, in the order in which they will be claimed.
         measured: ended tasks.
         conditions: under which the work goes on.
-        for_owner: told on.
-        for_model: told on.
     """
-    known = Forecast(tasks=len(tasks), for_owner=for_owner, for_model=for_model, measured=len(measured))
-    if len(measured) < LEAST_MEASURED:
-        return known
-    dice = random.Random(len(tasks))  # noqa: S311  # no secret hangs on it
-    priced = all(each.cost_usd is not None for each in measured)
-    if len(tasks) > SUMMED_FROM:
-        takes_s, cost_usd, over, fit = _summed(tasks, measured, conditions)
-    else:
-        draws = [_draw(tasks, measured, conditions.workers, dice) for _ in range(DRAWS)]
-        takes_s = _percentiles([each.takes_s for each in draws])
-        cost_usd = _percentiles([each.cost_usd for each in draws])
-        over = fit = None
-        if (left := conditions.left_today_usd) is not None:
-            over = sum(each.cost_usd > left for each in draws) / DRAWS
-            fit = round(_percentiles([float(each.within(left)) for each in draws]).middle)
     return Forecast(
-        tasks=known.tasks,
-        for_owner=for_owner,
-        for_model=for_model,
-        measured=known.measured,
-        takes_s=takes_s,
-        done_at=_times(takes_s, conditions),
-        cost_usd=cost_usd if priced else None,
-        over_budget=over if priced else None,
-        fit_budget=fit if priced else None,
+        tasks=len(tasks),
+        measured=len(measured),
+        left_usd=conditions.left_today_usd,
+        day_ends_at=_day_end(conditions.now),
+        **(_expected(tasks, measured, conditions) if len(measured) >= LEAST_MEASURED else {}),
     )
 
 
-def _draw(tasks: Sequence[OpenTask], measured: Sequence[MeasuredTask], workers: int, dice: random.Random) -> _Draw:
-    """One course that the work may take: each worker takes the next task when it has none."""
-    drawn = [_rest(task, measured, dice) for task in tasks]
-    free = [work_s for task, (work_s, _) in zip(tasks, drawn, strict=True) if task.is_running]
+def _expected(tasks: Sequence[OpenTask], measured: Sequence[MeasuredTask], conditions: Conditions) -> dict[str, Any]:
+    """The fields of a forecast that rest on measured tasks."""
+    prospects = _prospects(tasks, measured)
+    if len(tasks) > SUMMED_FROM:
+        courses = [_course(prospects, [(each.mean_s, each.mean_usd) for each in prospects], conditions.workers)]
+        (mean,) = courses
+        takes_s = _normal(mean.takes_s, sum(each.variance_s for each in prospects) / conditions.workers**2)
+        cost_usd = _normal(mean.cost_usd, sum(each.variance_usd for each in prospects))
+    else:
+        dice = random.Random(len(tasks))  # noqa: S311  # no secret hangs on it
+        draws = max(LEAST_DRAWS, min(DRAWS, DRAWN_TASKS // max(1, len(tasks))))
+        courses = [
+            _course(prospects, [dice.choice(each.rests) for each in prospects], conditions.workers)
+            for _ in range(draws)
+        ]
+        takes_s = _percentiles([each.takes_s for each in courses])
+        cost_usd = _percentiles([each.cost_usd for each in courses])
+    found: dict[str, Any] = {"takes_s": takes_s, "done_at": _times(takes_s, conditions)}
+    if any(each.cost_usd is None for each in measured):
+        return found
+    return found | {"cost_usd": cost_usd} | _held_against(courses, cost_usd, conditions)
+
+
+def _held_against(courses: Sequence[_Course], cost_usd: Estimate, conditions: Conditions) -> dict[str, Any]:
+    """What the budget of the day means for the tasks; nothing without one."""
+    left_usd, now = conditions.left_today_usd, conditions.now
+    if left_usd is None:
+        return {}
+    day_s = work_before(conditions.quiet_hours, now, _day_end(now)).total_seconds()
+    fits, ends = zip(*(each.within(left_usd, day_s) for each in courses), strict=True)
+    over = sum(map(math.isfinite, ends)) / len(ends)
+    if len(courses) == 1 and courses[0].takes_s <= day_s:
+        over = _above(left_usd, cost_usd)
+    used_up_s = _percentiles(ends).middle
+    return {
+        "over_budget": over,
+        "fit_budget": round(_percentiles(fits).middle),
+        "used_up_at": _after(used_up_s, conditions) if math.isfinite(used_up_s) else None,
+    }
+
+
+def _above(limit: float, cost: Estimate) -> float:
+    """The chance of a cost above a limit."""
+    deviation = (cost.high - cost.middle) / _Z90
+    if not deviation:
+        return float(cost.middle > limit)
+    return 0.5 * math.erfc((limit - cost.middle) / (deviation * math.sqrt(2)))
+
+
+def _prospects(tasks: Sequence[OpenTask], measured: Sequence[MeasuredTask]) -> list[_Prospect]:
+    fresh = _prospect(OpenTask(), measured)
+    return [
+        _prospect(task, measured) if task.work_s else replace(fresh, task=task)  # most have not begun
+        for task in tasks
+    ]
+
+
+def _prospect(task: OpenTask, measured: Sequence[MeasuredTask]) -> _Prospect:
+    """A task is like one that took at least as long as it has already."""
+    rests = [
+        (each.work_s - task.work_s, max(0.0, (each.cost_usd or 0.0) - task.cost_usd))
+        for each in measured
+        if not task.work_s or each.work_s > task.work_s
+    ] or [(task.work_s, task.cost_usd)]  # longer than any before: as much again is as good a guess as any
+    (mean_s, variance_s), (mean_usd, variance_usd) = (_moments(values) for values in zip(*rests, strict=True))
+    return _Prospect(
+        task=task,
+        rests=rests,
+        mean_s=mean_s,
+        mean_usd=mean_usd,
+        variance_s=variance_s,
+        variance_usd=variance_usd,
+    )
+
+
+def _course(prospects: Sequence[_Prospect], rests: Sequence[tuple[float, float]], workers: int) -> _Course:
+    """The course of tasks that take `rests`: each worker takes the next one when he has none."""
+    ends = [rest for each, rest in zip(prospects, rests, strict=True) if each.task.is_running]
+    free = [work_s for work_s, _ in ends]
     free += [0.0] * (workers - len(free))
-    last_s = max(free, default=0.0)
     heapq.heapify(free)
-    for task, (work_s, _) in zip(tasks, drawn, strict=True):
-        if not task.is_running:
-            ends_s = max(heapq.heappop(free), task.due_in_s) + work_s
-            last_s = max(last_s, ends_s)
+    for each, (work_s, cost) in zip(prospects, rests, strict=True):
+        if not each.task.is_running:
+            ends_s = max(heapq.heappop(free), each.task.due_in_s) + work_s
             heapq.heappush(free, ends_s)
-    return _Draw(takes_s=last_s, costs_usd=tuple(cost for _, cost in drawn))
+            ends.append((ends_s, cost))
+    return _Course(ends=sorted(ends))
 
 
-def _rest(task: OpenTask, measured: Sequence[MeasuredTask], dice: random.Random) -> tuple[float, float]:
-    """What is left of a task, in seconds and USD, if it is like one that took at least as long as it has already."""
-    alike = [each for each in measured if each.work_s > task.work_s] if task.work_s else measured
-    if not alike:
-        return task.work_s, task.cost_usd  # longer than any before: as much again is as good a guess as any
-    drawn = dice.choice(alike)
-    return drawn.work_s - task.work_s, max(0.0, (drawn.cost_usd or 0.0) - task.cost_usd)
-
-
-def _summed(
-    tasks: Sequence[OpenTask], measured: Sequence[MeasuredTask], conditions: Conditions
-) -> tuple[Estimate, Estimate, float | None, int | None]:
-    work, costs = [each.work_s for each in measured], [each.cost_usd or 0.0 for each in measured]
-    takes_s = _normal(work, len(tasks), conditions.workers)
-    cost_usd = _normal(costs, len(tasks), 1)
-    if (left := conditions.left_today_usd) is None:
-        return takes_s, cost_usd, None, None
-    mean_usd = sum(costs) / len(costs)
-    deviation = (cost_usd.high - cost_usd.middle) / _Z90
-    over = (
-        0.5 * math.erfc((left - cost_usd.middle) / (deviation * math.sqrt(2)))
-        if deviation
-        else float(cost_usd.middle > left)
-    )
-    return takes_s, cost_usd, over, min(len(tasks), int(left / mean_usd)) if mean_usd else len(tasks)
-
-
-def _normal(values: Sequence[float], count: int, shared_by: int) -> Estimate:
+def _moments(values: Sequence[float]) -> tuple[float, float]:
+    """Mean and variance."""
     mean = sum(values) / len(values)
-    variance = sum((value - mean) ** 2 for value in values) / len(values)
-    middle, spread = count * mean / shared_by, _Z90 * math.sqrt(count * variance) / shared_by
+    return mean, sum((value - mean) ** 2 for value in values) / len(values)
+
+
+def _normal(middle: float, variance: float) -> Estimate:
+    spread = _Z90 * math.sqrt(variance)
     return Estimate(low=max(0.0, middle - spread), middle=middle, high=middle + spread)
 
 
@@ -232,7 +286,14 @@ def _percentiles(values: Sequence[float]) -> Estimate:
 
 
 def _times(takes_s: Estimate, conditions: Conditions) -> TimeEstimate:
-    def at(seconds: float) -> datetime | None:
-        return after_work(conditions.quiet_hours, conditions.now, timedelta(seconds=seconds))
+    low, middle, high = (_after(seconds, conditions) for seconds in (takes_s.low, takes_s.middle, takes_s.high))
+    return TimeEstimate(low=low, middle=middle, high=high)
 
-    return TimeEstimate(low=at(takes_s.low), middle=at(takes_s.middle), high=at(takes_s.high))
+
+def _after(work_s: float, conditions: Conditions) -> datetime | None:
+    return after_work(conditions.quiet_hours, conditions.now, timedelta(seconds=work_s))
+
+
+def _day_end(now: datetime) -> datetime:
+    """The next midnight in UTC, where a budget's day ends."""
+    return now.astimezone(UTC).replace(hour=0, minute=0, second=0, microsecond=0) + timedelta(days=1)

@@ -84,6 +84,20 @@ def after_work(spans: Iterable[str], now: datetime, work: timedelta) -> datetime
     return at + left
 
 
+def work_before(spans: Iterable[str], now: datetime, end: datetime) -> timedelta:
+    """How much work fits between two aware times beside the rests in these spans, to the minute."""
+    parsed = [parse(text) for text in spans]
+    if not parsed:
+        return max(end - now, timedelta(0))
+    minute, at, work = timedelta(minutes=1), now, timedelta(0)
+    while at < end:
+        local = at.astimezone()
+        if not any(span.covers(local) for span in parsed):
+            work += min(minute, end - at)
+        at += minute
+    return work
+
+
 def quiet_until(spans: Iterable[str], local: datetime) -> datetime | None:
     """When the quiet that lies around a local time ends, on the same clock; None where it is not quiet, or never ends.
 

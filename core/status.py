@@ -129,7 +129,9 @@ def install_by_hand(extra: str) -> str:
 class DaemonStatus:
     """The daemon as a whole; `queue` counts the tasks of each status, `approvals` what waits for its owner.
 
-    `unread` counts the commits that he has not read. `overall` is what follows from all that: the one state to show.
+    `unread` counts the commits that he has not read. `forecast` says when the open tasks are likely to be done and what
+    that costs, `forecast_range` within what bounds; both are empty where nothing is open or nobody works. `overall` is
+    what follows from all that: the one state to show.
     """
 
     state: DaemonState
@@ -152,6 +154,8 @@ class DaemonStatus:
     extras: tuple[ExtraStatus, ...] = ()
     parked: ParkedTasks = field(default_factory=ParkedTasks)
     budget: SpentBudget | None = None
+    forecast: str = ""
+    forecast_range: str = ""
     overall: Overall = NOT_KNOWN
 
     def __post_init__(self) -> None:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import json
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass
-from datetime import UTC, datetime
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime, timedelta
 
 from core.clock import from_text
 from core.forecast import Conditions, Forecast, MeasuredTask, OpenTask, WorkSettings, forecast
@@ -15,6 +15,8 @@ from db.sqlite import Connection
 
 LATEST = 200
 """So many of the newest ended tasks are measured: older ones had other models, settings and repositories."""
+SOON = timedelta(days=1)
+"""What is scheduled for later is no part of this night's work."""
 MEASURED = (Ending.COMMITTED, Ending.NO_CHANGE, Ending.GAVE_UP, Ending.STUCK, Ending.TIMEOUT)
 """The endings of tasks that were worked on to their end."""
 
@@ -35,10 +37,11 @@ _EDGES = (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OpenTasks:
-    """The open tasks: those that run without their owner, and how many wait for him or for a model."""
+    """The open tasks: those that run soon and without their owner; how many wait for him, a later day, a model."""
 
     tasks: tuple[OpenTask, ...]
     for_owner: int
+    for_later: int
     for_model: int
 
 
@@ -50,7 +53,8 @@ def foreseen(conn: Connection, work: WorkSettings, now: datetime) -> Forecast:
         midnight = now.astimezone(UTC).replace(hour=0, minute=0, second=0, microsecond=0)
         left_usd = max(0.0, work.day_cost_usd - spending.since(conn, midnight).cost_usd)
     conditions = Conditions(now=now, workers=work.workers, quiet_hours=work.quiet_hours, left_today_usd=left_usd)
-    return forecast(open_.tasks, measured_tasks(conn), conditions, for_owner=open_.for_owner, for_model=open_.for_model)
+    found = forecast(open_.tasks, measured_tasks(conn), conditions)
+    return replace(found, for_owner=open_.for_owner, for_later=open_.for_later, for_model=open_.for_model)
 
 
 def measured_tasks(conn: Connection) -> list[MeasuredTask]:
@@ -67,7 +71,8 @@ def open_tasks(conn: Connection, now: datetime) -> OpenTasks:
     for task_id, depends_on in conn.execute(_EDGES):
         dependants.setdefault(depends_on, set()).add(task_id)
     for_owner = _reached(waiting, dependants)
-    running = tuple(row for row in rows if row[0] not in for_owner)
+    for_later = _reached({row[0] for row in rows if row[2] and from_text(row[2]) - now > SOON}, dependants) - for_owner
+    running = tuple(row for row in rows if row[0] not in for_owner | for_later)
     return OpenTasks(
         tasks=tuple(
             OpenTask(
@@ -79,6 +84,7 @@ def open_tasks(conn: Connection, now: datetime) -> OpenTasks:
             for row in running
         ),
         for_owner=len(for_owner),
+        for_later=len(for_later),
         for_model=sum(row[1] == Status.SCHEDULED and row[2] is None for row in running),
     )
 

@@ -25,6 +25,8 @@ from taskqueue import approvals
 READ = "brief_read"
 """Under this key the database keeps up to when its owner has read (`core.clock.to_text`)."""
 EVENING, MORNING = time(20), time(8)
+FIRST = timedelta(hours=24)
+"""What the first brief tells of."""
 
 
 class Span(StrEnum):
@@ -113,7 +115,7 @@ def read_up_to(database: Database) -> datetime | None:
 
 
 def bounds(database: Database, span: Span, now: datetime, zone: tzinfo | None = None) -> tuple[datetime, datetime]:
-    """The beginning and the end of a span. Whoever never marked a brief as read gets all since the first task.
+    """The beginning and the end of a span. Whoever never marked a brief as read gets the last 24 hours.
 
     Args:
         database: knows what was read.
@@ -122,7 +124,7 @@ def bounds(database: Database, span: Span, now: datetime, zone: tzinfo | None = 
         zone: where evening and morning are; without one, where the machine is.
     """
     if span is Span.READ:
-        since = read_up_to(database) or BriefQueries(database).first() or now
+        since = read_up_to(database) or now - FIRST
         return min(since, now), now
     if span is Span.TODAY:
         return midnight(now, zone), now

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from flask import Response
 
-from core.forecast import Forecast
-from db.forecasts import foreseen
+from core.clock import Moment
+from core.forecast import Estimate, TimeEstimate
+from report import outlook
 from server.context import AppContext
 from server.endpoint import Routes
 from server.lists.series import Stats, StatsQuery, stats
 from server.repository_answers import Repositories, repositories
+from server.schemas import Answer
 
 routes = Routes()
 
@@ -20,10 +22,35 @@ def show_stats(context: AppContext, query: StatsQuery) -> Stats:
     return stats(context.database.reader(), query.range, context.clock())
 
 
+class ForecastAnswer(Answer):
+    """What is to be expected of the open tasks (`core.forecast.Forecast`), with the sentences that say it.
+
+    `line` is all in brief, `range` where eight of ten courses lie, `warning` that the day's budget will not be enough;
+    each is empty where there is nothing to say. Their times are by the clock of the daemon's machine.
+    """
+
+    tasks: int
+    for_owner: int
+    for_later: int
+    for_model: int
+    measured: int
+    takes_s: Estimate | None
+    done_at: TimeEstimate | None
+    cost_usd: Estimate | None
+    left_usd: float | None
+    over_budget: float | None
+    fit_budget: int | None
+    used_up_at: Moment | None
+    day_ends_at: Moment | None
+    line: str
+    range: str
+    warning: str
+
+
 @routes.endpoint("GET", "/api/forecast")
-def show_forecast(context: AppContext) -> Forecast:
+def show_forecast(context: AppContext) -> ForecastAnswer:
     """When the open tasks are likely to have ended, and what that is likely to cost, from what earlier tasks took."""
-    return foreseen(context.database.reader(), context.work(), context.clock())
+    return ForecastAnswer.from_values(*outlook.read(context.database.reader(), context.work(), context.clock()))
 
 
 @routes.endpoint("GET", "/api/git")

@@ -24,7 +24,7 @@ def part(page: Page, topic: str) -> Locator:
 
 def test_it_says_what_the_api_says_and_each_part_leads_there(visit: Visit, seeded: SeededDaemon) -> None:
     page, told = visit("/"), seeded.daemon.get("/api/brief")
-    expect(page.get_by_role("heading", level=1)).to_have_text("So far")
+    expect(page.get_by_role("heading", level=1)).to_have_text("The last 24 hours")
     for each in told["parts"]:
         number = re.search(r"[\d.,]+", each["text"])
         assert number
@@ -148,7 +148,12 @@ def fresh(browser: Browser, untouched: Daemon) -> Iterator[Page]:
 
 
 def test_a_first_morning_says_what_to_do(fresh: Page) -> None:
-    for text in ("So far", "No task has ended yet", "Nothing runs", "Create a FastAPI health check endpoint"):
+    for text in (
+        "The last 24 hours",
+        "No task has ended yet",
+        "Nothing runs",
+        "Create a FastAPI health check endpoint",
+    ):
         expect(fresh.get_by_text(text).first).to_be_visible()
     assert fresh.evaluate("() => document.documentElement.scrollWidth") <= NARROW[0]
     fresh.get_by_role("link", name="Describe one").click()

@@ -14,7 +14,7 @@ from playwright.sync_api import Browser, BrowserContext, Page, Route, expect
 from core.masking import printable
 from server.context import AppContext
 from tests.support.app_context import Client, make_desk, serving
-from tests.support.browser import LIVE, Watch, context_of
+from tests.support.browser import LIVE, Visit, Watch, context_of
 from tests.support.worked_task import submit
 
 ROWS = [{"id": 1, "size": 30, "name": "b"}, {"id": 2, "size": None, "name": "c"}, {"id": 3, "size": 4, "name": "a"}]
@@ -420,3 +420,25 @@ def test_the_files_of_the_pages_stay_small() -> None:
         text = path.read_text()
         assert text.count("\n") <= 300, path
         assert text.startswith("//"), f"{path} does not say what it is for"
+
+
+def test_a_dialog_that_is_asked_for_again_at_once_stays_open(visit: Visit) -> None:
+    page = visit("/dashboard")
+    page.get_by_role("button", name="Checkpoint now").click()
+    dialog = page.get_by_role("dialog")
+    expect(dialog).to_be_visible()
+    page.evaluate(
+        """() => new Promise((done) => {
+            const [dialog, keep] = [document.querySelector('dialog[open]'), document.activeElement];
+            const named = (button) => button.textContent.trim() === 'Checkpoint now';
+            const again = [...document.querySelectorAll('button')].find(named);
+            const closing = new MutationObserver(() => {
+                closing.disconnect();
+                again.click();
+                setTimeout(done, 500);
+            });
+            closing.observe(dialog, {attributeFilter: ['open']});
+            keep.click();
+        })"""
+    )
+    expect(dialog).to_be_visible(timeout=100)

@@ -52,7 +52,7 @@ def test_the_brief_tells_what_failed_for_which_cause_and_what_to_type(home: Home
     submit(context, "Write add")
     task = work_on(context, passes=False)
     result = home.cli("brief")
-    assert re.match(r"Since \d\d:\d\d:\d\d: 0 landed, 1 failed", result.out)
+    assert re.match(r"The last 24 hours: 0 landed, 1 failed", result.out)
     assert f"task {task.id}: Write add" in result.out
     assert f"./cli.py show {task.id}" in result.out
     assert home.cli("brief", "--read").code == result.code

@@ -114,6 +114,27 @@ def test_many_tasks_are_summed_as_fewer_are_drawn() -> None:
     assert abs(drawn.over_budget - summed.over_budget) < 0.1
 
 
+def test_above_two_hundred_tasks_begun_work_and_due_times_still_count() -> None:
+    crowd = [OPEN] * SUMMED_FROM
+    begun = forecast([OpenTask(is_running=True, work_s=45.0, cost_usd=0.04), *crowd], ALIKE, ALONE)
+    assert begun.takes_s is not None
+    assert begun.cost_usd is not None
+    assert round(begun.takes_s.middle) == 15 + SUMMED_FROM * 60
+    assert round(begun.cost_usd.middle, 6) == round(0.06 + SUMMED_FROM * 0.1, 6)
+    late = forecast([*crowd, OpenTask(due_in_s=50_000.0)], ALIKE, ALONE)
+    assert late.takes_s is not None
+    assert round(late.takes_s.middle) == 50_060
+
+
+def test_it_tells_when_the_budget_is_used_up_and_no_day_pays_for_the_next() -> None:
+    short = forecast([OPEN] * 10, ALIKE, replace(ALONE, left_today_usd=0.45))
+    assert short.used_up_at == NOW + timedelta(minutes=5)
+    assert short.day_ends_at == datetime(2026, 11, 23, tzinfo=UTC)
+    late = datetime(2026, 11, 22, 23, 57, 30, tzinfo=UTC)
+    over_midnight = forecast([OPEN] * 10, ALIKE, Conditions(now=late, workers=1, left_today_usd=0.45))
+    assert (over_midnight.over_budget, over_midnight.used_up_at, over_midnight.fit_budget) == (0.0, None, 10)
+
+
 @given(measured_tasks, st.integers(0, 30), st.integers(1, 8))
 def test_estimates_are_ordered_and_more_workers_are_never_slower_than_one(
     measured: list[MeasuredTask], count: int, workers: int

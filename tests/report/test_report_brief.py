@@ -86,13 +86,10 @@ def test_a_task_that_is_tried_again_has_not_failed(history: History) -> None:
     assert failed[0].id not in [task.id for cause in after.causes for task in cause.tasks]
 
 
-def test_it_begins_where_its_owner_has_read_to_and_else_with_the_first_task(history: History) -> None:
+def test_it_begins_where_its_owner_has_read_to_and_else_a_day_ago(history: History) -> None:
     db, now = history.store.db, FIRST + WEEK
-    assert bounds(db, Span.READ, now) == (now, now)
     history.week(3)
-    since, until = bounds(db, Span.READ, now + WEEK)
-    assert FIRST <= since < FIRST + timedelta(hours=1)
-    assert until == now + WEEK
+    assert bounds(db, Span.READ, now + WEEK) == (now + WEEK - timedelta(hours=24), now + WEEK)
     StateStore(db).set(brief.READ, to_text(now)).result()
     assert bounds(db, Span.READ, now + WEEK) == (now, now + WEEK)
     assert brief.read_up_to(db) == now

@@ -8,13 +8,21 @@ import {html, signal, useEffect, useRef} from './ui.js';
  * @param {{open: boolean, title: string, onClose: () => void, wide?: boolean}} props
  */
 export function Dialog({open, title, onClose, wide = false, children}) {
-  const box = useRef(null);
+  const [box, isOwn] = [useRef(null), useRef(false)];
   useEffect(() => {
     if (open && !box.current.open) box.current.showModal();
-    if (!open && box.current.open) box.current.close();
+    if (!open && box.current.open) {
+      isOwn.current = true;
+      box.current.close();
+    }
   }, [open]);
+  // The event comes a little after the dialog has closed, when it may have been asked for again.
+  const closed = () => {
+    if (!isOwn.current) onClose();
+    isOwn.current = false;
+  };
   const beside = (event) => event.target === box.current && onClose();
-  return html`<dialog ref=${box} class=${wide ? 'wide' : undefined} aria-label=${title} onClose=${onClose} onClick=${beside}>
+  return html`<dialog ref=${box} class=${wide ? 'wide' : undefined} aria-label=${title} onClose=${closed} onClick=${beside}>
     ${open ? html`<article>
       <header><h2>${title}</h2>
         <button type="button" class="bare" aria-label="Close" onClick=${onClose}>×</button></header>

@@ -8,6 +8,7 @@ import {Help, isHelpOpen} from './help.js';
 import {keys, startKeys} from './keys.js';
 import {gap, onResync, startLive} from './live.js';
 import {startNotices} from './notices.js';
+import {Outage} from './outage.js';
 import {Safe} from './parts.js';
 import {isAway, overall, startState, status} from './state.js';
 import {counted, elapsed, typed} from './text.js';
@@ -94,7 +95,7 @@ function Begin() {
 export function mount(Page, {title}) {
   const main = document.getElementById('main');
   main.replaceChildren();
-  render(html`<${Safe}><${Page} /><//><${Begin} />`, main);
+  render(html`<${Outage} /><${Safe}><${Page} /><//><${Begin} />`, main);
   render(html`<${Standing} />`, document.getElementById('standing'));
   render(html`<${Toasts} />`, document.getElementById('toasts'));
   render(html`<${Away} /><${Help} /><${Confirm} />`, document.getElementById('above'));

@@ -2,8 +2,8 @@
 
 import {fault, post, useData} from '../app/api.js';
 import {Causes} from '../app/causes.js';
+import {Forecast} from '../app/forecast.js';
 import {forNow} from '../app/kept.js';
-import {Outage} from '../app/outage.js';
 import {Button, Loaded} from '../app/parts.js';
 import {UNDO_MS, mount, status, toast} from '../app/shell.js';
 import {useKeys} from '../app/keys.js';
@@ -54,7 +54,7 @@ function Head({brief, span, reload}) {
   };
   useKeys({e: ['mark the brief as read', read]}, [brief.until]);
   return html`<header class="brief-head">
-    <h1>${isRead && !brief.read_at ? 'So far' : html`Since <time datetime=${brief.since}>${moment(brief.since)}</time>`}</h1>
+    <h1>${isRead && !brief.read_at ? 'The last 24 hours' : html`Since <time datetime=${brief.since}>${moment(brief.since)}</time>`}</h1>
     <label class="unseen" for="since">Since when</label>
     <select id="since" value=${span.value} onChange=${choose}>
       ${SPANS.map(([name, title]) => html`<option value=${name}>${title}</option>`)}</select>
@@ -79,7 +79,8 @@ function Brief() {
   return html`<${Loaded} of=${found}>${(brief) => html`
       <${Head} brief=${brief} span=${span} reload=${found.reload} />
       <${Line} parts=${brief.parts} />
-      ${report ? html`<${Outage} /><${Holds} holds=${report.holds} /><${Notices} notices=${report.notices} />` : null}
+      <${Forecast} />
+      ${report ? html`<${Holds} holds=${report.holds} /><${Notices} notices=${report.notices} />` : null}
       <div class="columns">
         <div><${Asks} /><${Causes} causes=${brief.causes} since=${brief.since} until=${brief.until} onDone=${found.reload} /><${Ended} /></div>
         <div><${Running} workers=${report?.workers} /></div>

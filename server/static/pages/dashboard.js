@@ -1,6 +1,5 @@
 // The dashboard: what the daemon does now, and what can be done about it.
 
-import {Outage} from '../app/outage.js';
 import {mount, status} from '../app/shell.js';
 import {html} from '../app/ui.js';
 import {Asks, Holds, Notices} from './dashboard/alerts.js';
@@ -17,7 +16,6 @@ function Dashboard() {
   const report = status.data;
   if (report === null) return html`<h1 class="unseen">Dashboard</h1><p class="empty">${status.error ?? '…'}</p>`;
   return html`<h1 class="unseen">Dashboard</h1>
-    <${Outage} />
     <${Holds} holds=${report.holds} />
     <${Notices} notices=${report.notices} />
     <${Figures} report=${report} />

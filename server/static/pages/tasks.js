@@ -2,9 +2,11 @@
 
 import {useData} from '../app/api.js';
 import {Causes} from '../app/causes.js';
+import {Forecast} from '../app/forecast.js';
 import {Queue} from '../app/queue.js';
-import {mount} from '../app/shell.js';
+import {mount, status} from '../app/shell.js';
 import {html} from '../app/ui.js';
+import {Notices} from './dashboard/alerts.js';
 import {NewTask} from './tasks/newtask.js';
 import {Saved} from './tasks/saved.js';
 
@@ -18,6 +20,8 @@ function Why({list}) {
 
 function Tasks() {
   return html`<h1 class="unseen">Tasks</h1>
+    <${Forecast} />
+    <${Notices} notices=${status.data?.notices ?? []} />
     <div class="columns">
       <div><a class="only-narrow" href="#new">New task</a><${Queue} title="Tasks" above=${(list) => html`<${Saved} list=${list} /><${Why} list=${list} />`} /></div>
       <div role="complementary" aria-label="New task"><${NewTask} /></div>

@@ -38,6 +38,7 @@ WORTH = [
     (event(Kind.ENVIRONMENT_FAILED, Level.ERROR), "trouble", "A part of a repository's environment cannot be made"),
     (event(Kind.ENVIRONMENT_USED), "needs_you", "A repository's environment is used for the first time"),
     (event(Kind.BUDGET_REACHED, Level.WARNING, budget="today"), "trouble", "The budget of today is spent"),
+    (event(Kind.BUDGET_SHORT, Level.WARNING), "trouble", "The day's budget will not be enough"),
     (event(Kind.SETTINGS_REFUSED, Level.ERROR), "trouble", "The new settings have faults"),
 ]
 NOT_WORTH = [

@@ -1,0 +1,83 @@
+"""A forecast in words: what it says of time and money, of what is not known, and of a budget that will not do."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+
+from core.forecast import Estimate, Forecast, TimeEstimate
+from report.outlook import outlook
+
+NOW = datetime(2026, 11, 22, 20, 0, tzinfo=UTC)
+DAY_END = datetime(2026, 11, 23, tzinfo=UTC)
+
+
+def local(at: datetime) -> str:
+    return f"{at.astimezone():%H:%M}"
+
+
+def hours(number: float) -> datetime:
+    return NOW + timedelta(hours=number)
+
+
+def known(**more: object) -> Forecast:
+    usual: dict[str, object] = {
+        "tasks": 14,
+        "measured": 62,
+        "takes_s": Estimate(low=3600.0, middle=7800.0, high=10_800.0),
+        "done_at": TimeEstimate(low=hours(1), middle=hours(2.2), high=hours(3)),
+        "cost_usd": Estimate(low=0.55, middle=0.8, high=1.2),
+        "left_usd": 5.0,
+        "day_ends_at": DAY_END,
+    }
+    return Forecast(**{**usual, **more})  # type: ignore[arg-type]  # names of its fields
+
+
+def test_it_says_how_many_tasks_until_when_and_for_how_much_with_the_range() -> None:
+    found = outlook(known(), NOW)
+    assert found.line == f"14 tasks, done about {local(hours(2.2))}, about $0.80 of the $5.00 left today"
+    between = f"done between {local(hours(1))} and {local(hours(3))}, $0.55 to $1.20"
+    assert found.range == f"{between}, eight times of ten; by the last 62 tasks"
+    assert found.warning == ""
+
+
+def test_a_day_further_away_is_named() -> None:
+    far = hours(30)
+    found = outlook(known(done_at=TimeEstimate(low=far, middle=far, high=None)), NOW)
+    assert f"done about {far.astimezone():%a %H:%M}" in found.line
+    assert "two weeks from now" in found.range
+
+
+def test_with_nothing_measured_it_says_so() -> None:
+    found = outlook(Forecast(tasks=3, measured=1), NOW)
+    assert found.line == "3 tasks, no forecast before 3 tasks were worked on to their end (1 has so far)"
+    assert found.range == ""
+
+
+def test_a_cost_without_prices_is_not_made_up() -> None:
+    assert "cost not known" in outlook(known(cost_usd=None), NOW).line
+
+
+def test_a_budget_that_will_not_do_is_said_in_place_of_a_wrong_end() -> None:
+    found = outlook(known(used_up_at=hours(1.5), fit_budget=8), NOW)
+    assert found.warning == (
+        f"The day's budget is used up about {local(hours(1.5))}; 6 tasks will wait until {local(DAY_END)}, "
+        "when the next day's begins."
+    )
+    assert "done" not in found.line
+    assert "done" not in found.range
+
+
+def test_while_tasks_are_held_back_no_time_is_told() -> None:
+    found = outlook(known(used_up_at=hours(1.5), fit_budget=8), NOW, is_held=True)
+    assert found.line == "14 tasks, about 2 h 10 min of work, about $0.80 of the $5.00 left today"
+    assert found.range.startswith("1 h 0 min to 3 h 0 min of work")
+    assert found.warning == ""
+
+
+def test_what_waits_for_its_owner_or_a_model_is_told() -> None:
+    assert outlook(Forecast(tasks=0, for_owner=2), NOW).line == "2 tasks wait for you"
+    assert outlook(known(for_owner=1, for_model=3), NOW).line.endswith(
+        "3 of them wait for a model, 1 more waits for you"
+    )
+    assert outlook(Forecast(tasks=0, for_later=1), NOW).line == "1 task for later"
+    assert outlook(Forecast(tasks=0), NOW).line == ""
