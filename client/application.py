@@ -11,12 +11,13 @@ from core.environments import MadeEnvironment
 from core.masking import Masker
 from core.status import DaemonStatus
 from core.tasks import TaskSpec
+from core.tree import Tree
 from db.database import Database
 from db.event_log import EventLog
 from db.step_store import StepStore
 from queue_manager import QueueManager
 from server.app import create_api
-from server.context import AppContext
+from server.context import AppContext, cannot_read
 from server.routes import approvals, brief, commits, environments, logs, running, steering, tasks, timeline
 
 ENDPOINTS = (
@@ -33,13 +34,19 @@ ENDPOINTS = (
 """All of the API would take a tenth of a second longer to import."""
 
 
-def application(database: Database, settings: Settings, status: Callable[[], DaemonStatus]) -> Flask:
+def application(
+    database: Database,
+    settings: Settings,
+    status: Callable[[], DaemonStatus],
+    tree: Callable[[str | None, str], Tree] = cannot_read,
+) -> Flask:
     """The API on a database that no daemon is behind.
 
     Args:
         database: closed by the caller.
         settings: of its home.
         status: of the daemon.
+        tree: opens a commit, as `AppContext` says.
     """
     mask = Masker(settings.secrets)
     events = EventLog(database, mask=mask)
@@ -52,6 +59,7 @@ def application(database: Database, settings: Settings, status: Callable[[], Dae
         status=status,
         clarify_wait_s=lambda: settings.clarify_wait_s,
         environments=lambda: _environments(settings),
+        tree=tree,
     )
     return create_api(context, ENDPOINTS)
 

@@ -28,6 +28,8 @@ if TYPE_CHECKING:
     from flask.testing import FlaskClient
 
     from config import Settings
+    from core.tree import Tree
+    from git_manager import GitManager
 
 CREATING = frozenset({"/api/task", "/api/pause", "/api/resume", "/api/checkpoint"})
 """What may be posted to a home without a database and makes one; everything else is about what is already there."""
@@ -95,15 +97,27 @@ class OfflineConnection(Connection):
 
     @cached_property
     def _empty(self) -> FlaskClient:
-        import tempfile  # noqa: PLC0415  # only here
+        return self._application(self._open.enter_context(Database(self._folder / "empty.sqlite")))
 
-        folder = Path(self._open.enter_context(tempfile.TemporaryDirectory(prefix="nightshift-")))
-        return self._application(self._open.enter_context(Database(folder / "empty.sqlite")))
+    @cached_property
+    def _folder(self) -> Path:
+        import tempfile  # noqa: PLC0415  # few requests need one
+
+        return Path(self._open.enter_context(tempfile.TemporaryDirectory(prefix="nightshift-")))
+
+    @cached_property
+    def _git(self) -> GitManager:
+        from bootstrap.git_beside import git_beside  # noqa: PLC0415  # only a change is held against its commit
+
+        return self._open.enter_context(git_beside(self._settings(), self._folder))
+
+    def _tree(self, repo: str | None, commit: str) -> Tree:
+        return self._git.tree(repo or str(self._settings().workspace), commit)
 
     def _application(self, database: Database) -> FlaskClient:
         from client.application import application  # noqa: PLC0415  # the whole server, which the status does without
 
-        app = application(database, self._settings(), lambda: stopped_status(database))
+        app = application(database, self._settings(), lambda: stopped_status(database), self._tree)
         app.config["PROPAGATE_EXCEPTIONS"] = True
         app.register_error_handler(StoreError, _raised)
         app.register_error_handler(Exception, _raised)

@@ -9,6 +9,7 @@ import pytest
 
 from client.output import Cell, Table
 from server.context import AppContext
+from tests.support.daemon import git
 from tests.support.home import ROOT, Home
 from tests.support.terminal import Terminal
 from tests.support.worked_task import submit, work_on
@@ -31,6 +32,25 @@ def test_a_failed_task_shows_first_which_test_failed_and_what_it_asserts_then_it
     assert "\n+def add(a, b):" in home.cli("diff", str(task.id)).out
     assert home.cli("diff", str(task.id), "--json").json["files"]
     assert home.cli("show", str(task.id), "--json").json["task_id"] == task.id
+
+
+@pytest.mark.parametrize("own", [True, False], ids=["workspace", "repository"])
+def test_without_a_daemon_a_change_is_held_against_its_commit(home: Home, own: bool) -> None:
+    repo = home.path / "workspace" if own else home.path / "shop"
+    repo.mkdir(exist_ok=True)
+    git(repo, "init", "-q")
+    (repo / "calc.py").write_text('"""Sums."""\n\n\ndef add(a, b):\n    return a - b\n')
+    git(repo, "add", ".")
+    git(repo, "commit", "-qm", "Begin")
+    context = home.context()
+    submit(context, "Mend add", **({} if own else {"repo": str(repo)}))
+    reply = '"""Sums."""\n\n\ndef add(a, b):\n    return a + b\n'
+    task = work_on(context, reply=reply, base=git(repo, "rev-parse", "HEAD"))
+    context.database.close()
+    for result in (home.cli("diff", str(task.id)), home.cli("show", str(task.id))):
+        assert "-    return a - b" in result.out
+        assert '+"""Sums."""' not in result.out
+        assert "no daemon is behind" not in result.out
 
 
 def test_a_task_that_passed_shows_no_failure_of_an_earlier_try(home: Home, context: AppContext) -> None:

@@ -56,11 +56,13 @@ def submit(context: AppContext, description: str, **fields: object) -> int:
     return context.queue.submit(parse_spec({"description": description, **fields})).result().task_id
 
 
-def work_on(context: AppContext, *, passes: bool = True, reply: str = RIGHT, said: str = "") -> Task:
+def work_on(
+    context: AppContext, *, passes: bool = True, reply: str = RIGHT, said: str = "", base: str = "c0ffee" * 6
+) -> Task:
     """Claim the next task, write what two tries leave behind, and end it; `said` is added to every text."""
     task = context.queue.claim("worker-1").result()
     assert task is not None
-    work = AttemptState(phase=Phase.PLANNING, base="c0ffee" * 6, attempt=task.attempt)
+    work = AttemptState(phase=Phase.PLANNING, base=base, attempt=task.attempt)
     script = [
         (Phase.PLANNING, Outcome.OK, 0, "Plan: one function, one module.", None),
         (Phase.CODING, Outcome.OK, 1, "Wrote calc.py.", WRONG),
