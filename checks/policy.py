@@ -61,10 +61,13 @@ class Policy:
         """What a finding means for a task; None where the rule does not hold."""
         if covers(spec.allow, finding.rule):
             return None
-        named = [name for name in self.rules if covers((name,), finding.rule)]
-        if named:
+        if named := self.names(finding.rule):
             return self.rules[max(named, key=len)]
         return _default(finding, spec, is_test=is_test)
+
+    def names(self, rule: str) -> list[str]:
+        """The names in the owner's settings that a rule goes by."""
+        return [name for name in self.rules if covers((name,), rule)]
 
     def widened(self, spec: TaskSpec) -> TaskSpec:
         """The task with what its repository allows added to what it allows itself."""

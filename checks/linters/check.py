@@ -2,9 +2,11 @@
 
 They are the repository's own code as far as their plugins and settings are, so they run in the sandbox, on the change
 and, where something was found, on the tree before it. What is new in lines that the change wrote goes back to its
-author; what is new elsewhere is noted, and so is what breaks a rule that most files beside break too. A linter that
-does not start, or whose lines cannot be read, is noted as well and stops nothing. The settings are those of the base: a
-change is not held against what it says of itself.
+author; what is new elsewhere is noted, and so is what breaks a rule that most files beside break too. In tests every
+finding is a note, unless the owner's `checker_rules` name its rule: how a test is laid out does not tell whether the
+change is right, and what a test is worth is told by its mutants. A linter that does not start, or whose lines cannot be
+read, is noted as well and stops nothing. The settings are those of the base: a change is not held against what it says
+of itself.
 """
 
 from __future__ import annotations
@@ -271,8 +273,8 @@ class LinterCheck:
         return _read(tool, result)
 
     def _told(self, work: _Work, name: str, issues: Iterable[Issue]) -> list[Finding]:
-        """The findings for the author, and one note of what is new in lines that he did not write."""
-        found, elsewhere = list[Finding](), list[Issue]()
+        """The findings for the author, a note of what is new in lines that he did not write, and one of his tests."""
+        found, elsewhere, in_tests = list[Finding](), list[Issue](), list[Issue]()
         for issue in issues:
             rule = f"{name}.{issue.code}" if issue.code else name
             if covers(work.job.spec.allow, rule):
@@ -281,14 +283,17 @@ class LinterCheck:
                 elsewhere.append(issue)
                 continue
             severity = self._severity(work, rule, issue)
-            if severity is not None:
+            if severity is not None and is_test(issue.path) and not self._policy.names(rule):
+                in_tests.append(issue)
+            elif severity is not None:
                 message = " ".join(printable(issue.message).split())[:_MESSAGE]
                 kept = Severity.NOTE if severity is Severity.NOTE else Severity.BLOCK
                 found.append(Finding(rule=rule, severity=kept, path=issue.path, line=issue.line, message=message))
-        if elsewhere:
-            first = elsewhere[0]
-            text = f"{name} finds {len(elsewhere)} more in lines that the change did not write, first in"
-            found.append(_noted(name, f"{text} {first.path}:{first.line}: {first.code} {first.message}"))
+        for some, where in ((elsewhere, "more in lines that the change did not write"), (in_tests, "in its tests")):
+            if some:
+                first = some[0]
+                text = f"{name} finds {len(some)} {where}, first in"
+                found.append(_noted(name, f"{text} {first.path}:{first.line}: {first.code} {first.message}"))
         return found
 
     def _severity(self, work: _Work, rule: str, issue: Issue) -> Severity | None:

@@ -128,10 +128,20 @@ async def test_a_change_is_not_held_against_what_it_says_of_itself(bench: Bench)
 
 async def test_tests_of_the_agents_own_are_looked_at_and_files_of_the_owner_are_not(bench: Bench) -> None:
     base, given = {"pyproject.toml": RUFF}, {"g.py": "import sys\n"}
-    found = await bench(base, given, files=given, own={"test_a.py": "import os\n"})
-    assert told(found) == [("ruff.F401", "test_a.py", 1, "block")]
+    (found,) = await bench(base, given, files=given, own={"test_a.py": "import os\n"})
+    assert (found.rule, found.severity) == ("linter.ruff", Severity.NOTE)
+    assert "1 in its tests, first in test_a.py:1: F401" in found.message
     changed = await bench(base, {"g.py": "import sys\nimport os\n"}, files=given)
     assert told(changed) == [("ruff.F401", "g.py", 2, "block")]
+
+
+async def test_how_a_test_is_laid_out_is_a_note_unless_the_owners_settings_name_the_rule(bench: Bench) -> None:
+    base, laid_out = {"pyproject.toml": RUFF}, f"import os\n\nf = lambda: '{LONG}'\n"
+    found = await bench(base, {"a.py": "import os\n", "tests/helpers.py": laid_out}, own={"test_a.py": laid_out})
+    assert told(found) == [("ruff.F401", "a.py", 1, "block"), ("linter.ruff", "", 0, "note")]
+    assert "6 in its tests, first in test_a.py:1: F401" in found[1].message
+    strict = await bench(base, {}, bench.made(ruff__E501="block"), own={"test_a.py": laid_out})
+    assert told(strict) == [("ruff.E501", "test_a.py", 3, "block"), ("linter.ruff", "", 0, "note")]
 
 
 async def test_types_are_checked_with_the_settings_of_the_repository(bench: Bench) -> None:
