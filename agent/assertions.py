@@ -10,6 +10,7 @@ import ast
 import re
 from collections import Counter
 from collections.abc import Iterator
+from typing import TypeGuard
 
 from agent import javascript_outline
 from agent.python_outline import parse_python
@@ -64,10 +65,17 @@ def idle_tests(path: str, text: str) -> list[str]:
     tree = parse_python(text) if path.endswith(".py") else None
     if tree is None:
         return []
-    helpers = {f.name for f in _functions(tree) if not f.name.startswith("test") and any(map(_asserts, ast.walk(f)))}
-    helpers |= set(_imported_helpers(tree))
-    tests = (function for function in _collected(tree) if function.name.startswith("test"))
-    return [test.name for test in tests if not any(_asserts(n) or _calls(n, helpers) for n in _live(test.body, None))]
+    elsewhere = set(_imported_helpers(tree))
+    helpers = elsewhere | _own_helpers(tree)
+    return [test.name for test, holder in _tests(tree) if not _is_felt(test, helpers | _inherited(holder, elsewhere))]
+
+
+def all_idle(path: str, text: str) -> bool:
+    """Tell whether a file has tests and none of them asserts anything."""
+    if is_source(path):
+        return 0 < len(javascript_outline.idle_tests(path, text)) == javascript_outline.number_of_tests(path, text)
+    tree = parse_python(text) if path.endswith(".py") else None
+    return tree is not None and 0 < len(idle_tests(path, text)) == sum(1 for _ in _tests(tree))
 
 
 # --- what is alive
@@ -164,13 +172,38 @@ def _functions(tree: ast.AST) -> Iterator[Function]:
     return (node for node in ast.walk(tree) if isinstance(node, Function))
 
 
-def _collected(node: ast.AST) -> Iterator[Function]:
-    """The functions that a runner may take for tests: those inside of other functions are none."""
+def _tests(node: ast.AST, holder: ast.ClassDef | None = None) -> Iterator[tuple[Function, ast.ClassDef | None]]:
+    """The tests of a module, each with its class: functions inside of other functions are none."""
     for child in ast.iter_child_nodes(node):
-        if isinstance(child, Function):
-            yield child
-        else:
-            yield from _collected(child)
+        if not isinstance(child, Function):
+            yield from _tests(child, child if isinstance(child, ast.ClassDef) else holder)
+        elif child.name.startswith("test"):
+            yield child, holder
+
+
+def _is_felt(test: Function, helpers: set[str]) -> bool:
+    return any(_asserts(node) or _calls(node, helpers) for node in _live(test.body, None))
+
+
+def _own_helpers(tree: ast.Module) -> set[str]:
+    """The functions of a module, tests apart, that assert or call one that does."""
+    waiting = {f: list(ast.walk(f)) for f in _functions(tree) if not f.name.startswith("test")}
+    found = {f.name for f, nodes in waiting.items() if any(map(_asserts, nodes))}
+    while more := {f.name for f, nodes in waiting.items() if any(_calls(n, found) for n in nodes)} - found:
+        found |= more
+    return found
+
+
+def _inherited(holder: ast.ClassDef | None, elsewhere: set[str]) -> set[str]:
+    """What a class calls on itself and does not define, where it inherits from a class beside the tests."""
+    if holder is None or not elsewhere.intersection(map(_last_name, holder.bases)):
+        return set()
+    asked = {node.func.attr for node in ast.walk(holder) if isinstance(node, ast.Call) and _is_own(node.func)}
+    return asked - {function.name for function in _functions(holder)}
+
+
+def _is_own(node: ast.expr) -> TypeGuard[ast.Attribute]:
+    return isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id == "self"
 
 
 def _imported_helpers(tree: ast.Module) -> Iterator[str]:

@@ -151,6 +151,11 @@ def idle_tests(path: str, text: str) -> list[str]:
     return [title for title, body in _tests(root) if not (_asserts(body) or _called(body) & helpers)]
 
 
+def number_of_tests(path: str, text: str) -> int:
+    """How many tests a file has."""
+    return sum(1 for _ in _tests(parse(path, text)))
+
+
 def let_off(path: str, text: str) -> Iterator[tuple[str, str]]:
     """Each place in which a test is skipped or still to do: the titles above it, and the word for it."""
     waiting: list[tuple[Node, str]] = [(parse(path, text), "")]

@@ -13,7 +13,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
 from agent import change_check, changed_tests, exploring, feedback, interface, syntax, test_paths, whole_project
-from agent.assertions import asserts_something, excuses, idle_tests
+from agent.assertions import all_idle, asserts_something, excuses, idle_tests
 from agent.change_check import Checked
 from agent.coding import blames_tests
 from agent.dialogue import Dialogue
@@ -366,5 +366,7 @@ def _file_faults(path: str, tests: Mapping[str, str], services: AgentServices, c
         return [f"{path}: holds no test with an assertion."]
     if words := excuses(path, text):
         return [f"{path}: lets tests off ({', '.join(words)}); a test that does not run proves nothing."]
-    idle = idle_tests(path, text)
-    return [f"{path}: these tests assert nothing: {', '.join(idle[:5])}"] if idle else []
+    # One beside tests that assert may show that a call raises nothing; what they are worth, the mutants tell.
+    if all_idle(path, text):
+        return [f"{path}: its tests assert nothing: {', '.join(idle_tests(path, text)[:5])}"]
+    return []

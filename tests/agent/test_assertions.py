@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from agent.assertions import asserts_something, excuses, idle_tests, let_off
+from agent.assertions import all_idle, asserts_something, excuses, idle_tests, let_off
 
 SAMPLE = """import pytest
 
@@ -151,3 +151,32 @@ def test_what_lets_tests_off_is_counted_for_each_of_them(
 ) -> None:
     counted = let_off(path, text)
     assert {key: times for key, times in counted.items() if key[0] or path.endswith(".py")} == found
+
+
+def test_a_helper_that_calls_one_that_asserts_asserts_too() -> None:
+    text = "def same(a):\n    assert a\n\n\ndef outer(a):\n    same(a)\n\n\ndef test_a():\n    outer(run())\n"
+    assert idle_tests("test_x.py", text) == []
+    assert idle_tests("test_x.py", text.replace("    same(a)", "    print(a)")) == ["test_a"]
+
+
+def test_what_a_class_inherits_from_beside_the_tests_may_assert() -> None:
+    head = "from tests.base import Shared\n\n\nclass TestIt(Shared):\n"
+    text = f"{head}    def test_a(self):\n        self.check(run())\n"
+    assert idle_tests("test_x.py", text) == []
+    assert idle_tests("test_x.py", text.replace("tests.base", "program")) == ["test_a"]
+    assert idle_tests("test_x.py", f"{text}\n    def check(self, it):\n        print(it)\n") == ["test_a"]
+    assert idle_tests("test_x.py", text.replace("self.check(run())", "run()")) == ["test_a"]
+
+
+@pytest.mark.parametrize(
+    ("path", "idle", "more"),
+    [
+        ("test_x.py", "def test_a():\n    run()\n", "\n\ndef test_b():\n    assert run() == 1\n"),
+        ("a.test.mjs", "test('a', () => { run(); });\n", "test('b', () => { assert.equal(run(), 1); });\n"),
+    ],
+)
+def test_a_file_is_idle_where_all_its_tests_are(path: str, idle: str, more: str) -> None:
+    assert all_idle(path, idle)
+    assert idle_tests(path, idle + more)
+    assert not all_idle(path, idle + more)
+    assert not all_idle(path, "")
