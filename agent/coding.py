@@ -152,11 +152,13 @@ def _refused_by_owner(context: AttemptContext, state: AttemptState) -> Step | No
 
 
 def _contradiction(context: AttemptContext, state: AttemptState) -> Question | None:
-    """What the owner is asked where an existing test demands the opposite of the task; None where he has answered."""
+    """What the owner is asked where existing tests demand the opposite of the task; None where he has answered."""
     last = state.tries[-1].reflection if state.tries else None
-    if last is None or not last.contradicting_test:
+    if last is None or not last.contradicting_tests:
         return None
-    why = f"the existing test {last.contradicting_test} contradicts it: {last.root_cause} {_YOUR_TEST}"
+    one = len(last.contradicting_tests) == 1
+    which = f"the existing {'test' if one else 'tests'} {', '.join(last.contradicting_tests)}"
+    why = f"{which} {'contradicts' if one else 'contradict'} it: {last.root_cause} {_YOUR_TEST}"
     question = as_question(Cannot(reason=why))
     return question if answer_to(context, question) is None else None
 

@@ -7,14 +7,15 @@ it was, which answers with a higher temperature first and then with another mode
 counts for nothing, where the history of the tries grows too long for good prompts.
 
 What the model says of a failure is validated and shortened; it is shown to the next phase as an opinion, and only
-three things in it have consequences: a new plan, the blame of tests that the agent wrote itself, and a failing test of
-the repository that contradicts the task, of which a change may be proposed (`agent.changed_tests`), or about which
+three things in it have consequences: a new plan, the blame of tests that the agent wrote itself, and failing tests of
+the repository that contradict the task, of which a change may be proposed (`agent.changed_tests`), or about which
 CODING asks the owner, once, where the settings keep tests as they are. No test changes by such a word.
 """
 
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Annotated, Any
 
@@ -40,10 +41,12 @@ from core.verdicts import Label
 MAX_ESCALATION = 2
 MAX_BLAMED = 2
 _CONTRADICTS = (
-    "The existing test {test} seems to demand the opposite of the task. If it does, send its file with just the tests "
-    "changed that contradict the task; its owner is asked about them."
+    "These existing tests seem to demand the opposite of the task: {tests}. If they do, send their files with just the "
+    "tests changed that contradict the task; their owner is asked about them."
 )
 _MAX_IDS = 200
+_MOST_NAMED = 20
+"""Tests that contradict the task."""
 
 
 async def run(context: AttemptContext, state: AttemptState, services: AgentServices) -> Step:
@@ -66,17 +69,17 @@ async def run(context: AttemptContext, state: AttemptState, services: AgentServi
         state = _escalated(state)
         _report_stuck(state, services, why, "another plan and model" if state.escalation > 1 else "a fresh start")
     replan = reflection.replan or bool(why and state.escalation > 1)
-    if reflection.contradicting_test and services.settings.change_tests != "keep":
-        told = _CONTRADICTS.format(test=reflection.contradicting_test)
+    if reflection.contradicting_tests and services.settings.change_tests != "keep":
+        told = _CONTRADICTS.format(tests=", ".join(reflection.contradicting_tests))
         state = replace(state, feedback=f"{state.feedback}\n\n{told}")
-    stands = reflection.tests_at_fault or bool(reflection.contradicting_test)
+    stands = reflection.tests_at_fault or bool(reflection.contradicting_tests)
     outcome = Outcome.REPLAN if replan and not stands else Outcome.REDO
     data = {
         "stuck": why or "",
         "fresh": fresh,
         "escalation": state.escalation,
         "tests_at_fault": reflection.tests_at_fault,
-        "contradicting_test": reflection.contradicting_test,
+        "contradicting_tests": list(reflection.contradicting_tests),
     }
     note = (reflection.root_cause or reflection.suggested_fix)[:300]
     return Step(phase=Phase.REFLECTING, outcome=outcome, state=state, note=note, data=data)
@@ -116,7 +119,7 @@ async def _reflect(
         reflection = replace(
             answer,
             tests_at_fault=answer.tests_at_fault and _may_blame(state),
-            contradicting_test=_existing(context, state, answer.contradicting_test),
+            contradicting_tests=_existing(context, state, answer.contradicting_tests),
         )
     last = replace(state.tries[-1], reflection=reflection)
     return replace(dialogue.charge(state), tries=(*state.tries[:-1], last)), reflection
@@ -128,12 +131,12 @@ def _may_blame(state: AttemptState) -> bool:
     return bool(state.own_tests) and state.verdict is not None and bool(state.verdict.failing) and blamed < MAX_BLAMED
 
 
-def _existing(context: AttemptContext, state: AttemptState, name: str) -> str:
-    """The id of the failing test that is named, if it is one of the repository; given and own tests are none."""
-    failing = sorted(state.verdict.failing) if state.verdict else []
+def _existing(context: AttemptContext, state: AttemptState, names: Sequence[str]) -> tuple[str, ...]:
+    """The ids of the failing tests that are named and are the repository's; given and own tests are none."""
+    failing = state.verdict.failing if state.verdict else frozenset()
     others = {*context.task.spec.tests, *state.own_tests}
-    found = (one for one in failing if name and one in {name, name.partition("[")[0]})
-    return next((one for one in found if one.partition("::")[0] not in others), "")
+    found = (one for name in names for one in (name, name.partition("[")[0]) if one in failing)
+    return tuple(dict.fromkeys(one for one in found if one.partition("::")[0] not in others))
 
 
 def _is_long(state: AttemptState, services: AgentServices) -> bool:
@@ -198,7 +201,12 @@ def _text(value: Any) -> str:
     return " ".join(printable(str(value if value is not None else "")).split())[:_MAX_CHARS]
 
 
+def _texts(value: Any) -> list[Any]:
+    return [each for each in (value if isinstance(value, list) else [value]) if each][:_MOST_NAMED]
+
+
 _Text = Annotated[str, BeforeValidator(_text)]
+_Texts = Annotated[tuple[_Text, ...], BeforeValidator(_texts)]
 
 
 class ReflectionIn(BaseModel):
@@ -212,7 +220,9 @@ class ReflectionIn(BaseModel):
     suggested_fix: _Text = ""
     replan: bool = False
     tests_at_fault: bool = False
-    contradicting_test: _Text = ""
+    contradicting_tests: _Texts = Field(
+        default=(), validation_alias=AliasChoices("contradicting_tests", "contradicting_test")
+    )
 
     @property
     def has_content(self) -> bool:

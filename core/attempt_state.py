@@ -47,8 +47,8 @@ class Reflection:
     """The approach itself is wrong: plan anew."""
     tests_at_fault: bool = False
     """The agent's own tests are wrong, not the code; given tests are never at fault."""
-    contradicting_test: str = ""
-    """The id of a failing test of the repository that demands what the task rules out; its owner decides."""
+    contradicting_tests: tuple[str, ...] = ()
+    """Ids of failing tests of the repository that demand what the task rules out; their owner decides."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -100,14 +100,18 @@ OLD = "from add import add\n\n\ndef test_old():\n    assert add(2, 3) == -1\n"
 
 
 class WithOld(PlainSuite):
-    """Runs a test of the repository beside the given ones."""
+    """Runs tests of the repository beside the given ones."""
+
+    def __init__(self, old: str = OLD) -> None:
+        super().__init__()
+        self.old = old
 
     async def judge(self, job: SuiteJob) -> Verdict:
-        return await super().judge(replace(job, given={**job.given, "tests/test_old.py": OLD}))
+        return await super().judge(replace(job, given={**job.given, "tests/test_old.py": self.old}))
 
 
-def blames(test: str) -> str:
-    return json.dumps({"root_cause": "the task wants a sum", "replan": True, "contradicting_test": test})
+def blames(*tests: str) -> str:
+    return json.dumps({"root_cause": "the task wants a sum", "replan": True, "contradicting_tests": tests})
 
 
 async def test_where_tests_are_kept_one_that_contradicts_the_task_is_one_question_to_its_owner() -> None:
@@ -138,7 +142,27 @@ async def test_an_existing_test_that_contradicts_the_task_may_be_changed_by_the_
     case = case_for("Write `add` in add.py", iterations=2)
     await bench.run(replace(case, task=replace(case.task, spec=replace(case.task.spec, tests=TESTS))))
     second = [request for request in bench.model.requests if request.phase is P.CODING][1]
-    assert "The existing test tests/test_old.py::test_old seems to demand the opposite" in second.messages[1].text
+    assert "demand the opposite of the task: tests/test_old.py::test_old. If they do" in second.messages[1].text
+
+
+async def test_several_tests_that_contradict_the_task_are_named_together() -> None:
+    old = f"{OLD}\n\ndef test_more():\n    assert add(3, 3) == 0\n"
+    names = [f"tests/test_old.py::{name}" for name in ("test_old", "test_more[1]", "test_gone")]
+    model, base = model_for(*[RIGHT] * 9, REFLECTING=[blames(*names)] * 9), {"tests/test_old.py": old}
+    keep = AgentSettings(change_tests="keep")
+    bench = Bench(model, suite=WithOld(old=old), base=base, settings=keep)
+    case = case_for("Write `add` in add.py", iterations=2)
+    held = await bench.run(replace(case, task=replace(case.task, spec=replace(case.task.spec, tests=TESTS))))
+    (ask,) = held.asks
+    both = "tests/test_old.py::test_old, tests/test_old.py::test_more"
+    assert f"the existing tests {both} contradict it: the task wants a sum" in ask.question
+
+
+def test_one_test_that_contradicts_the_task_may_be_named_without_a_list() -> None:
+    for name in ("contradicting_test", "contradicting_tests"):
+        found = read_reflection(json.dumps({"root_cause": "x", name: "tests/test_old.py::test_old"}))
+        assert found == Reflection(root_cause="x", contradicting_tests=("tests/test_old.py::test_old",))
+        assert read_reflection(json.dumps({"root_cause": "x", name: ""})) == Reflection(root_cause="x")
 
 
 @pytest.mark.parametrize("named", ["test_add.py::test_add", "tests/test_gone.py::test_x", "rubbish"])
