@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Collection, Iterator
+from typing import TypeGuard
 
 _Function = ast.FunctionDef | ast.AsyncFunctionDef
+_CALLED_BY_PYTEST = re.compile(r"test|Test|setup|teardown|setUp|tearDown|pytest_|load_tests$|__")
 
 
 def bare_id(test: str) -> str:
@@ -31,8 +34,15 @@ def without(text: str, unwanted: Collection[str]) -> str:
 
 
 def only(text: str, wanted: Collection[str]) -> str:
-    """The file with these tests, and everything that is no test."""
-    return without(text, names(text) - set(wanted))
+    """The file with these tests and what they need: helpers that nothing names any more go with the other tests."""
+    text = without(text, names(text) - set(wanted))
+    while unused := [node for node in ast.parse(text).body if _is_unused(node, text)]:
+        lines = text.splitlines(keepends=True)
+        for node in reversed(unused):
+            first, last = _lines(node)
+            del lines[first - 1 : last]
+        text = "".join(lines)
+    return text
 
 
 def exchanged(text: str, other: str, wanted: Collection[str]) -> str:
@@ -76,6 +86,19 @@ def _removed(node: ast.Module | ast.ClassDef, gone: Collection[int]) -> Iterator
                 yield child
             else:
                 yield from inner
+
+
+def _is_unused(node: ast.stmt, text: str) -> TypeGuard[_Function | ast.ClassDef]:
+    """Whether a definition of a module is nothing that pytest looks for, and is named nowhere else, not in a text."""
+    if not isinstance(node, _Function | ast.ClassDef) or _CALLED_BY_PYTEST.match(node.name):
+        return False
+    if isinstance(node, ast.ClassDef) and any(_tests(node, "")):
+        return False
+    if any("autouse" in ast.unparse(one) for one in node.decorator_list):
+        return False
+    first, last = _lines(node)
+    lines = text.splitlines(keepends=True)
+    return not re.search(rf"\b{node.name}\b", "".join([*lines[: first - 1], *lines[last:]]))
 
 
 def _is_empty_without(node: ast.ClassDef, inner: Collection[ast.AST]) -> bool:

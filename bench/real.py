@@ -11,6 +11,8 @@ There are two variants. `given`: the commit's test files come with the task, or 
 given, and the repository's tests judge with tests that the scripted model writes, which are the tests that the commit
 lets pass, in a file of another name. Tests of the base that contradict the commit it sends as the commit has them, and
 the task allows that these files are changed. A commit without a test that fails before and passes after it is left out.
+Tests that bare pytest finds no right answer in are not sent as one: those that do not fail before the commit and pass
+after it where they stand alone, and those that notice less than half of some faults drawn at random in its lines.
 
 What is printed, beside bare pytest on the same tests (those that the change can reach), which runs in the same minutes:
 right first answers that passed at once (goal: 95 %), each false refusal with its reason, wrong answers let through,
@@ -29,6 +31,7 @@ sys.path[0] = str(ROOT)  # instead of this folder, whose queue.py would hide the
 # ruff: noqa: E402 - the path comes first
 import argparse
 import difflib
+import itertools
 import json
 import random
 import re
@@ -59,6 +62,9 @@ Variant = Literal["given", "own"]
 LONGEST_S = 1800.0
 WHOLE_LINES = 400
 TRIES = 3
+FAULTS_TRIED, FAULTS_OF_OWN = 5, 6
+SPARE_CPU_S, LONGER = 5.0, 2.0
+"""A run on a fault may take so much longer."""
 Files = Mapping[str, str]
 Change = Mapping[str, str | None]
 
@@ -178,13 +184,16 @@ class Reader:
         self._checkout.at(base)
         texts = {path: text for path in suites if (text := tests.get(path) or self._checkout.read(path))}
         given = tests or texts
-        wrong = self._faulty(right, given, mended) if self._dice.random() < self._wrong else None
+        wrong = self._faulty(before, right, given, mended) if self._dice.random() < self._wrong else None
         pinned = self._pinned(base, tests, right)
+        own = _own(texts, mended, name, self._checkout.folder)
+        if own and (why := self._worthless(base, before, own, right)):
+            print(f"{name} has no tests to write: {why}", flush=True)
+            own = {}
         return Case(
             name=name, description=row["description"], kind=row.get("kind", "commit"),
             packages=tuple(row.get("packages", ())), base=base, before=before, right=right, wrong=wrong,
-            given=given, own=_own(texts, mended, name, self._checkout.folder),
-            pinned=pinned, unpinned=_unpinned(before, tests, pinned),
+            given=given, own=own, pinned=pinned, unpinned=_unpinned(before, tests, pinned),
             bare=bare, bare_base=bare_base,
         )  # fmt: skip
 
@@ -203,21 +212,40 @@ class Reader:
         self._checkout.put(right)
         return tuple(sorted(self._checkout.run(old).failing & plain.passing))
 
-    def _faulty(self, right: Change, given: Files, mended: frozenset[str]) -> Change | None:
+    def _worthless(self, base: str, before: Files, own: Files, right: Change) -> str:
+        """Why tests are no right answer of whoever writes tests, by bare pytest; empty where they are."""
+        self._checkout.at(base)
+        self._checkout.put(own)
+        if not self._checkout.run(own).failing:
+            return "they pass before the commit"
+        self._checkout.put(right)
+        passing = self._checkout.run(own)
+        if passing.failing or not passing.passing:
+            return "they fail where they stand alone"
+        faults = list(itertools.islice(self._faults(before, right), FAULTS_OF_OWN))
+        noticed = 0
+        for path, mutant in faults:
+            self._checkout.put({**right, path: mutant})
+            noticed += self._checkout.run(own, SPARE_CPU_S + LONGER * passing.cpu_s).passing != passing.passing
+        return f"they notice {noticed} of {len(faults)} faults" if 2 * noticed < len(faults) else ""
+
+    def _faulty(self, before: Files, right: Change, given: Files, mended: frozenset[str]) -> Change | None:
         """The change with a fault that these tests notice."""
-        found = []
-        for path, text in right.items():
-            if text is not None and path.endswith(".py"):
-                lines = _changed_lines(self._checkout.read(path) or "", text)
-                found += [(path, make) for _, fault, make in mutated(path, text, lines) if not fault.rank]
-        self._dice.shuffle(found)
-        for path, make in found[:5]:
-            if (mutant := make()) is None:
-                continue
+        for path, mutant in itertools.islice(self._faults(before, right), FAULTS_TRIED):
             self._checkout.put({**given, **right, path: mutant})
             if mended - self._checkout.run([name for name in given if name.endswith(".py")]).passing:
                 return {**right, path: mutant}
         return None
+
+    def _faults(self, before: Files, right: Change) -> Iterator[tuple[str, str]]:
+        """Faults in the lines of the change, at random: the file and its text with one."""
+        found = []
+        for path, text in right.items():
+            if text is not None and path.endswith(".py"):
+                lines = _changed_lines(before.get(path, ""), text)
+                found += [(path, make) for _, fault, make in mutated(path, text, lines) if not fault.rank]
+        self._dice.shuffle(found)
+        yield from ((path, mutant) for path, make in found if (mutant := make()) is not None)
 
 
 def _changed_lines(before: str, after: str) -> set[int]:

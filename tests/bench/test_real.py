@@ -2,12 +2,20 @@
 
 from __future__ import annotations
 
+import random
+import sys
+from pathlib import Path
+
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from agent.replies import edits as read
 from bench import functions_of_tests as functions
-from bench.real import edits
+from bench.bare_pytest import Checkout, git
+from bench.real import Case, Reader, edits
+from core.revisions import Author
+from git_manager import GitManager
 
 TESTS = """import pytest
 
@@ -56,6 +64,16 @@ def test_a_class_that_holds_more_than_tests_stays() -> None:
     assert 'name = "it"' in functions.only(TESTS, {"test_one"})
 
 
+def test_helpers_that_only_other_tests_use_go_with_them() -> None:
+    text = f"{TESTS}\n\ndef inner():\n    return 2\n\n\ndef outer():\n    return inner()\n\n\n"
+    text += "@fixture(autouse=True)\ndef each():\n    pass\n\n\ndef test_four(outer):\n    assert outer\n"
+    left = functions.only(text, {"test_one"})
+    assert not any(name in left for name in ("helper", "inner", "outer"))
+    assert "def each" in left
+    kept = functions.only(text, {"test_four", "TestOther::test_three"})
+    assert all(f"def {name}" in kept for name in ("helper", "inner", "outer"))
+
+
 def test_tests_are_exchanged_for_another_versions_and_what_it_lacks_goes() -> None:
     other = """class TestIt:
     @mark
@@ -67,6 +85,38 @@ def test_tests_are_exchanged_for_another_versions_and_what_it_lacks_goes() -> No
     assert "    @mark\n    def test_two(self):\n        assert not self.name\n" in text
     others = {"TestOther::test_three"}
     assert functions.only(text, others) == functions.only(TESTS, others)
+
+
+@pytest.mark.parametrize(
+    ("checks", "why"),
+    [
+        ("assert area(2, 3) == 6\n    assert area(1, 7) == 7", ""),
+        ("assert isinstance(area(2, 3), int)", "they notice"),
+    ],
+)
+def test_tests_that_bare_pytest_finds_worthless_are_not_sent_as_right_ones(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], checks: str, why: str
+) -> None:
+    repo = tmp_path / "shop"
+    repo.mkdir()
+    git(repo, "init", "-q", "-b", "main")
+    test = f"from area import area\n\n\ndef test_area():\n    {checks}\n"
+    for body in ("raise NotImplementedError", "size = width * height\n    return size + 0"):
+        (repo / "area.py").write_text(f"def area(width, height):\n    {body}\n")
+        (repo / "test_area.py").write_text(test)
+        git(repo, "add", "-A")
+        git(repo, "commit", "-q", "-m", "Work")
+    trees = GitManager(workspace=tmp_path / "ours", author=Author(), auto_push=False, emit=lambda _event: None)
+    checkout = Checkout(repo, tmp_path / "tree", Path(sys.executable))
+    try:
+        case = Reader(repo, checkout, trees, random.Random(1), 0.0).case(
+            "shop 0", {"commit": "HEAD", "description": "x"}
+        )
+    finally:
+        trees.close()
+    assert isinstance(case, Case)
+    assert list(case.own) == ([] if why else ["test_area_shop_0.py"])
+    assert f"has no tests to write: {why}" in capsys.readouterr().out if why else not capsys.readouterr().out
 
 
 def test_parameters_are_no_part_of_a_bare_id() -> None:
