@@ -39,18 +39,28 @@ async def verify_commit(name: str, repo: Path | None, settings: Settings) -> Rep
         NoEvidence: it has no note.
         GitError: the repository cannot be used.
     """
-    where = repo or _of_ledger(name, settings.db_path) or settings.workspace
-    if where == settings.workspace and not (where / ".git").exists():
-        raise UnknownCommit(f"there is no workspace in {where} yet; name a repository with --repo")
+    where = repository_of(name, repo, settings)
     prefix = orphans.prefix("verify")
     with tempfile.TemporaryDirectory(prefix=prefix) as folder, git_beside(settings, Path(folder)) as git:
         looking = Verification(
             git,
-            str(where.expanduser().resolve()),
+            str(where),
             suites(settings, Path(folder)),
             evidence.read_key(settings.seal_file),
         )
         return await looking.verify(name)
+
+
+def repository_of(name: str, repo: Path | None, settings: Settings) -> Path:
+    """Where a commit is looked for; see `verify_commit`.
+
+    Raises:
+        UnknownCommit: it would be the daemon's workspace, and there is none yet.
+    """
+    where = repo or _of_ledger(name, settings.db_path) or settings.workspace
+    if where == settings.workspace and not (where / ".git").exists():
+        raise UnknownCommit(f"there is no workspace in {where} yet; name a repository with --repo")
+    return where.expanduser().resolve()
 
 
 def _of_ledger(name: str, path: Path) -> Path | None:

@@ -28,6 +28,7 @@ from git_manager import GitManager
 from maintenance.health import Vitals
 from server.auth.access import kept_token
 from server.context import AppContext
+from server.proof.page import proof_of, subject_of
 from server.serving.host import Host, Listen
 from server.settings_port import SettingsPort
 
@@ -155,6 +156,7 @@ def open_web(
         settings=settings_port,
         clarify_wait_s=lambda: settings().clarify_wait_s,
         tree=services.git.tree,
+        proof=lambda entry: proof_of(services.git, subject_of(store.queue, entry), store.mask),
         memory=lambda: services.memory,
         reports_dir=lambda: settings().reports_dir,
         report=Reporter(settings, store, utc_now).of_week,

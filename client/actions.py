@@ -46,6 +46,7 @@ ACTIONS: Mapping[str, Callable[[Session, Values], int]] = {
     "approve": lambda s, v: approvals.approve(s, v["id"], v["remark"] or ""),
     "deny": lambda s, v: approvals.deny(s, v["id"], v["remark"] or ""),
     "answer": lambda s, v: approvals.answer(s, v["id"], text_or_stdin(" ".join(v["text"]))),
+    "proof": lambda s, v: commits.proof(s, v["commit"], v["repo"] or "", v["out"]),
     "verify": lambda s, v: commits.verify(s, v["commit"], v["repo"] or ""),
     "repo-settings": lambda s, v: repository.repository_settings(s, v["path"], v["changes"]),
     "report": lambda s, v: daemon.report(s, v["week"]),

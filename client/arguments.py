@@ -23,7 +23,7 @@ LIKE = 0.7
 """How like a command (`difflib`'s ratio) a word must be to be taken for its misspelling."""
 SHORTEST_LIKE = 3
 _PARAMETER = re.compile(r"#?\d[\w:=.-]*|--?[a-z][\w=-]*|all|HEAD|[~./]\S*", re.ASCII)
-_WITH_A_WORD = frozenset({"help", "verify", "completion", "install-extra", "reviewed", "memory"})
+_WITH_A_WORD = frozenset({"help", "verify", "proof", "completion", "install-extra", "reviewed", "memory"})
 """Commands that take a name: two bare words, of which the first is one of these, are no task."""
 ALIASES: Mapping[str, str] = {
     "list": "history",

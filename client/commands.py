@@ -129,6 +129,7 @@ Act = Callable[[click.Context, Mapping[str, Any]], int]
 _ID = TaskId()
 _NUMBER = Whole(2**63 - 1)
 _FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
+_NEW_FILE = click.Path(dir_okay=False, path_type=Path)
 
 
 def every_command(act: Act) -> list[click.Command]:
@@ -326,6 +327,14 @@ def _commits() -> Iterator[click.Command]:
     yield _command("verify", "Run a commit's evidence again.", _argument("commit"),
                    _option("--repo", metavar="PATH", help="Its repository, instead of the daemon's own."),
                    section=Section.COMMITS, listed="verify COMMIT")  # fmt: skip
+    yield _command(
+        "proof", "Write what proves a commit as one HTML file, to be handed to others.\n\nIt has the task, the change, "
+        "the tests, the evidence, and the commands by which anybody can check it with git and pytest alone.",
+        _argument("commit"),
+        _option("--out", type=_NEW_FILE, metavar="FILE", help="Where to write it; by default proof-COMMIT.html here."),
+        _option("--repo", metavar="PATH", help="Its repository, instead of the daemon's own."),
+        section=Section.COMMITS, listed="proof COMMIT", short_help="A commit's proof as one HTML file to share.",
+    )  # fmt: skip
 
 
 def _daemon() -> Iterator[click.Command]:

@@ -17,6 +17,7 @@ from client.errors import Exit, NotFound
 from client.output import Block, Cell, Fields, Lines, Table, Tone, cell, stamp
 from client.session import Session
 from core.program import typed
+from files.whole import write_whole
 from server.commits import CommitRow, Commits
 
 if TYPE_CHECKING:
@@ -153,6 +154,27 @@ def verify(session: Session, commit: str, repo: str) -> int:
     report = asyncio.run(verify_commit(commit, Path(repo) if repo else None, session.settings))
     session.print(_report_fields(report), _report_blocks(report))
     return _VERIFY_CODES[str(report.judgement)]
+
+
+def proof(session: Session, commit: str, repo: str, out: Path | None) -> int:
+    """Write the proof of a commit into a file, without the daemon.
+
+    Raises:
+        UnknownCommit: there is no such commit.
+        NoEvidence: it has no note.
+        GitError: the repository cannot be used.
+        click.UsageError: the file cannot be written.
+    """
+    from bootstrap.proof import make_proof  # noqa: PLC0415  # the other actions need none of it
+
+    made = make_proof(commit, Path(repo) if repo else None, session.settings)
+    file = out or Path(made.name)
+    try:
+        write_whole(file, made.html)
+    except OSError as error:
+        raise click.UsageError(f"{file} cannot be written: {error.strerror}; name another with --out.") from None
+    session.print({"file": str(file), "bytes": len(made.html.encode())}, Cell(f"written to {file}"))
+    return Exit.OK
 
 
 def _agreed() -> bool:

@@ -28,7 +28,9 @@ from server.settings_port import CLOSED, SettingsPort
 from settings.reloaded import Reloaded
 
 if TYPE_CHECKING:
+    from db.state_store import Commit
     from memory.store import LongTermMemory
+    from server.proof.page import Proof
 
 WRITE_WALL_S = 20.0
 REVERT_WALL_S = 900.0
@@ -48,6 +50,11 @@ def cannot_reload() -> Future[Reloaded]:
 
 
 def cannot_read(_repo: str | None, _commit: str) -> Tree:
+    """What a context without a daemon behind it answers."""
+    raise GitError("repositories are not read here: no daemon is behind this server")
+
+
+def cannot_prove(_entry: Commit) -> Proof:
     """What a context without a daemon behind it answers."""
     raise GitError("repositories are not read here: no daemon is behind this server")
 
@@ -132,7 +139,8 @@ class AppContext:
     takes a task's id, whether to force it, and whether to bring back instead; it may be called from any thread, as
     `reload`, which reads the settings again and fails with `ConfigError`. `clarify_wait_s` is how long a question waits
     before its default is assumed. `tree` gives the files of a commit (full id) of a repository (None: the daemon's
-    own), and fails with `GitError`. `memory` finds lessons by meaning, retires and restores them. `report` writes
+    own), and fails with `GitError`. `proof` writes that of a commit in the ledger, and fails with `NoEvidence` or
+    `GitError`. `memory` finds lessons by meaning, retires and restores them. `report` writes
     the report of a week (empty: since the last checkpoint) into `reports_dir` and gives its path; it fails with
     `ValueError` where there is no such week. `settings` shows and changes them. `restart` has a worker begin anew,
     and fails with `UnknownWorker`. `repositories` tells within a second or so how they stand, `repository_settings`
@@ -154,6 +162,7 @@ class AppContext:
     reload: Callable[[], Future[Reloaded]] = cannot_reload
     clarify_wait_s: Callable[[], float] = lambda: CLARIFY_WAIT_S
     tree: Callable[[str | None, str], Tree] = cannot_read
+    proof: Callable[[Commit], Proof] = cannot_prove
     memory: Callable[[], LongTermMemory] = no_memory
     reports_dir: Callable[[], Path] = no_reports
     report: Callable[[str], Path] = cannot_report

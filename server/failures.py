@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from flask import Flask, Response, make_response, render_template, request
 from werkzeug.exceptions import HTTPException
 
+from attempt.evidence import UnreadableNote
 from core import faults
 from core.errors import (
     ConfigError,
@@ -15,6 +16,7 @@ from core.errors import (
     GitError,
     IllegalMove,
     InvalidTask,
+    NoEvidence,
     StoreError,
     StoreFull,
     UnknownApproval,
@@ -53,6 +55,8 @@ def register(app: Flask) -> None:
     app.register_error_handler(ExtraMissing, lambda error: answer(409, str(error)))
     app.register_error_handler(UnknownWorker, lambda error: answer(404, str(error)))
     app.register_error_handler(UnknownCommit, lambda error: answer(404, str(error)))
+    app.register_error_handler(NoEvidence, lambda error: answer(404, str(error)))
+    app.register_error_handler(UnreadableNote, lambda error: answer(409, str(error)))
     app.register_error_handler(GitError, lambda error: answer(409, str(error)))
     app.register_error_handler(IllegalMove, lambda error: answer(409, str(error)))
     app.register_error_handler(Busy, _busy)

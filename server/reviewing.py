@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 
 from core.clock import Clock, utc_now
@@ -19,6 +20,7 @@ from server.query import BadQuery, moment
 
 MOST = 500
 """So many commits are looked at by risk."""
+_BEGINNING = re.compile(r"[0-9a-fA-F]{4,64}")
 
 
 class Reviewing:
@@ -91,14 +93,27 @@ class Reviewing:
         """
         return self._answer() if asked.commit is None else self._answer(entries=self._named(asked.commit.lower()))
 
+    def entry(self, start: str) -> Commit:
+        """The newest entry of the commit whose id begins so.
+
+        Raises:
+            UnknownCommit: no commit begins so, or several do.
+        """
+        if not _BEGINNING.fullmatch(start):
+            raise UnknownCommit("a commit is named by at least four digits of its id")
+        return self._entries(start.lower())[0]
+
     def _named(self, start: str) -> list[int]:
+        return [commit.id for commit in self._entries(start)]
+
+    def _entries(self, start: str) -> list[Commit]:
         found = self._ledger.named(start)
         names = {commit.commit for commit in found}
         if not names:
             raise UnknownCommit(f"Nightshift made no commit that begins with {start}")
         if len(names) > 1:
             raise UnknownCommit(f"{len(names)} commits begin with {start}; give more of it")
-        return [commit.id for commit in found]
+        return found
 
     def _answer(self, *, task_id: int | None = None, entries: list[int] | None = None) -> Reviewed:
         done = settled(self._ledger.review(task_id=task_id, entries=entries))

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from concurrent.futures import CancelledError
 
+from flask import Response
+
 from core.errors import NotReverted
 from core.revert import Reverted
 from server.commits import Commits, CommitsQuery, RevertIn, Reviewed, ReviewIn
@@ -24,6 +26,14 @@ def list_commits(context: AppContext, query: CommitsQuery) -> Commits:
 def review_commits(context: AppContext, body: ReviewIn) -> Reviewed:
     """Mark one commit as read, or all."""
     return _reviewing(context).review(body)
+
+
+@routes.endpoint("GET", "/api/commit/{commit}/proof", media="text/html", errors=(400, 404, 409))
+def download_proof(context: AppContext, commit: str) -> Response:
+    """What proves a commit, as one HTML file that needs nothing else; `commit` is the beginning of its id."""
+    found = context.proof(_reviewing(context).entry(commit))
+    headers = {"Content-Disposition": f'attachment; filename="{found.name}"'}
+    return Response(found.html, headers=headers, mimetype="text/html")
 
 
 @routes.endpoint("POST", "/api/task/{task_id}/reviewed", errors=(400, 404, 503))

@@ -22,6 +22,7 @@ function Row({task, commit, isNewest}) {
       <span class="hint"><${Moment} at=${commit.at} /></span>
       ${commit.reverted_by ? html`<${Pill} status="warn">taken back by ${commit.reverted_by.slice(0, 10)}<//>` : null}
       <span class="actions">
+        <a class="button small" href=${`/api/commit/${commit.commit}/proof`} download>Proof</a>
         ${commit.reviewed_at ? html`<span class="hint">read <${Moment} at=${commit.reviewed_at} /></span>`
           : html`<${Button} sends kind="small" onClick=${() => act(`/api/task/${task.task_id}/reviewed`, 'Marked as read.')}>Mark as read<//>`}
         ${isNewest && commit.integrated ? html`<${Revert} task=${task} isTaken=${Boolean(commit.reverted_by)} />` : null}

@@ -1,0 +1,145 @@
+"""The proof of a commit: its commands are run in a clone with git and pytest; its page needs and leaks nothing."""
+
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+import sys
+from collections.abc import Iterator
+from html.parser import HTMLParser
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from bootstrap.git_beside import git_beside
+from config import load_settings
+from core.errors import NoEvidence
+from core.masking import Masker
+from git_manager import GitManager
+from server.proof.page import Proof, Subject, proof_of
+from tests.support.git_repo import OWNER, git, make_repo, write
+
+SECRET = "correct-horse-battery"
+HOSTILE = "</title></pre><script src=https://evil.example/x.js></script><img src=x onerror=alert(1)>"
+
+
+@pytest.fixture
+def repo(tmp_path: Path) -> Path:
+    """A repository whose last commit is one of ours: it changes a file, adds two, and would break without."""
+    repo = make_repo(tmp_path / "repo", {"a.py": "A = 1\n", "old name.py": "OLD = 1\n"})
+    write(repo, {
+        "a.py": "from b import B\n\nA = B\n", "b.py": f"B = 2  # {HOSTILE} {SECRET} {repo}\n",
+        "test_a.py": "from a import A\n\n\ndef test_a():\n    assert A == 2\n",
+    })  # fmt: skip
+    (repo / "old name.py").unlink()
+    git(repo, "add", "-A")
+    git(repo, "commit", "-q", "-m", f"Make a two {HOSTILE}\n\nSee {repo} and {SECRET}\n\nTask: 7\n")
+    return repo
+
+
+def add_note(repo: Path, **other: Any) -> None:
+    note = {
+        "format": 2, "task": 7, "commit": git(repo, "rev-parse", "HEAD"), "base": git(repo, "rev-parse", "HEAD^"),
+        "tree": git(repo, "rev-parse", "HEAD^{tree}"), "own_tests": ["test_a.py"], "passed": 1,
+        "changed": ["a.py", "b.py", "old name.py"], "model": "small=m", "iterations": 2,
+        "evidence": {"tree": "d" * 64, "sandbox": "bubblewrap", "label": "self_tested", "python": "3.11",
+                     "ids": ["test_a.py::test_a"], "notes": [f"{HOSTILE} {repo}"]},
+    }  # fmt: skip
+    git(repo, "notes", "--ref=nightshift", "add", "-f", "-F", "-", stdin=json.dumps(note | other))
+
+
+@pytest.fixture
+def manager(tmp_path: Path) -> Iterator[GitManager]:
+    with git_beside(load_settings(home=tmp_path / "home"), tmp_path) as made:
+        yield made
+
+
+def proof(manager: GitManager, repo: Path) -> Proof:
+    return proof_of(manager, Subject(repo=str(repo), commit="HEAD"), Masker([SECRET]))
+
+
+class _Read(HTMLParser):
+    """What a page is made of."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.tags, self.attributes, self.regions, self._at = set[str](), set[str](), dict[str, str](), ""
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags.add(tag)
+        self.attributes |= {name for name, _ in attrs}
+        self._at = dict(attrs).get("aria-label") or "" if tag == "pre" else self._at
+
+    def handle_endtag(self, tag: str) -> None:
+        self._at = "" if tag == "pre" else self._at
+
+    def handle_data(self, data: str) -> None:
+        if self._at:
+            self.regions[self._at] = self.regions.get(self._at, "") + data
+
+
+def read(html: str) -> _Read:
+    page = _Read()
+    page.feed(html)
+    return page
+
+
+def test_its_commands_say_in_a_clone_what_the_page_says(manager: GitManager, repo: Path, tmp_path: Path) -> None:
+    add_note(repo)
+    regions = read(proof(manager, repo).html).regions
+    clone = tmp_path / "clone"
+    git(tmp_path, "clone", "-q", str(repo), str(clone))
+    environment = {**OWNER, "PATH": f"{Path(sys.executable).parent}:{OWNER['PATH']}", "PYTHONDONTWRITEBYTECODE": "1"}
+
+    def typed(commands: str, where: Path) -> subprocess.CompletedProcess[str]:
+        return subprocess.run(["bash", "-c", commands], cwd=where, env=environment, capture_output=True, text=True,
+                              check=False)  # fmt: skip
+
+    for title in ("The commit, its tree, its parent and its evidence", "The bytes of the files"):
+        done = typed(regions[f"Commands: {title}"], clone)
+        assert done.stdout.strip() == regions[f"Expected: {title}"], done.stderr
+    tests = typed(regions["Commands: The tests, on exactly this tree"], clone)
+    assert (tests.returncode, "1 passed" in tests.stdout) == (0, True), tests.stdout + tests.stderr
+    without = typed(regions["Commands: The same tests without the change"], tmp_path / "proof-check")
+    assert (without.returncode, "1 failed" in without.stdout) == (1, True), without.stdout + without.stderr
+    assert not (tmp_path / "proof-check" / "b.py").exists()
+    assert (tmp_path / "proof-check" / "old name.py").exists()
+    assert regions["Expected: The same tests without the change"] == "The tests that the agent wrote fail."
+
+
+def test_the_page_needs_nothing_and_obeys_no_text(manager: GitManager, repo: Path) -> None:
+    add_note(repo, model=HOSTILE)
+    html = proof(manager, repo).html
+    page = read(html)
+    assert not page.tags & {"script", "img", "link", "iframe", "object", "form", "base", "a"}
+    assert not page.attributes & {"src", "href", "style", "onerror", "action"}
+    assert not re.search(r"url\(|@import", html)
+    assert html.count("&lt;script src=https://evil.example/x.js&gt;") >= 4
+
+
+def test_neither_secrets_nor_folders_of_this_machine_are_on_it(manager: GitManager, repo: Path) -> None:
+    add_note(repo)
+    html = proof(manager, repo).html
+    assert SECRET not in html
+    assert str(repo) not in html
+    assert str(Path.home()) not in html or str(Path.home()) == "/"
+    assert "(repository)" in html
+    assert "***" in html
+
+
+def test_a_command_of_the_owner_is_named_as_he_gave_it(manager: GitManager, repo: Path) -> None:
+    evidence = {"tree": "", "sandbox": "bubblewrap", "label": "exit_code"}
+    add_note(repo, own_tests=[], command=["make", "a b"], evidence=evidence)
+    made = read(proof(manager, repo).html)
+    assert made.regions["Commands: The tests, on exactly this tree"].endswith("make 'a b'")
+    assert made.regions["Expected: The tests, on exactly this tree"] == "It ends with exit status 0."
+
+
+def test_without_a_note_of_its_own_nothing_is_proved(manager: GitManager, repo: Path) -> None:
+    with pytest.raises(NoEvidence, match="no evidence here"):
+        proof(manager, repo)
+    add_note(repo, commit="0" * 40)
+    with pytest.raises(NoEvidence, match="for another commit"):
+        proof(manager, repo)
