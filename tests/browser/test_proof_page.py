@@ -45,3 +45,11 @@ def test_a_proof_is_downloaded_and_stands_alone(
         copy.set_content(html)
         found = Axe().run(copy, options={"resultTypes": ["violations"]}).response["violations"]
     assert [each["id"] for each in found if each["impact"] in {"serious", "critical"}] == []
+
+
+def test_the_review_offers_the_proof_of_the_commit_that_is_looked_at(visit: Visit, seeded: SeededDaemon) -> None:
+    (commit,) = seeded.daemon.get(f"/api/commits?task={seeded.task('second_try')}")["commits"]
+    page = visit(f"/review?task={commit['task_id']}")
+    with page.expect_download() as download:
+        page.get_by_role("link", name="Proof", exact=True).click()
+    assert download.value.suggested_filename == f"proof-{commit['commit'][:12]}.html"

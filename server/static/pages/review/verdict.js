@@ -35,6 +35,7 @@ export function Verdict({commit}) {
         <dt>made</dt><dd><${Moment} at=${commit.at} /></dd>
         ${commit.reverted_by ? html`<dt>reverted by</dt><dd><code>${commit.reverted_by.slice(0, 10)}</code></dd>` : null}</dl>
       <${OpenRemarks} remarks=${commit.remarks} />
-      <p class="command"><code>${command}</code><${Copy} text=${command} what="the command" /></p></section>
+      <p class="command"><code>${command}</code><${Copy} text=${command} what="the command" /></p>
+      <p><a class="button small" href=${`/api/commit/${commit.commit}/proof`} download title="one file for others: the change, its evidence, and how to check both">Proof</a></p></section>
   </aside>`;
 }
