@@ -142,8 +142,9 @@ def listed(conn: Connection, wanted: TaskFilter, order: Order, limit: int, after
 def _where(wanted: TaskFilter) -> tuple[str, Sequence[object]]:
     clauses, values = ["1"], list[object]()
     if wanted.text:
-        clause, more = _holding(wanted.text)
-        clauses, values = [*clauses, clause], [*values, *more]
+        words = wanted.text.split()
+        for clause, more in (_holding(word, is_alone=len(words) == 1) for word in words):
+            clauses, values = [*clauses, clause], [*values, *more]
     if wanted.kind is not None:
         clauses, values = [*clauses, "kind = ?"], [*values, wanted.kind]
     if wanted.repo is not None:
@@ -154,12 +155,13 @@ def _where(wanted: TaskFilter) -> tuple[str, Sequence[object]]:
     return " AND ".join(clauses), values
 
 
-def _holding(text: str) -> tuple[str, Sequence[object]]:
+def _holding(text: str, *, is_alone: bool) -> tuple[str, Sequence[object]]:
+    """Tasks that hold a word; one alone may also be the number of a task."""
     fields = ("description", "reason", "repo", "branch")
     anywhere = like(text)
     clauses = [*(f"{field} LIKE ? ESCAPE '\\'" for field in fields), "commit_id LIKE ? ESCAPE '\\'"]
     values: list[object] = [*([anywhere] * len(fields)), anywhere[1:]]
     number = text.removeprefix("#")
-    if number.isascii() and number.isdigit() and len(number) < 19:
+    if is_alone and number.isascii() and number.isdigit() and len(number) < 19:
         clauses, values = [*clauses, "id = ?"], [*values, int(number)]
     return f"({' OR '.join(clauses)})", values

@@ -93,6 +93,7 @@ def asked_of_steering(client: Client, described: dict[str, Any]) -> set[tuple[st
         seen.add((bulk, check(described, "POST", bulk, client.post(bulk, body))))
     for query in ("", "?range=24h", "?range=all", "?range=x"):
         seen.add(("/api/stats", check(described, "GET", "/api/stats", client.get(f"/api/stats{query}"))))
+    seen.add(("/api/search", check(described, "GET", "/api/search", client.get("/api/search?q=a+task"))))
     seen.add(("/api/forecast", check(described, "GET", "/api/forecast", client.get("/api/forecast"))))
     for name in ("worker-1", "worker-9"):
         path = "/api/worker/{name}/restart"

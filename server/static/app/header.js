@@ -4,6 +4,7 @@ import {Button} from './forms.js';
 import {Moment} from './marks.js';
 import {isHelpOpen} from './help.js';
 import {forGood} from './kept.js';
+import {openPalette} from './palette.js';
 import {connection} from './live.js';
 import {act, isHeldByOwner, overall, status} from './state.js';
 import {html, signal} from './ui.js';
@@ -53,6 +54,8 @@ export function Standing() {
     ${report ? html`
       <${State} report=${report} />
       <${Pause} report=${report} />` : null}
+    <button type="button" class="bare icon" id="palette" aria-label="Find" title="find tasks, settings, actions, log and prompts (Ctrl-K)"
+      onClick=${openPalette}>⌕</button>
     <button type="button" class="bare icon" id="theme" onClick=${changeTheme}
       aria-label=${`Theme: ${theme.value}; change to ${NEXT[theme.value]}`} title=${`theme: ${theme.value}`}>${SIGN[theme.value]}</button>
     <button type="button" class="bare icon" aria-label="Keyboard help" title="keyboard help (?)"

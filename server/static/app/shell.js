@@ -9,6 +9,7 @@ import {keys, startKeys} from './keys.js';
 import {gap, onResync, startLive} from './live.js';
 import {startNotices} from './notices.js';
 import {Outage} from './outage.js';
+import {Palette, openPalette, startPalette} from './palette.js';
 import {Safe} from './parts.js';
 import {isAway, overall, startState, status} from './state.js';
 import {counted, elapsed, typed} from './text.js';
@@ -63,6 +64,7 @@ function bindKeys() {
     [`g ${link.dataset.key}`, [`go to ${link.textContent.trim()}`, () => link.click()]]));
   keys({
     '?': ['this help', () => { isHelpOpen.value = true; }],
+    'Ctrl+K': ['find tasks, settings, actions, log and prompts', openPalette],
     '/': ['search or filter', () => document.querySelector('[data-search]')?.focus()],
     ...Object.fromEntries(places),
   });
@@ -98,10 +100,11 @@ export function mount(Page, {title}) {
   render(html`<${Outage} /><${Safe}><${Page} /><//><${Begin} />`, main);
   render(html`<${Standing} />`, document.getElementById('standing'));
   render(html`<${Toasts} />`, document.getElementById('toasts'));
-  render(html`<${Away} /><${Help} /><${Confirm} />`, document.getElementById('above'));
+  render(html`<${Away} /><${Help} /><${Confirm} /><${Palette} />`, document.getElementById('above'));
   followMood(title);
   startClock();
   startKeys();
+  startPalette();
   bindKeys();
   followConnection();
   followVersion();

@@ -49,7 +49,7 @@ const Groups = ({groups}) => html`<nav class="groups" aria-label="Groups of sett
     ${rows.some(({name}) => drafted.value.includes(name)) ? html` <span class="dot busy" title="has unsaved changes"></span>` : null}</li>`)}</ul></nav>`;
 
 function All({data}) {
-  const [search, setSearch] = useState('');
+  const [search, setSearch] = useState(new URLSearchParams(location.search).get('q') ?? '');
   const [changed, setChanged] = useState(false);
   const words = search.toLowerCase().split(/\s+/).filter(Boolean);
   const groups = byGroup(data.settings.filter((row) => fits(row, words) && (!changed || isChanged(row))));

@@ -1,0 +1,94 @@
+"""The command palette: opened by a key, found by words, chosen without a mouse, and right for a screen reader."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+from axe_playwright_python.sync_playwright import Axe  # type: ignore[import-untyped]  # it ships no types
+from playwright.sync_api import Locator, Page, expect
+
+from tests.support.browser import NARROW, Visit
+from tests.support.seeded_home import VAGUE, SeededDaemon
+
+
+def opened(page: Page, text: str = "") -> Locator:
+    page.keyboard.press("Control+k")
+    field = page.get_by_role("combobox", name="Find tasks, settings")
+    expect(field).to_be_focused()
+    if text:
+        field.press_sequentially(text)
+    return field
+
+
+def group(page: Page, name: str) -> Locator:
+    return page.get_by_role("group", name=re.compile(f"^{name}"))
+
+
+def test_a_task_is_found_by_its_words_in_any_order_from_every_page(visit: Visit, seeded: SeededDaemon) -> None:
+    first, *_ = VAGUE.split()
+    last = VAGUE.split()[-1]
+    for path in ("/", "/settings", "/logs"):
+        page = visit(path)
+        opened(page, f"{last} {first.lower()}")
+        page.keyboard.press("Enter")
+        page.wait_for_url(f"**/task/{seeded.task('question')}")
+
+
+def test_an_action_of_the_page_is_done(visit: Visit) -> None:
+    page = visit("/dashboard")
+    opened(page, "checkpoint now")
+    expect(group(page, "Here").get_by_role("option").first).to_contain_text("Checkpoint now")
+    page.keyboard.press("Enter")
+    expect(page.get_by_role("dialog", name="Hold a checkpoint now?")).to_be_visible()
+
+
+def test_settings_lines_of_the_log_and_prompts_are_found(visit: Visit) -> None:
+    page = visit("/tasks")
+    opened(page, "worker count")
+    group(page, "Settings").get_by_role("option", name="worker_count").click()
+    page.wait_for_url("**/settings?q=worker_count")
+    expect(page.locator("[data-setting=worker_count]")).to_be_visible()
+    expect(page.locator("[data-setting=git_auto_push]")).to_have_count(0)
+    opened(page, "job_4.py")
+    expect(group(page, "Log")).to_be_visible()
+    group(page, "Prompts and replies").get_by_role("option").first.click()
+    page.wait_for_url(re.compile(r"/task/\d+#1-\d+-\d+/calls"))
+    expect(page.get_by_role("tab", name="Prompts and replies")).to_have_attribute("aria-selected", "true")
+
+
+def test_arrows_move_over_the_options_and_what_was_chosen_comes_first_next_time(visit: Visit) -> None:
+    page = visit("/tasks")
+    field = opened(page, "job")
+    options = group(page, "Tasks").get_by_role("option")
+    expect(options.nth(1)).to_be_visible()
+    field.press("ArrowDown")
+    chosen = page.locator("[role=option][aria-selected=true]")
+    expect(chosen).to_have_count(1)
+    expect(field).to_have_attribute("aria-activedescendant", chosen.get_attribute("id") or "")
+    name = chosen.locator(".label").inner_text()
+    field.press("Enter")
+    page.wait_for_url("**/task/*")
+    opened(page)
+    expect(group(page, "Recent").get_by_role("option").first).to_contain_text(name)
+    page.keyboard.press("Escape")
+    expect(page.get_by_role("combobox", name="Find tasks, settings")).to_have_count(0)
+
+
+def test_what_is_nowhere_is_said(visit: Visit) -> None:
+    page = visit("/memory")
+    opened(page, "zyzzyva quux")
+    expect(page.get_by_role("dialog").get_by_role("status")).to_contain_text("Nothing holds “zyzzyva quux”")
+
+
+@pytest.mark.parametrize("dark", [False, True])
+def test_nothing_about_it_is_in_the_way_of_a_screen_reader_or_a_small_screen(visit: Visit, dark: bool) -> None:
+    page = visit("/")
+    page.emulate_media(color_scheme="dark" if dark else "light")
+    page.set_viewport_size({"width": NARROW[0], "height": NARROW[1]})
+    page.get_by_role("button", name="Find", exact=True).click()
+    expect(page.locator("[role=option]").first).to_be_visible()
+    found = Axe().run(page, options={"resultTypes": ["violations"]}).response["violations"]
+    grave = [each for each in found if each["impact"] in {"serious", "critical"}]
+    assert [(each["id"], [node["target"] for node in each["nodes"]]) for each in grave] == []
+    assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
