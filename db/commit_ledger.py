@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 from collections.abc import Collection, Sequence
 from concurrent.futures import Future
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 
 from core.clock import Clock, to_text, utc_now
@@ -100,6 +100,20 @@ class CommitLedger:
 
         return self._db.write(job)
 
+    def unread(self, entries: Sequence[int]) -> Future[list[Commit]]:
+        """Take back that commits were marked as read, by their ids. Gives those that were."""
+
+        def job(conn: Connection) -> list[Commit]:
+            query = "SELECT * FROM git_commits WHERE reviewed_at IS NOT NULL AND id IN (SELECT value FROM json_each(?))"
+            found = [commit_of(row) for row in conn.execute(query, (json.dumps(list(entries)),))]
+            for each in found:
+                conn.execute("UPDATE git_commits SET reviewed_at = NULL WHERE id = ?", (each.id,))
+            if found:
+                self._events.append(conn, _reviewed(found, "marked as unread again"))
+            return [replace(each, reviewed_at=None) for each in found]
+
+        return self._db.write(job)
+
     def pending(self) -> Pending | None:
         """The revert that was under way when its process died, if one did."""
         kept = read_state(self._db.reader(), _PENDING)
@@ -128,12 +142,12 @@ class CommitLedger:
         return [commit_of(row) for row in rows]
 
 
-def _reviewed(found: Sequence[Commit]) -> Event:
+def _reviewed(found: Sequence[Commit], what: str = "read by the owner") -> Event:
     tasks = sorted({each.task_id for each in found})
     many = f"{len(found)} commits" if len(found) > 1 else found[0].commit[:10]
     return Event(
         kind=Kind.REVIEWED,
-        message=f"{many} read by the owner",
+        message=f"{many} {what}",
         task_id=tasks[0] if len(tasks) == 1 else None,
         data={"commits": [each.commit for each in found[:50]], "count": len(found)},
     )

@@ -92,7 +92,7 @@ class Commits(Answer):
 
 
 class Reviewed(Answer):
-    """The commits that were marked as read by this request, and how many are left."""
+    """The commits that were marked as read (or unread again) by this request, and how many are left."""
 
     commits: list[CommitRow]
     unread: int
@@ -122,17 +122,18 @@ class RevertIn(BaseModel):
 
 
 class ReviewIn(BaseModel):
-    """Which commits were read: the one whose id begins so, or all."""
+    """Which commits were read: the one whose id begins so, or all. `undo` names rows that are unread again."""
 
     model_config = ConfigDict(extra="forbid")
 
     commit: Annotated[str, Field(pattern=r"^[0-9a-fA-F]{4,64}$")] | None = None
     all: StrictBool = False
+    undo: Annotated[list[Id], Field(min_length=1, max_length=500)] | None = None
 
     @model_validator(mode="after")
     def _one(self) -> Self:
-        if (self.commit is None) == (not self.all):
-            raise ValueError("give either `commit` or `all`")
+        if (self.commit is not None) + self.all + (self.undo is not None) != 1:
+            raise ValueError("give either `commit`, `all` or `undo`")
         return self
 
 

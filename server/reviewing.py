@@ -86,11 +86,14 @@ class Reviewing:
         return self._answer(task_id=task_id)
 
     def review(self, asked: ReviewIn) -> Reviewed:
-        """Mark one commit as read, or all.
+        """Mark one commit as read, or all, or take that back.
 
         Raises:
             UnknownCommit: no commit begins so, or several do.
         """
+        if asked.undo is not None:
+            done = settled(self._ledger.unread(asked.undo))
+            return Reviewed(commits=self._rows(done), unread=self._state.unread_count())
         return self._answer() if asked.commit is None else self._answer(entries=self._named(asked.commit.lower()))
 
     def entry(self, start: str) -> Commit:

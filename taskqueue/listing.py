@@ -66,9 +66,9 @@ Value = str | int | float
 class TaskFilter:
     """Which tasks; what is None or empty lets all pass.
 
-    `text` stands in the description, the reason, the repository or the branch (in any case of ASCII letters), begins
-    the commit's id, or is the task's id (`12` or `#12`). `repo` is a repository as tasks name it, or `OWN`. `since` and
-    `until` bound when the task ended: since ≤ t < until.
+    Each word of `text` stands in the description, the reason, the repository or the branch (in any case of ASCII
+    letters), or begins the commit's id; a word alone may also be the task's id (`12` or `#12`). `repo` is a repository
+    as tasks name it, or `OWN`. `since` and `until` bound when the task ended: since ≤ t < until.
     """
 
     statuses: frozenset[Status] = frozenset()

@@ -24,7 +24,7 @@ def list_commits(context: AppContext, query: CommitsQuery) -> Commits:
 
 @routes.endpoint("POST", "/api/commits/reviewed", errors=(400, 404, 415, 503))
 def review_commits(context: AppContext, body: ReviewIn) -> Reviewed:
-    """Mark one commit as read, or all."""
+    """Mark one commit as read, or all; or take that back by the ids of their rows."""
     return _reviewing(context).review(body)
 
 

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
-from tests.support.answers import job
+from tests.support.answers import Answers, job
 from tests.support.browser import LIVE, Watch, context_of
 from tests.support.daemon import Daemon, settings_for, until
 from tests.support.wire_server import WireServer
@@ -118,3 +118,21 @@ def test_while_the_daemon_is_away_nothing_can_be_changed_and_then_it_can_again(p
     expect(pause).to_be_enabled(timeout=60_000)
     expect(checkpoint).to_be_enabled()
     expect(page.locator("#overall")).to_have_text("Idle")
+
+
+def test_on_every_page_what_sends_is_off_while_the_daemon_is_away(browser: Browser, tmp_path: Path) -> None:
+    sending = {"/": "Mark as read", "/tasks": "Save filter", "/review": "Read, next", "/inbox": "Mark as read"}
+    with WireServer(Answers()) as server, Daemon(tmp_path / "home", settings_for(server)) as daemon:
+        daemon.wait(daemon.submit(**job(2)))
+        with context_of(browser, daemon.url) as made:
+            pages = {path: made.new_page() for path in sending}
+            for path, page in pages.items():
+                page.goto(f"{path}?status=done" if path == "/tasks" else path)
+                page.wait_for_selector(LIVE, state="attached")
+            pages["/tasks"].get_by_role("button", name="Save filter …").click()
+            buttons = [page.get_by_role("button", name=sending[path], exact=True).first for path, page in pages.items()]
+            for button in buttons:
+                expect(button).to_be_enabled()
+            daemon.kill()
+            for button in buttons:
+                expect(button).to_be_disabled()

@@ -54,6 +54,14 @@ def test_marking_as_read_is_idempotent_and_shows_everywhere(client: Client, ledg
     assert client.get("/api/commits?unread=1").json["commits"] == []
 
 
+def test_what_was_marked_as_read_can_be_unread_again(client: Client, ledger: StateStore) -> None:
+    read = client.post("/api/commits/reviewed", {"all": True}).json["commits"]
+    taken = client.post("/api/commits/reviewed", {"undo": [row["id"] for row in read[:2]]}).json
+    assert ([row["reviewed_at"] for row in taken["commits"]], taken["unread"]) == ([None, None], 2)
+    assert client.post("/api/commits/reviewed", {"undo": [read[0]["id"]]}).json == {"commits": [], "unread": 2}
+    assert client.post("/api/commits/reviewed", {"undo": [1], "all": True}).status == 400
+
+
 def test_all_are_marked_at_once(client: Client, ledger: StateStore) -> None:
     assert len(client.post("/api/commits/reviewed", {"all": True}).json["commits"]) == 3
     assert ledger.unread_count() == 0

@@ -26,6 +26,7 @@ def test_without_words_the_newest_tasks_are_there_and_nothing_else(client: Clien
 def test_lines_of_the_log_are_found_newest_first(client: Client, context: AppContext) -> None:
     for n in range(7):
         Emitter(context.events.emit).emit(Kind.REMARK, f"100% of batch {n} is through")
+    context.database.write(lambda _: None).result()  # behind them
     found = client.get("/api/search?q=BATCH+100%25").json
     assert [line["message"][14:15] for line in found["lines"]] == ["6", "5", "4", "3", "2"]
     assert client.get("/api/search?q=100_").json["lines"] == []

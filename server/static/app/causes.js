@@ -54,7 +54,7 @@ function Settle({cause, span, onDone, close}) {
         ${(status.data?.models ?? []).map((model) => html`<option value=${label(model)}>${label(model)}${model.available ? '' : ' (not available now)'}</option>`)}<//>
     </div>
     ${error ? html`<p class="error" role="alert">${error}</p>` : null}
-    <div class="end"><${Button} onClick=${close}>Discard<//><${Button} kind="main" onClick=${send}>Settle and retry ${counted(cause.count, 'task')}<//></div>
+    <div class="end"><${Button} onClick=${close}>Discard<//><${Button} sends kind="main" onClick=${send}>Settle and retry ${counted(cause.count, 'task')}<//></div>
   </form>`;
 }
 
@@ -68,7 +68,7 @@ function Cause({cause, span, onDone}) {
     <div class="cause-head"><b class="number">${cause.count}</b>
       <p><code>${cause.title}</code> ${cause.ending ? html`<span class="hint">${words(cause.ending)}</span>` : null}</p>
       <span class="actions"><${Button} kind="small" aria-expanded=${String(isOpen)} onClick=${() => setOpen(!isOpen)}>Settle …<//>
-        <${Button} kind="small" onClick=${retry}>Retry ${cause.count === 1 ? 'it' : `all ${cause.count}`}<//></span></div>
+        <${Button} sends kind="small" onClick=${retry}>Retry ${cause.count === 1 ? 'it' : `all ${cause.count}`}<//></span></div>
     <details open=${cause.count === 1}><summary>${counted(cause.count, 'task')}</summary>
       <ul class="failed-tasks">${cause.tasks.slice(0, SHOWN).map((task) => html`<${Task} key=${task.task_id} task=${task} />`)}
         ${cause.count > SHOWN ? html`<li class="hint">${counted(cause.count - SHOWN, 'more task')}</li>` : null}</ul></details>

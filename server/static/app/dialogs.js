@@ -52,7 +52,7 @@ export function Confirm() {
     <p>${question?.text}</p>
     <footer>
       <${Button} autofocus onClick=${() => reply(false)}>${question?.no}<//>
-      <${Button} kind=${question?.danger ? 'danger' : 'main'} onClick=${() => reply(true)}>${question?.yes}<//>
+      <${Button} sends kind=${question?.danger ? 'danger' : 'main'} onClick=${() => reply(true)}>${question?.yes}<//>
     </footer>
   <//>`;
 }

@@ -79,7 +79,7 @@ function RowMenu({at, onDone}) {
     items.at((items.indexOf(document.activeElement) + step) % items.length).focus();
   };
   const fits = (action) => FITTING[action].includes(task.status);
-  const item = (label, work) => html`<${Button} kind="bare" role="menuitem" onClick=${act(work)}>${label}<//>`;
+  const item = (label, work) => html`<${Button} sends kind="bare" role="menuitem" onClick=${act(work)}>${label}<//>`;
   return html`<div popover="auto" class="row-menu" ref=${box} role="menu" onToggle=${toggled} onKeyDown=${move}
     aria-label=${task ? `Task ${task.task_id}` : 'Task'}>${task ? html`
     <a href=${`/task/${task.task_id}`} role="menuitem">Open</a>

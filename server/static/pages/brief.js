@@ -32,7 +32,7 @@ async function markRead(until, back, reload) {
   await reload();
   if (!back) return undefined;
   const undo = () => markRead(back, null, reload);
-  return toast(html`Read. The next brief begins here. <${Button} kind="bare small" onClick=${undo}>Undo<//>`, 'good', UNDO_MS);
+  return toast(html`Read. The next brief begins here. <${Button} sends kind="bare small" onClick=${undo}>Undo<//>`, 'good', UNDO_MS);
 }
 
 function Search() {
@@ -59,7 +59,7 @@ function Head({brief, span, reload}) {
     <select id="since" value=${span.value} onChange=${choose}>
       ${SPANS.map(([name, title]) => html`<option value=${name}>${title}</option>`)}</select>
     <${Search} />
-    <${Button} id="read" onClick=${read} title="the next brief begins here (e)">Mark as read<//>
+    <${Button} sends id="read" onClick=${read} title="the next brief begins here (e)">Mark as read<//>
   </header>`;
 }
 

@@ -3,7 +3,7 @@
 import {useData} from '../../app/api.js';
 import {Button, Card, Empty, Loaded, Moment, Pill} from '../../app/parts.js';
 import {MOVED, Push, nameOf, standing} from '../../app/repository.js';
-import {act} from '../../app/shell.js';
+import {markRead} from '../../app/reads.js';
 import {counted, firstLine, words} from '../../app/text.js';
 import {html} from '../../app/ui.js';
 
@@ -34,7 +34,7 @@ function Repositories() {
 }
 
 const readAll = async (source) => {
-  await act('/api/commits/reviewed', 'All commits are marked as read.', {all: true});
+  await markRead('All commits are marked as read.', {all: true});
   await source.reload();
 };
 

@@ -2,7 +2,8 @@
 
 import {fault, post} from '../../app/api.js';
 import {Button, Moment, Pill, confirmed} from '../../app/parts.js';
-import {act, status, toast} from '../../app/shell.js';
+import {markRead} from '../../app/reads.js';
+import {status, toast} from '../../app/shell.js';
 import {ChangedTests, OpenCounts, OpenRemarks} from '../../app/remarks.js';
 import {counted, words} from '../../app/text.js';
 import {classes, html} from '../../app/ui.js';
@@ -50,7 +51,7 @@ function Commit({commit, walk}) {
     <${OpenRemarks} remarks=${commit.remarks} /><${ChangedTests} paths=${commit.changed_tests} /><${ChangedTests} paths=${commit.removed_tests} what="Removed" />
     <${Files} commit=${commit} />
     <div class="acts">
-      <${Button} sends onClick=${() => act('/api/commits/reviewed', 'Marked as read.', {commit: commit.commit})}>Mark as read<//>
+      <${Button} sends onClick=${() => markRead('Marked as read.', {commit: commit.commit})}>Mark as read<//>
       <a role="button" class="button" href=${`/review?task=${commit.task_id}#${commit.commit}`}>Look at the change</a>
       ${isStanding ? html`<${Button} sends kind="danger" onClick=${() => takeBack(commit)}>Take back …<//>` : null}
       <span class="command hint"><code>${command}</code><${Copy} text=${command} what="the command" /></span>
@@ -65,7 +66,7 @@ async function readAll(unread) {
     yes: 'Mark all as read',
     no: 'Leave them unread',
   });
-  if (isSure) await act('/api/commits/reviewed', 'All are marked as read.', {all: true});
+  if (isSure) await markRead('All are marked as read.', {all: true});
 }
 
 /** @param {{commits: object[], unread: number, walk: import('./walk.js').Walk}} props */

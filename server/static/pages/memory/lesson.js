@@ -2,7 +2,7 @@
 
 import {post, fault, useData} from '../../app/api.js';
 import {Button, Dialog, Diff, Empty, Loaded, Moment, Pill, confirmed} from '../../app/parts.js';
-import {toast} from '../../app/shell.js';
+import {UNDO_MS, toast} from '../../app/shell.js';
 import {counted, percent, words} from '../../app/text.js';
 import {html} from '../../app/ui.js';
 import {State} from './list.js';
@@ -14,7 +14,11 @@ const KINDS = ['lesson_retired', 'lesson_restored'];
 
 async function sent(lesson, verb, said, reloads) {
   const answer = await post(`/api/lesson/${lesson.id}/${verb}`);
-  toast(answer.ok ? said : fault(answer), answer.ok ? 'good' : 'bad');
+  if (!answer.ok) toast(fault(answer), 'bad');
+  else if (verb === 'retire') {
+    const again = () => sent(lesson, 'restore', 'The lesson is used again.', reloads);
+    toast(html`${said} <${Button} sends kind="bare small" onClick=${again}>Use it again<//>`, 'good', UNDO_MS);
+  } else toast(said, 'good');
   await Promise.all(reloads.map((reload) => reload()));
 }
 

@@ -3,7 +3,8 @@
 import {fault, post} from '../../app/api.js';
 import {confirmed} from '../../app/dialogs.js';
 import {Button} from '../../app/forms.js';
-import {UNDO_MS, act, status, toast} from '../../app/shell.js';
+import {markRead} from '../../app/reads.js';
+import {UNDO_MS, status, toast} from '../../app/shell.js';
 import {html, useRef, useSignal} from '../../app/ui.js';
 
 /** The rows as they stood, with what is known of them now; what is new comes below, so that nothing moves under the eyes. */
@@ -45,7 +46,7 @@ async function revert(commit, mark) {
     if (back.ok) await mark(null);
   };
   await mark(answer.data.by);
-  toast(html`Reverted by <code>${answer.data.by.slice(0, 10)}</code>. <${Button} kind="bare small" onClick=${undo}>Undo<//>`, 'good', UNDO_MS);
+  toast(html`Reverted by <code>${answer.data.by.slice(0, 10)}</code>. <${Button} sends kind="bare small" onClick=${undo}>Undo<//>`, 'good', UNDO_MS);
 }
 
 /**
@@ -82,7 +83,7 @@ export function useStack(found, reload) {
   const read = async () => {
     const {commit: mine} = now.current;
     if (!mine || mine.reviewed_at) return step(1)();
-    const answer = await act('/api/commits/reviewed', '', {commit: mine.commit});
+    const answer = await markRead(`“${mine.subject}” is marked as read.`, {commit: mine.commit});
     if (!answer.ok) return undefined;
     rows.current = rows.current.map((each) => (each.id === mine.id ? {...each, reviewed_at: new Date().toISOString()} : each));
     const isLast = rows.current.every((each) => each.reviewed_at || each.reverted_by);

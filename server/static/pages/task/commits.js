@@ -2,7 +2,7 @@
 
 import {Copy, Lines, quoted} from '../../app/copy.js';
 import {Button, Moment, Pill} from '../../app/parts.js';
-import {act} from '../../app/shell.js';
+import {markRead} from '../../app/reads.js';
 import {ChangedTests, OpenCounts, OpenRemarks} from '../../app/remarks.js';
 import {words} from '../../app/text.js';
 import {html} from '../../app/ui.js';
@@ -24,7 +24,7 @@ function Row({task, commit, isNewest}) {
       <span class="actions">
         <a class="button small" href=${`/api/commit/${commit.commit}/proof`} download>Proof</a>
         ${commit.reviewed_at ? html`<span class="hint">read <${Moment} at=${commit.reviewed_at} /></span>`
-          : html`<${Button} sends kind="small" onClick=${() => act(`/api/task/${task.task_id}/reviewed`, 'Marked as read.')}>Mark as read<//>`}
+          : html`<${Button} sends kind="small" onClick=${() => markRead('Marked as read.', undefined, `/api/task/${task.task_id}/reviewed`)}>Mark as read<//>`}
         ${isNewest && commit.integrated ? html`<${Revert} task=${task} isTaken=${Boolean(commit.reverted_by)} />` : null}
       </span></div>
     <p class="what">${commit.subject}</p>

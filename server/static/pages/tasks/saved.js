@@ -42,12 +42,12 @@ function Own({each, list, reload}) {
     const why = await keep(each.name, '', reload);
     if (why) return toast(why, 'bad');
     const undo = () => keep(each.name, each.query, reload);
-    return toast(html`“${each.name}” is forgotten. <${Button} kind="bare small" onClick=${undo}>Undo<//>`, 'plain', UNDO_MS);
+    return toast(html`“${each.name}” is forgotten. <${Button} sends kind="bare small" onClick=${undo}>Undo<//>`, 'plain', UNDO_MS);
   };
   const wanted = wantedOf(each.query);
   const isOn = isSame(wanted, list.wanted.value);
   return html`<${Choice} title=${each.name} wanted=${wanted} list=${list} />
-    ${isOn ? html`<li><button type="button" class="bare small" aria-label=${`Forget the filter ${each.name}`} onClick=${forget}>×</button></li>` : null}`;
+    ${isOn ? html`<li><${Button} sends kind="bare small" aria-label=${`Forget the filter ${each.name}`} onClick=${forget}>×<//></li>` : null}`;
 }
 
 function Name({open, onClose, query, reload}) {
@@ -62,7 +62,7 @@ function Name({open, onClose, query, reload}) {
     <form class="ask-number" onSubmit=${send}>
       <label>Name <input type="text" name="name" required maxlength="60" autofocus /></label>
       ${error ? html`<p class="error" role="alert">${error}</p>` : null}
-      <footer><${Button} onClick=${onClose}>Discard<//><${Button} type="submit" kind="main">Save filter<//></footer>
+      <footer><${Button} onClick=${onClose}>Discard<//><${Button} sends type="submit" kind="main">Save filter<//></footer>
     </form><//>`;
 }
 

@@ -1,0 +1,30 @@
+// Marks commits as read, and offers for a while to take that back.
+
+import {Button} from './forms.js';
+import {act} from './state.js';
+import {UNDO_MS, toast} from './toasts.js';
+import {html} from './ui.js';
+
+const PATH = '/api/commits/reviewed';
+const SLICE = 500; // the most that one request takes back
+
+async function takeBack(ids) {
+  for (let at = 0; at < ids.length; at += SLICE) {
+    const answer = await act(PATH, '', {undo: ids.slice(at, at + SLICE)});
+    if (!answer.ok) return;
+  }
+  toast('Unread again.', 'good');
+}
+
+/**
+ * @param {string} said when it is done
+ * @param {object} [body] which ones, as the API takes it; none where the path says it
+ * @param {string} [path]
+ * @returns {Promise<import('./api.js').Answered>}
+ */
+export async function markRead(said, body = undefined, path = PATH) {
+  const answer = await act(path, '', body);
+  const ids = answer.ok ? answer.data.commits.map(({id}) => id) : [];
+  if (ids.length) toast(html`${said} <${Button} sends kind="bare small" onClick=${() => takeBack(ids)}>Undo<//>`, 'good', UNDO_MS);
+  return answer;
+}
