@@ -322,6 +322,11 @@ class QueueManager:
         """The status of each of these tasks that exists."""
         return store.statuses(self._db.reader(), ids)
 
+    def waits_for(self, task_id: int) -> list[int]:
+        """The tasks that this one depends on and that are not done yet."""
+        found = store.dependencies(self._db.reader(), task_id)
+        return sorted(each for each, status in found.items() if status is not Status.DONE)
+
     def answers(self, task_id: int) -> list[tuple[str, str | None]]:
         """What the task asked its owner and what he answered (None: not yet), oldest first."""
         asked = self.approvals(open_only=False, task_id=task_id)

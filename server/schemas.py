@@ -83,7 +83,7 @@ class TaskSummary(Answer):
     """A task as lists show it; a description beyond 4,000 characters is cut and ends in an ellipsis.
 
     The fields of `core.tasks.Task` and of its specification stand side by side here. `cause` is `reason` with the
-    failure first that was left at the end.
+    failure first that was left at the end. `waits_for` are the tasks that a blocked one waits for; empty for others.
     """
 
     task_id: int
@@ -106,6 +106,7 @@ class TaskSummary(Answer):
     started_at: Moment | None
     ended_at: Moment | None
     spent: Spent
+    waits_for: list[int]
 
 
 class Child(Answer):

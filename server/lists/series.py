@@ -25,8 +25,9 @@ WIDTHS_S = (HOUR_S, 6 * HOUR_S, DAY_S, 7 * DAY_S, 28 * DAY_S, 364 * DAY_S, 3640 
 
 
 class Range(StrEnum):
-    """How far back to look."""
+    """How far back to look; `FIT` is the shortest of the others that holds all that was done."""
 
+    FIT = "fit"
     DAY = "24h"
     WEEK = "7d"
     MONTH = "30d"
@@ -87,7 +88,10 @@ class ModelSeries(Answer):
 
 
 class Stats(Answer):
-    """The span from `since` to `until` (now) in buckets of `bucket_s` seconds, cut in UTC; the last one goes on."""
+    """The span from `since` to `until` (now) in buckets of `bucket_s` seconds, cut in UTC; the last one goes on.
+
+    `range` is never `fit`, but what was found to fit.
+    """
 
     range: Range
     since: Moment
@@ -123,7 +127,9 @@ class _Cell:
 
 def stats(conn: Connection, wanted: Range, now: datetime) -> Stats:
     """Sum up a span that ends now."""
-    span = _span(wanted, now, series.begun_at(conn) if wanted is Range.ALL else None)
+    begun = series.begun_at(conn) if wanted in {Range.ALL, Range.FIT} else None
+    wanted = _fitting(begun, now) if wanted is Range.FIT else wanted
+    span = _span(wanted, now, begun)
     by_day = span.width_s % DAY_S == 0
     ends, uses = series.ends(conn, span.since, by_day=by_day), series.uses(conn, span.since, by_day=by_day)
     cells = [_Cell() for _ in range(span.count)]
@@ -143,6 +149,11 @@ def stats(conn: Connection, wanted: Range, now: datetime) -> Stats:
         ],
         models=_models(uses, span),
     )
+
+
+def _fitting(begun: datetime | None, now: datetime) -> Range:
+    """The shortest range that holds all since then."""
+    return next((each for each in _SHAPES if begun is None or _span(each, now, None).since <= begun), Range.ALL)
 
 
 def _span(wanted: Range, now: datetime, begun: datetime | None) -> Span:

@@ -15,7 +15,7 @@ MAX_LISTED_CHARS = 4000
 MAX_TITLE_CHARS = 200
 
 
-def task_summary(task: Task) -> TaskSummary:
+def task_summary(task: Task, waits_for: Sequence[int]) -> TaskSummary:
     """The task as a list shows it."""
     text = task.spec.description
     cut = text if len(text) <= MAX_LISTED_CHARS else text[:MAX_LISTED_CHARS] + "…"
@@ -26,11 +26,17 @@ def task_summary(task: Task) -> TaskSummary:
         iteration_count=task.iterations,
         description=cut,
         cause=cause_first(task.reason),
+        waits_for=waits_for,
     )
 
 
 def task_detail(
-    task: Task, rows: Sequence[IterationRow], family: Family, reverted_by: str | None, pruned: Sequence[str]
+    task: Task,
+    rows: Sequence[IterationRow],
+    family: Family,
+    reverted_by: str | None,
+    pruned: Sequence[str],
+    waits_for: Sequence[int],
 ) -> TaskDetail:
     """The task in full."""
     return TaskDetail.from_values(
@@ -45,6 +51,7 @@ def task_detail(
         reverted_by=reverted_by,
         iterations=_iterations(rows),
         pruned=pruned,
+        waits_for=waits_for,
     )
 
 

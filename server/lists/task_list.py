@@ -93,12 +93,17 @@ def list_of_tasks(queue: QueueManager, query: TasksQuery, mask: Callable[[str], 
     last = shown[-1] if len(found.places) > len(shown) else None
     return Tasks(
         # One by one: tasks come with their files, megabytes each at worst.
-        tasks=[_masked(task_summary(queue.get(place.task_id)), mask) for place in shown],
+        tasks=[_masked(_summary(queue, place.task_id), mask) for place in shown],
         next_after=last.task_id if last and order == Order() else None,
         next=_cursor(last, order) if last else None,
         total=found.total(wanted.statuses),
         counts=dict(found.counts),
     )
+
+
+def _summary(queue: QueueManager, task_id: int) -> TaskSummary:
+    task = queue.get(task_id)
+    return task_summary(task, queue.waits_for(task_id) if task.status is Status.BLOCKED else ())
 
 
 def _masked(task: TaskSummary, mask: Callable[[str], str]) -> TaskSummary:

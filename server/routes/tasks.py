@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from flask import request
 
+from core.states import Status
 from core.submission import TaskIn
 from db import pruning
 from server.bodies import read_task_body
@@ -49,7 +50,8 @@ def show_task(context: AppContext, task_id: int) -> TaskDetail:
     reverted_by = Reviewing(context.database, context.queue, context.events, context.mask).reverted_by(task.id)
     pruned = pruning.notes(context.database.reader(), task.id, task.ended_at)
     rows, family = context.steps.iterations(task.id), context.queue.family(task)
-    return task_detail(task, rows, family, reverted_by, pruned)
+    waits_for = context.queue.waits_for(task.id) if task.status is Status.BLOCKED else ()
+    return task_detail(task, rows, family, reverted_by, pruned, waits_for)
 
 
 @routes.endpoint("GET", "/api/tasks")

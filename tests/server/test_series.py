@@ -63,6 +63,14 @@ def hand(tmp_path: Path) -> Iterator[Hand]:
     made.database.close()
 
 
+@pytest.mark.parametrize(("days", "fits"), [(0, Range.DAY), (3, Range.WEEK), (20, Range.MONTH), (90, Range.ALL)])
+def test_the_range_that_fits_is_the_shortest_that_holds_all(hand: Hand, days: int, fits: Range) -> None:
+    assert stats(hand.database.reader(), Range.FIT, NOW).range is Range.DAY
+    hand.end(NOW - timedelta(days=days), Ending.COMMITTED)
+    found = stats(hand.database.reader(), Range.FIT, NOW)
+    assert (found.range, found.total.done) == (fits, 1)
+
+
 def test_a_day_has_an_hour_a_bucket_and_its_last_one_holds_now(hand: Hand) -> None:
     hand.end(NOW - timedelta(minutes=10), Ending.COMMITTED, 3)
     hand.end(NOW - timedelta(minutes=40), Ending.NO_CHANGE, 1)
@@ -123,7 +131,7 @@ def test_every_bucket_holds_what_happened_in_it_and_all_is_in_one(
         assert (bucket.done, bucket.calls, bucket.tokens_in) == (here, here, here * 7)
     seen = sum(at >= found.since for at in times)
     assert (found.total.done, found.total.calls) == (seen, seen)
-    assert wanted is not Range.ALL or seen == len(times)
+    assert wanted not in {Range.ALL, Range.FIT} or seen == len(times)
     assert found.buckets[-1].start <= NOW < found.buckets[-1].start + width
 
 

@@ -7,6 +7,5 @@ import {html} from './ui.js';
 export function Forecast() {
   const {forecast = '', forecast_range: range = ''} = status.data ?? {};
   return html`<section class="forecast" aria-label="Forecast">
-    <p>${forecast ? html`<b>Open:</b> ${forecast}` : 'No task is open.'}</p>
-    <p class="hint">${range}</p></section>`;
+    <p>${forecast ? html`<b>Open:</b> ${forecast}` : 'No task is open.'} <span class="hint">${range}</span></p></section>`;
 }

@@ -20,8 +20,19 @@ const COLUMNS_OF = Object.fromEntries(Object.entries(SORTS).map(([key, sort]) =>
 const open = (task) => location.assign(`/task/${task.task_id}`);
 
 const What = ({task}) => html`<a href=${`/task/${task.task_id}`}>${firstLine(task.description) || '(no words)'}</a>
-  ${task.cause ? html`<small title=${task.reason}>${firstLine(task.cause)}</small>` : null}
+  ${PENDING.includes(task.status) ? html`<small title=${task.reason || undefined}><${Why} task=${task} /></small>` : task.cause ? html`<small title=${task.reason}>${firstLine(task.cause)}</small>` : null}
   ${task.repo ? html`<small class="path">${task.repo}</small>` : null}`;
+
+const PENDING = ['scheduled', 'blocked'];
+
+/** Why a task does not begin yet: when and for what reason it does, or which others it waits for. */
+function Why({task}) {
+  if (task.status === 'blocked') {
+    return html`waits for ${task.waits_for.map((id, at) => html`${at ? ', ' : ''}<a href=${`/task/${id}`}>#${id}</a>`)}`;
+  }
+  const why = firstLine(task.cause) || 'as it was asked for';
+  return task.not_before ? html`begins <${Moment} at=${task.not_before} />: ${why}` : html`begins when a model answers: ${why}`;
+}
 
 const Standing = ({task}) => html`<${Pill} status=${task.status} />
   ${task.cancel_requested && task.status === 'running' ? html`<small>to be cancelled</small>` : null}`;

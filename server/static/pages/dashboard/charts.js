@@ -4,10 +4,12 @@ import {useData} from '../../app/api.js';
 import {Chart} from '../../app/chart.js';
 import {forGood} from '../../app/kept.js';
 import {Card, Loaded} from '../../app/parts.js';
-import {brief, counted, money, percent} from '../../app/text.js';
+import {brief, counted, day, money, percent} from '../../app/text.js';
 import {html, useMemo, useState} from '../../app/ui.js';
 
 const RANGES = [['24h', '24 h'], ['7d', '7 days'], ['30d', '30 days'], ['all', 'all']];
+const SPANS = {'24h': 'in the last 24 hours', '7d': 'in the last 7 days', '30d': 'in the last 30 days'};
+const BARS = [[3600, 'an hour'], [21_600, '6 hours'], [86_400, 'a day'], [604_800, 'a week']];
 const KEPT = 'dashboard-range';
 const KINDS = ['task_moved', 'model_called'];
 const COLOURS = ['--c1', '--c2', '--c3', '--c4'];
@@ -58,11 +60,18 @@ function Drawn({stats}) {
   </div>`;
 }
 
+/** The span in words, and what a bar stands for. */
+function spanOf(data) {
+  if (!data) return ' ';
+  const [, bar] = BARS.find(([width]) => width === data.bucket_s) ?? [0, `${Math.round(data.bucket_s / 86_400)} days`];
+  return `${SPANS[data.range] ?? `since ${day(Date.parse(data.since))}`}, ${bar} a bar`;
+}
+
 const money1 = (usd) => money(usd);
 
 function chosen() {
   const kept = forGood.recall(KEPT);
-  return RANGES.some(([name]) => name === kept) ? kept : '7d';
+  return RANGES.some(([name]) => name === kept) ? kept : 'fit';
 }
 
 export function Charts() {
@@ -73,8 +82,8 @@ export function Charts() {
     setRange(name);
   };
   const buttons = html`<div class="choice" role="group" aria-label="How far back">${RANGES.map(([name, label]) => html`
-    <button type="button" key=${name} class="bare small" aria-pressed=${String(name === range)} onClick=${() => choose(name)}>${label}</button>`)}</div>`;
-  return html`<${Card} title="Work over time" actions=${buttons} class="charts-card">
+    <button type="button" key=${name} class="bare small" aria-pressed=${String(name === (range === 'fit' ? stats.data?.range : range))} onClick=${() => choose(name)}>${label}</button>`)}</div>`;
+  return html`<${Card} title="Work over time" hint=${spanOf(stats.data)} actions=${buttons} class="charts-card">
     <${Loaded} of=${stats}>${(data) => html`<${Drawn} stats=${data} />`}<//>
   <//>`;
 }
