@@ -28,12 +28,13 @@ def create_api(context: AppContext, endpoints: Sequence[Endpoint]) -> Flask:
     return app
 
 
-def create_app(context: AppContext, assets: Assets) -> Flask:
+def create_app(context: AppContext, assets: Assets, *, asks_token: bool = False) -> Flask:
     """Build API and pages, for use on many threads.
 
     Args:
         context: the parts of the daemon that they speak to.
         assets: the static files that the pages name; they are served elsewhere.
+        asks_token: whether visitors are asked for a token, so that they can log out.
     """
     from server.contract import ENDPOINTS  # noqa: PLC0415  # an API of few endpoints does without the others
     from server.pages import frame, shown  # noqa: PLC0415  # as above
@@ -44,6 +45,7 @@ def create_app(context: AppContext, assets: Assets) -> Flask:
     app.jinja_env.trim_blocks = app.jinja_env.lstrip_blocks = True
     shown.register(app, context.mask)
     frame.register(app, context, assets)
+    app.jinja_env.globals["asks_token"] = asks_token
     return app
 
 

@@ -120,7 +120,9 @@ class Host:
 
         assets, metrics = Assets(), Metrics(self._context, lambda: self._stream.clients)
         context = replace(self._context, metrics=metrics.text)
-        bridge = WSGIMiddleware(cast("Any", create_app(context, assets)), workers=self._listen.threads)
+        bridge = WSGIMiddleware(
+            cast("Any", create_app(context, assets, asks_token=self._access is not None)), workers=self._listen.threads
+        )
         routes = self._routes(assets, cast("App", bridge))
         guard = Guard(routes, self._listen.policy(self.port), self._access)
         self._loop = asyncio.get_running_loop()

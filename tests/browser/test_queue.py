@@ -230,8 +230,8 @@ def test_a_task_that_is_worked_on_moves_before_the_owners_eyes(visit: Visit, see
 def test_a_row_says_when_and_why_a_task_begins_and_what_a_blocked_one_waits_for(
     visit: Visit, seeded: SeededDaemon
 ) -> None:
-    page = visit("/tasks")
-    later, blocked = (page.locator(f"[data-key='{seeded.task(name)}']") for name in ("scheduled", "blocked"))
-    expect(later).to_contain_text(re.compile(r"begins in \d+ d: as it was asked for"))
-    blocked.get_by_role("link", name=f"#{seeded.task('scheduled')}").click()
+    page = visit("/tasks?q=job_5")
+    expect(row(page, seeded.task("scheduled"))).to_contain_text(re.compile(r"begins in \d+ d: as it was asked for"))
+    page = visit("/tasks?status=blocked")
+    row(page, seeded.task("blocked")).get_by_role("link", name=f"#{seeded.task('scheduled')}").click()
     page.wait_for_url(f"**/task/{seeded.task('scheduled')}")

@@ -110,3 +110,16 @@ def test_where_there_is_none_the_page_says_how_one_comes(browser: Browser, untou
         page.goto("/reports")
         page.wait_for_selector(LIVE, state="attached")
         expect(page.get_by_text("There is no report yet.")).to_be_visible()
+
+
+def test_what_the_report_says_to_do_is_a_button(visit: Visit, seeded: SeededDaemon) -> None:
+    oldest = seeded.daemon.get("/api/reports")["reports"][-1]["name"]
+    page, before = visit(f"/reports/{oldest}"), seeded.daemon.get("/api/commits?unread=1")["unread"]
+    page.get_by_role("button", name="Mark as read").first.click()
+    expect(page.get_by_text("are marked as read.")).to_be_visible()
+    assert seeded.daemon.get("/api/commits?unread=1")["unread"] < before
+    page.get_by_role("button", name="Undo").click()
+    expect(page.get_by_text("Unread again.")).to_be_visible()
+    assert seeded.daemon.get("/api/commits?unread=1")["unread"] == before
+    page.get_by_role("button", name="Look and revert").first.click()
+    page.wait_for_url("**/review?task=*")

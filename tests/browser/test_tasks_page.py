@@ -58,6 +58,13 @@ def test_the_form_sends_all_that_it_offers(visit: Visit, seeded: SeededDaemon) -
     form.get_by_label("Priority").fill("-5")
     form.get_by_text("Tests that must pass").click()
     form.get_by_label("pytest code").fill(CODE)
+    form.get_by_text("Start files, cases, metadata").click()
+    form.get_by_label("Start files", exact=True).first.set_input_files(
+        [{"name": name, "mimeType": "text/plain", "buffer": b"x = 1\n"} for name in ("shop.py", "left_out.py")]
+    )
+    form.get_by_role("button", name="Leave out left_out.py").click()
+    form.get_by_label("Cases").fill('[{"call": "code_a.a", "expect": 1}]')
+    form.get_by_label("Metadata").fill("ticket=SHOP-12\nwhy=a=b")
     form.get_by_text("Limits, order, switches").click()
     filled = {
         "Tries": "7", "Attempts": "2", "Minutes": "1.5", "US dollars": "0.25", "Tokens": "90000",
@@ -77,6 +84,8 @@ def test_the_form_sends_all_that_it_offers(visit: Visit, seeded: SeededDaemon) -
         "packages": ["httpx", "rich"], "not_before": "2099-03-04T05:06:00.000Z",
         "limits": {"iterations": 7, "attempts": 2, "wall_s": 90, "cost_usd": 0.25, "tokens": 90000},
         "review": True, "split": False, "integrate": False,
+        "files": {"shop.py": "x = 1\n"}, "cases": [{"call": "code_a.a", "expect": 1}],
+        "metadata": {"ticket": "SHOP-12", "why": "a=b"},
     }  # fmt: skip
 
 
@@ -86,6 +95,11 @@ def test_what_is_wrong_with_a_task_is_said_at_its_field_and_nothing_is_lost(
     watch.allow("400 POST .*/api/task$")
     page = visit("/tasks")
     form = card(page, "New task")
+    form.get_by_text("Start files, cases, metadata").click()
+    form.get_by_label("Cases").fill('{"call": ')
+    form.get_by_label("What should be built or changed?").press("Control+Enter")
+    expect(form.get_by_label("Cases")).to_have_accessible_description(re.compile("is no JSON"))
+    form.get_by_label("Cases").fill("")
     form.get_by_label("Priority").fill("soon")
     form.get_by_text("Limits, order, switches").click()
     form.get_by_label("After tasks").fill("first")

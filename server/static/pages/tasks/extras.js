@@ -1,6 +1,7 @@
 // The less usual half of the form for a new task: tests, limits, order, switches.
 
-import {Field} from '../../app/parts.js';
+import {Button, Field} from '../../app/parts.js';
+import {counted} from '../../app/text.js';
 import {html} from '../../app/ui.js';
 
 /** Limits that the form knows; `scale` makes what is typed into what the API takes. */
@@ -19,6 +20,28 @@ export const SWITCHES = [
   {name: 'split', label: 'Split', yes: 'may become subtasks', no: 'one task'},
   {name: 'integrate', label: 'Integrate', yes: 'into the branch', no: 'leave the branch'},
 ];
+
+/** Files that the task begins with: picked here, each under its name in the repository. */
+function StartFiles({files, setFiles, error}) {
+  const add = async ({target}) => {
+    const read = await Promise.all([...target.files].map(async (file) => [file.webkitRelativePath || file.name, await file.text()]));
+    setFiles({...files, ...Object.fromEntries(read)});
+    target.value = '';
+  };
+  const without = (path) => () => setFiles(Object.fromEntries(Object.entries(files).filter(([name]) => name !== path)));
+  return html`<${Field} label="Start files" type="file" multiple hint="added before it begins, each under its name" error=${error} onChange=${add} />
+    ${Object.keys(files).length ? html`<ul class="plain start-files" aria-label="Start files">${Object.entries(files).map(([path, text]) => html`<li key=${path}>
+      <code>${path}</code> <span class="hint">${counted(text.split('\n').length, 'line')}</span>
+      <${Button} kind="bare small" aria-label=${`Leave out ${path}`} onClick=${without(path)}>×<//></li>`)}</ul>` : null}`;
+}
+
+const Given = ({text, files, setFiles, errors}) => html`<details open=${['files', 'cases', 'metadata'].some((name) => errors[name])}>
+  <summary>Start files, cases, metadata</summary>
+  <${StartFiles} files=${files} setFiles=${setFiles} error=${errors.files} />
+  <${Field} as="textarea" rows="4" class="code" spellcheck="false" label="Cases" hint="a list in JSON: what a call must give, or raise"
+    placeholder='[{"call": "shop.total", "args": [[1, 2]], "expect": 3}]' ...${text('cases')} />
+  <${Field} as="textarea" rows="2" class="code" spellcheck="false" label="Metadata" hint="NAME=VALUE, one a line; kept with the task" placeholder="ticket=SHOP-12" ...${text('metadata')} />
+</details>`;
 
 const Tests = ({text, errors}) => html`<details open=${Boolean(errors.testsText || errors.command)}>
   <summary>Tests that must pass</summary>
@@ -60,4 +83,4 @@ const More = ({text, change, errors}) => {
   </details>`;
 };
 
-export const Extras = (props) => html`<${Tests} ...${props} /><${More} ...${props} />`;
+export const Extras = (props) => html`<${Tests} ...${props} /><${Given} ...${props} /><${More} ...${props} />`;

@@ -32,6 +32,22 @@ function limitsOf(form) {
   return given.length ? {limits: Object.fromEntries(given)} : {};
 }
 
+/** `NAME=VALUE` line by line; a line without a sign is a name alone. */
+const pairs = (text) => Object.fromEntries(text.split('\n').filter((line) => line.trim()).map((line) => {
+  const [name, ...value] = line.split('=');
+  return [name.trim(), value.join('=').trim()];
+}));
+
+/** What is wrong with the text of the cases; empty where they are a list. */
+export function faultOfCases(text) {
+  if (!text?.trim()) return '';
+  try {
+    return Array.isArray(JSON.parse(text)) ? '' : 'must be a list in JSON, in square brackets';
+  } catch (error) {
+    return `is no JSON: ${error.message}`;
+  }
+}
+
 /** What was written, as the API takes it; empty fields are left to its defaults. */
 export function taskOf(form) {
   const task = {description: form.description, ...limitsOf(form)};
@@ -41,6 +57,9 @@ export function taskOf(form) {
   if (form.command?.trim()) task.test_command = form.command.trim().split(/\s+/);
   if (form.after?.trim()) task.depends_on = split(form.after).map((each) => number(each.replace(/^#/, '')));
   if (form.packages?.trim()) task.packages = split(form.packages);
+  if (Object.keys(form.files ?? {}).length) task.files = form.files;
+  if (form.cases?.trim()) task.cases = JSON.parse(form.cases);
+  if (form.metadata?.trim()) task.metadata = pairs(form.metadata);
   if (form.notBefore) task.not_before = new Date(form.notBefore).toISOString();
   for (const {name} of SWITCHES) if (form[name]) task[name] = form[name] === 'yes';
   return task;
@@ -55,7 +74,7 @@ function byField(data) {
     const field = first === 'limits' && second ? second : of[first] ?? first;
     found[field] = found[field] ? `${found[field]}; ${why}` : why;
   }
-  const known = new Set([...Object.keys(BLANK), 'base', 'project', 'language', 'key', 'after', 'command', 'packages', 'notBefore',
+  const known = new Set([...Object.keys(BLANK), 'base', 'project', 'language', 'key', 'after', 'command', 'packages', 'notBefore', 'files', 'cases', 'metadata',
     ...LIMITS.map(({name}) => name), ...SWITCHES.map(({name}) => name)]);
   const rest = Object.entries(found).filter(([name]) => name && !known.has(name)).map(([name, why]) => `${name}: ${why}`);
   if (data.more) rest.push(`and ${data.more} more`);
@@ -70,22 +89,28 @@ function useForm() {
     form.value = {...form.peek(), [name]: event.target.value};
     forNow.keep(KEPT, JSON.stringify(form.peek()));
   };
+  const set = (name, value) => change(name)({target: {value}});
   const send = async () => {
+    const wrong = faultOfCases(form.peek().cases);
+    if (wrong) {
+      errors.value = {cases: wrong};
+      return {ok: false};
+    }
     const answer = await post('/api/task', taskOf(form.peek()));
     errors.value = answer.ok ? {} : byField(answer.data);
     if (!answer.ok) return answer;
-    form.value = {...form.peek(), description: '', testsText: '', key: ''};
+    form.value = {...form.peek(), description: '', testsText: '', key: '', files: {}, cases: ''};
     forNow.keep(KEPT, JSON.stringify(form.peek()));
     const id = answer.data.task_id;
     toast(html`Added as <a href=${`/task/${id}`}>task ${id}</a>, ${answer.data.status}.`, 'good');
     status.reload();
     return answer;
   };
-  return {form, errors, change, send};
+  return {form, errors, change, set, send};
 }
 
 export function NewTask() {
-  const {form, errors, change, send} = useForm();
+  const {form, errors, change, set, send} = useForm();
   const box = useRef(null);
   useFocusKey('n', 'describe a new task', '#new-description');
   const submit = async (event) => {
@@ -109,7 +134,7 @@ export function NewTask() {
       </div>
       <${Field} label="Repository" hint="a folder; empty: the daemon's own workspace" autocomplete="off"
         spellcheck="false" placeholder="/home/me/project" ...${text('repo')} />
-      <${Extras} text=${text} change=${change} errors=${errors.value} />
+      <${Extras} text=${text} change=${change} files=${form.value.files ?? {}} setFiles=${(files) => set('files', files)} errors=${errors.value} />
       <div class="end"><span class="hint">Ctrl+Enter sends</span><${Button} sends kind="main" type="submit">Add task<//></div>
     </form>
   <//>`;
