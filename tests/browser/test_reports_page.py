@@ -113,8 +113,9 @@ def test_where_there_is_none_the_page_says_how_one_comes(browser: Browser, untou
 
 
 def test_what_the_report_says_to_do_is_a_button(visit: Visit, seeded: SeededDaemon) -> None:
-    oldest = seeded.daemon.get("/api/reports")["reports"][-1]["name"]
-    page, before = visit(f"/reports/{oldest}"), seeded.daemon.get("/api/commits?unread=1")["unread"]
+    names = [report["name"] for report in seeded.daemon.get("/api/reports")["reports"]]
+    first = min(name for name in names if "T" in name)  # of the checkpoint; others are made here
+    page, before = visit(f"/reports/{first}"), seeded.daemon.get("/api/commits?unread=1")["unread"]
     page.get_by_role("button", name="Mark as read").first.click()
     expect(page.get_by_text("are marked as read.")).to_be_visible()
     assert seeded.daemon.get("/api/commits?unread=1")["unread"] < before
