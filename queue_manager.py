@@ -322,6 +322,10 @@ class QueueManager:
         """The status of each of these tasks that exists."""
         return store.statuses(self._db.reader(), ids)
 
+    def standings(self, ids: Iterable[int]) -> dict[int, store.Standing]:
+        """How each of these tasks stands that exists."""
+        return store.standings(self._db.reader(), ids)
+
     def waits_for(self, task_id: int) -> list[int]:
         """The tasks that this one depends on and that are not done yet."""
         found = store.dependencies(self._db.reader(), task_id)

@@ -212,6 +212,26 @@ def statuses(conn: Connection, ids: Iterable[int]) -> dict[int, Status]:
     return {row["id"]: Status(row["status"]) for row in found if row is not None}
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Standing:
+    """How a task stood: `is_untouched` where it was not begun and has no time to begin at, which a retry forgets."""
+
+    status: Status
+    priority: int
+    is_untouched: bool
+
+
+def standings(conn: Connection, ids: Iterable[int]) -> dict[int, Standing]:
+    """How each of these tasks stands that exists."""
+    query = "SELECT id, status, priority, attempt = 0 AND not_before IS NULL AS untouched FROM tasks WHERE id = ?"
+    found = (conn.execute(query, (task_id,)).fetchone() for task_id in ids)
+    return {
+        row["id"]: Standing(status=Status(row["status"]), priority=row["priority"], is_untouched=bool(row["untouched"]))
+        for row in found
+        if row is not None
+    }
+
+
 def id_of_key(conn: Connection, key: str) -> int | None:
     """The task that was submitted under this idempotency key."""
     row = conn.execute("SELECT id FROM tasks WHERE key = ?", (storable(key),)).fetchone()

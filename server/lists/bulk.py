@@ -27,6 +27,7 @@ from server.lists.task_list import MAX_REPO, MAX_TEXT
 from server.query import MAX_ID, Bound, Id, moment
 from server.schemas import Answer
 from taskqueue.listing import Order, Place, TaskFilter
+from taskqueue.store import Standing
 
 MAX_AT_ONCE = 500
 MAX_PRIORITY = 1_000_000
@@ -91,12 +92,17 @@ class BulkIn(_In):
 
 
 class BulkResult(Answer):
-    """What became of one task; `status` is the one it has now, null where that is not known or there is no task."""
+    """What became of one task; `status` is the one it has now, null where that is not known or there is no task.
+
+    `priority_before` is the one that it had; `can_undo` tells that the opposite act brings it back as it was.
+    """
 
     task_id: int
     ok: bool
     status: Status | None
     error: str
+    priority_before: int | None = None
+    can_undo: bool = False
 
 
 class BulkDone(Answer):
@@ -160,9 +166,20 @@ def _done(queue: QueueManager, asked: BulkIn, ids: list[int]) -> list[BulkResult
     }
     # Whoever depends on another is newer: cancelled after it, he would have failed for its sake by then.
     turns = reversed(ids) if asked.action is Action.CANCEL else ids
+    before = queue.standings(ids)
     begun = {task_id: acts[asked.action](task_id) for task_id in turns}
     end = time.monotonic() + WRITE_WALL_S
-    return [_result(task_id, begun[task_id], end - time.monotonic()) for task_id in ids]
+    results = (_result(task_id, begun[task_id], end - time.monotonic()) for task_id in ids)
+    return [_with_undo(asked.action, each, before[each.task_id]) if each.ok else each for each in results]
+
+
+def _with_undo(action: Action, done: BulkResult, before: Standing) -> BulkResult:
+    can_undo = {
+        Action.CANCEL: before.is_untouched and before.status in {Status.QUEUED, Status.BLOCKED},
+        Action.RETRY: before.status is Status.CANCELLED,
+        Action.PRIORITISE: True,
+    }[action]
+    return done.model_copy(update={"priority_before": before.priority, "can_undo": can_undo})
 
 
 def _result(task_id: int, write: Future[Task], wall_s: float) -> BulkResult:

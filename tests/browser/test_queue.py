@@ -235,3 +235,16 @@ def test_a_row_says_when_and_why_a_task_begins_and_what_a_blocked_one_waits_for(
     page = visit("/tasks?status=blocked")
     row(page, seeded.task("blocked")).get_by_role("link", name=f"#{seeded.task('scheduled')}").click()
     page.wait_for_url(f"**/task/{seeded.task('scheduled')}")
+
+
+def test_what_was_done_to_many_can_be_undone_for_a_while(visit: Visit, seeded: SeededDaemon) -> None:
+    tasks = [later(seeded.daemon, f"halloumi {number}", priority=number) for number in (2, 3, 3)]
+    page = visit("/tasks?q=halloumi")
+    page.get_by_role("checkbox", name="Choose all rows").click()
+    page.get_by_role("region", name="Chosen tasks").get_by_role("button", name="Priority").click()
+    page.get_by_role("dialog").get_by_label("Priority").fill("8")
+    page.get_by_role("dialog").get_by_role("button", name="Set priority").click()
+    expect(page.get_by_text("3 tasks prioritised.")).to_be_visible()
+    page.get_by_role("button", name="Undo", exact=True).click()
+    expect(page.get_by_text("Undone.")).to_be_visible()
+    assert [seeded.daemon.get(f"/api/task/{task}")["priority"] for task in tasks] == [2, 3, 3]

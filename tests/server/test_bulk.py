@@ -129,3 +129,18 @@ def test_what_is_done_has_no_priority(context: AppContext, client: Client) -> No
     assert client.post("/api/task/9/priority", {"priority": 5}).status == 404
     assert client.post("/api/task/1/priority", {}).status == 400
     assert context.queue.get(1).status is Status.DONE
+
+
+def test_each_result_tells_whether_it_can_be_undone_and_the_priority_before(
+    context: AppContext, client: Client
+) -> None:
+    plain = submit(context, "plain")
+    later = submit(context, "later", not_before="2099-01-01T00:00:00Z")
+    submit(context, "urgent", priority=4)
+    asked = {"action": "prioritise", "ids": [1, 2, 3], "priority": 9}
+    told = client.post(BULK, asked).json["results"]
+    assert [(each["priority_before"], each["can_undo"]) for each in told] == [(1, True), (1, True), (4, True)]
+    cancelled = client.post(BULK, {"action": "cancel", "ids": [plain, later]}).json["results"]
+    assert [each["can_undo"] for each in cancelled] == [True, False]
+    retried = client.post(BULK, {"action": "retry", "ids": [plain]}).json["results"]
+    assert [each["can_undo"] for each in retried] == [True]

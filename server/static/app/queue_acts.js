@@ -145,10 +145,30 @@ function partsOf({ids, filter}) {
   return Array.from({length: Math.ceil(ids.length / SLICE)}, (_, part) => ({ids: ids.slice(part * SLICE, (part + 1) * SLICE)}));
 }
 
+const OPPOSITE = {cancel: 'retry', retry: 'cancel', prioritise: 'prioritise'};
+
+/** Offer for a while to bring back those that the opposite act leaves as they were. */
+function offerUndoOfMany(action, back, all) {
+  const undo = async () => {
+    const results = [];
+    for (const priority of new Set(back.map((each) => (action === 'prioritise' ? each.priority_before : null)))) {
+      const ids = back.filter((each) => priority === null || each.priority_before === priority).map(({task_id: id}) => id);
+      results.push(...await performed({ids}, {action: OPPOSITE[action], ...(priority === null ? {} : {priority})}));
+    }
+    const failed = results.find(({ok}) => !ok);
+    toast(failed ? failed.error : 'Undone.', failed ? 'bad' : 'good');
+    status.reload();
+  };
+  const label = back.length < all ? `Undo for ${back.length}` : 'Undo';
+  toast(html`${counted(all, 'task')} ${TOLD[action][1]}. <${Button} sends kind="bare small" onClick=${undo}>${label}<//>`, 'good', UNDO_MS);
+}
+
 function tell(action, results) {
   const refused = results.filter(({ok}) => !ok);
   const done = `${counted(results.length - refused.length, 'task')} ${TOLD[action][1]}`;
-  if (!refused.length) return toast(`${done}.`, 'good');
+  const back = results.filter((each) => each.can_undo);
+  if (back.length) offerUndoOfMany(action, back, results.length - refused.length);
+  if (!refused.length) return back.length ? undefined : toast(`${done}.`, 'good');
   const reasons = refused.slice(0, REASONS).map(({error}) => error).join('; ');
   return toast(`${done}, ${refused.length} not: ${reasons}${refused.length > REASONS ? '; …' : ''}`, 'bad');
 }
