@@ -196,11 +196,10 @@ def _packed(case: ValueCase) -> tuple[object, object]:
 
 def _has_module(case: ValueCase, planned: Plan, job: SuiteJob) -> bool:
     """Tell whether the tree holds the module that is called; a test may import one from where only it looks."""
-    stem = case.module.replace(".", "/")
-    present = (job.base.entries().keys() - set(planned.removed)) | planned.texts.keys()
-    roots = [posixpath.normpath(path) for path in planned.paths]
+    stem, below = case.module.replace(".", "/"), job.base.entries()
     names = (f"{stem}.py", f"{stem}/__init__.py")
-    return any(posixpath.normpath(posixpath.join(root, name)) in present for root in roots for name in names)
+    places = (posixpath.normpath(posixpath.join(root, name)) for root in planned.paths for name in names)
+    return any(path in planned.texts or (path in below and path not in planned.removed) for path in places)
 
 
 def variants(cases: Sequence[ValueCase], count: int, chance: random.Random) -> tuple[ValueCase, ...]:
