@@ -14,6 +14,7 @@ from server.endpoint import Reply, Routes
 from server.query import BadQuery, Query
 from server.timeline.forking import Forked, ForkIn, Forking
 from server.timeline.reading import timeline_of
+from server.timeline.side_by_side import SideBySide, side_by_side
 from server.timeline.step_answers import StepDetail
 from server.timeline.step_detail import Steps
 from server.timeline.timeline_answers import Timeline
@@ -87,6 +88,12 @@ def show_file(context: AppContext, task_id: int, query: FileQuery) -> FileText:
         return files.given(query.path)
     attempt, step = _needed("attempt", query.attempt, "step"), _needed("step", query.step, "attempt")
     return files.file(attempt, step, query.path)
+
+
+@routes.endpoint("GET", "/api/task/{task_id}/forks", errors=(400, 404))
+def compare_forks(context: AppContext, task_id: int) -> SideBySide:
+    """A task beside its forks: status, verdict, tests, cost, tokens, time and size of the change of each."""
+    return side_by_side(context, context.queue.get(task_id))
 
 
 @routes.endpoint("POST", "/api/task/{task_id}/fork", answers={201: Forked}, errors=(400, 404, 415, 503))

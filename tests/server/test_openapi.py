@@ -139,6 +139,7 @@ def asked_of_a_course(client: Client, described: dict[str, Any]) -> set[tuple[st
     for template, path in (
         ("/timeline", "1/timeline"), ("/timeline", "1/timeline?attempt=1"), ("/timeline", "99/timeline"),
         (step, "1/step/1/0"), (step, "1/step/1/2"), (step, "1/step/1/3?call=0"), (step, "1/step/1/99"),
+        ("/forks", "1/forks"), ("/forks", "99/forks"),
         ("/diff", "1/diff"), ("/diff", "1/diff?of=iteration&attempt=1&iteration=2"), ("/diff", "1/diff?of=step"),
         ("/file", "1/file?path=test_calc.py"), ("/file", "1/file?path=calc.py&attempt=1&step=4"), ("/file", "1/file"),
     ):  # fmt: skip

@@ -12,27 +12,27 @@ export const forking = signal(null);
 const UNENDED = new Set(['queued', 'scheduled', 'blocked', 'running', 'waiting']);
 
 /** The buttons at the right of the head. */
-export function Actions({task, course}) {
+export function Actions({task, course, reload}) {
   const canFork = course?.tries.some((each) => each.steps.length);
   return html`<div class="actions">
     ${canFork ? html`<${Button} sends onClick=${() => { forking.value = {}; }}>Fork…<//>` : null}
     ${['failed', 'cancelled'].includes(task.status) ? html`<${Button} sends kind="main" onClick=${() => retryOne(task)}>Retry<//>` : null}
     ${UNENDED.has(task.status) && !task.cancel_requested ? html`<${Button} sends kind="danger" onClick=${() => cancelOne(task)}>Cancel<//>` : null}
-    <${Fork} task=${task} course=${course} />
+    <${Fork} task=${task} course=${course} reload=${reload} />
   </div>`;
 }
 
 const label = (model) => (model.model ? `${model.name}=${model.model}` : model.name);
 
 /** A new task that begins where this one was. */
-function Fork({task, course}) {
+function Fork({task, course, reload}) {
   const from = forking.value;
   const close = () => { forking.value = null; };
   return html`<${Dialog} open=${from !== null} title=${`Fork task ${task.task_id}`} onClose=${close}>
-    ${from ? html`<${ForkForm} task=${task} course=${course} from=${from} close=${close} />` : null}<//>`;
+    ${from ? html`<${ForkForm} task=${task} course=${course} from=${from} close=${close} reload=${reload} />` : null}<//>`;
 }
 
-function ForkForm({task, course, from, close}) {
+function ForkForm({task, course, from, close, reload}) {
   const steps = course.tries.flatMap((each) => each.steps);
   const last = steps.at(-1)?.step_no ?? 0;
   const [form, setForm] = useState({step: String(from.step_no ?? last), model: '', note: ''});
@@ -44,6 +44,7 @@ function ForkForm({task, course, from, close}) {
     const answer = await post(`/api/task/${task.task_id}/fork`, body);
     if (!answer.ok) return setError(fault(answer));
     close();
+    reload();
     const made = answer.data.task_id;
     return toast(html`Forked as <a href=${`/task/${made}`}>task ${made}</a>, ${answer.data.status}.`, 'good');
   };

@@ -102,7 +102,7 @@ export function Asks({asks, isWaiting, onDone}) {
 /** Everything above the course. */
 export const Head = ({task, course, commits, reload}) => html`
   <div class="bar"><h1><span class="number">#${task.task_id}</span> ${firstLine(task.description)}</h1>
-    <${Actions} task=${task} course=${course} commits=${commits} /></div>
+    <${Actions} task=${task} course=${course} reload=${reload} /></div>
   ${course ? html`<${Asks} asks=${course.asks} isWaiting=${task.status === 'waiting'} onDone=${reload} />` : null}
   <section class="card" aria-label="Where it stands">
     <${Standing} task=${task} running=${course?.running} />

@@ -1,0 +1,83 @@
+"""A task beside its forks: what each came to, so that one can tell which model did the same step best."""
+
+from __future__ import annotations
+
+from core.states import Status
+from core.tasks import Task
+from db.commit_ledger import CommitLedger
+from db.state_store import Commit
+from server.context import AppContext
+from server.formatting import short
+from server.schemas import Answer
+from taskqueue import store
+
+
+class Side(Answer):
+    """A task or a fork of it. `step_no` is where the fork began, null for the task itself; `model` who was to be asked.
+
+    What follows `seconds` is of its newest commit, and null or empty where it made none: `model` then is who wrote it.
+    `seconds` are from its start to its end, or until now; null before it.
+    """
+
+    task_id: int
+    step_no: int | None
+    model: str
+    status: Status
+    reason: str
+    cost_usd: float
+    unpriced: int
+    tokens: int
+    seconds: float | None
+    label: str
+    tests_passed: int | None
+    files: int | None
+    added: int | None
+    removed: int | None
+    branch: str
+    integrated: bool
+
+
+class SideBySide(Answer):
+    """The task first, then its forks, oldest first."""
+
+    task_id: int
+    sides: list[Side]
+
+
+def side_by_side(context: AppContext, task: Task) -> SideBySide:
+    """The task and its newest hundred forks."""
+    forks = store.forks_of(context.database.reader(), task.id)
+    sides = [_side(context, context.queue.get(number), fork.step_no, fork.model) for number, fork in forks]
+    return SideBySide(task_id=task.id, sides=[_side(context, task, None, ""), *sides])
+
+
+def _side(context: AppContext, task: Task, step_no: int | None, model: str) -> Side:
+    ledger = CommitLedger(context.database, context.events)
+    commit = next(iter(ledger.page(1, task_id=task.id)), None)
+    ended = task.ended_at or context.clock()
+    return Side(
+        task_id=task.id,
+        step_no=step_no,
+        model=short(commit.model if commit else model, context.mask),
+        status=task.status,
+        reason=short(task.reason, context.mask),
+        cost_usd=task.spent.cost_usd,
+        unpriced=task.spent.unpriced,
+        tokens=task.spent.tokens,
+        seconds=(ended - task.started_at).total_seconds() if task.started_at else None,
+        label=commit.label if commit else "",
+        tests_passed=commit.signs.tests_passed if commit and commit.signs else None,
+        branch=short(commit.branch, context.mask) if commit else "",
+        integrated=bool(commit and commit.integrated),
+        **_size(commit),
+    )
+
+
+def _size(commit: Commit | None) -> dict[str, int | None]:
+    if commit is None or commit.files is None:
+        return {"files": None, "added": None, "removed": None}
+    return {
+        "files": len(commit.files),
+        "added": sum(file.added or 0 for file in commit.files),
+        "removed": sum(file.removed or 0 for file in commit.files),
+    }
