@@ -166,6 +166,7 @@ def open_web(
         check_models=actions.check_models,
         install_extra=services.extras.install,
         work=lambda: work_settings(settings()),
+        ensure_extra=services.extras.ensure,
     )
     return _started(_host(settings(), context), settings().port_file, stack)
 

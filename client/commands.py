@@ -354,9 +354,12 @@ def _daemon() -> Iterator[click.Command]:
                    listed="environments", short_help="The packages that are kept for repositories.",
                    **here)  # fmt: skip
     yield _memory()
-    yield _command("install-extra", "Have the daemon install optional packages: embedder, gpt4all, llama_cpp, docker.",
-                   _argument("name"),
+    yield _command("install-extra", "Have the daemon install optional packages: embedder, gpt4all, llama_cpp, docker,\n"
+                   "mcp.", _argument("name"),
                    listed="install-extra NAME", short_help="Have optional packages installed.", **here)  # fmt: skip
+    yield _command("mcp", "Serve the Model Context Protocol on standard input and output.\n\n"
+                   "An assistant or editor starts it: name `nightshift mcp` in its settings.",
+                   listed="mcp", short_help="Tools for assistants and editors (MCP).", **here)  # fmt: skip
     yield _command("notify-test", "Send yourself a test notice.", listed="notify-test", **here)
     yield _command("install-service", "Write a systemd user unit for this home.", dry, listed="install-service",
                    short_help="Write a systemd unit; uninstall-service removes it.", **here)  # fmt: skip

@@ -116,9 +116,11 @@ class OfflineConnection(Connection):
 
     def _application(self, database: Database) -> FlaskClient:
         from client.application import application  # noqa: PLC0415  # the whole server, which the status does without
+        from server.failures import answer  # noqa: PLC0415  # as above
 
         app = application(database, self._settings(), lambda: stopped_status(database), self._tree)
         app.config["PROPAGATE_EXCEPTIONS"] = True
+        app.register_error_handler(404, lambda _: answer(503, f"{self.why_offline}, and this needs it"))
         app.register_error_handler(StoreError, _raised)
         app.register_error_handler(Exception, _raised)
         return app.test_client()

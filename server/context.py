@@ -145,8 +145,8 @@ class AppContext:
     `ValueError` where there is no such week. `settings` shows and changes them. `restart` has a worker begin anew,
     and fails with `UnknownWorker`. `repositories` tells within a second or so how they stand, `repository_settings`
     what holds for their tasks, `environments` what was made of their declarations. `install_extra` begins to install
-    optional packages. `work` has the settings that a forecast rests on. `check_models` looks now which models answer;
-    what waited for one that does goes on.
+    optional packages, `ensure_extra` returns when they are there. `work` has the settings that a forecast rests on.
+    `check_models` looks now which models answer; what waited for one that does goes on.
     """
 
     database: Database
@@ -173,6 +173,7 @@ class AppContext:
     repository_settings: RepositorySettingsPort = NO_REPOSITORY_SETTINGS
     metrics: Callable[[], bytes] = no_metrics
     install_extra: Callable[[str], None] = cannot_install
+    ensure_extra: Callable[[str], None] = cannot_install
     work: Callable[[], WorkSettings] = WorkSettings
     check_models: Callable[[], Future[Sequence[ModelStatus]]] = cannot_check
     clock: Clock = utc_now

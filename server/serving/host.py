@@ -1,9 +1,9 @@
 """Runs the server: uvicorn on a loop and in a thread of its own, so that a busy worker never delays an answer.
 
-Flask stands behind a WSGI bridge with a few threads; the live stream, the static files and the login are native routes
-beside it; one guard stands before all of them. Sockets are bound by the caller's thread, before anything else runs, so
-that a port that is taken is reported where the daemon starts. Signals are the daemon's: uvicorn takes them only in a
-main thread.
+Flask stands behind a WSGI bridge with a few threads; the live stream, the static files, the login and MCP are native
+routes beside it; one guard stands before all of them. Sockets are bound by the caller's thread, before anything else
+runs, so that a port that is taken is reported where the daemon starts. Signals are the daemon's: uvicorn takes them
+only in a main thread.
 """
 
 from __future__ import annotations
@@ -24,6 +24,7 @@ from server.auth.login import Login
 from server.context import AppContext
 from server.log.download import DOWNLOAD_PATH, Download
 from server.log.stream import STREAM_PATH, Stream
+from server.mcp.http import MCP_PATH, McpRoute
 from server.pages.assets import PREFIX, Assets
 from server.serving.listen import Listen
 from server.serving.sockets import bind_tcp, bind_unix
@@ -61,6 +62,7 @@ class Host:
         self._thread: threading.Thread | None = None
         self._loop: asyncio.AbstractEventLoop
         self._engine: Engine
+        self._mcp: McpRoute
         self._closing: asyncio.Future[None]
         self.port = self._listen.port
 
@@ -120,9 +122,9 @@ class Host:
 
         assets, metrics = Assets(), Metrics(self._context, lambda: self._stream.clients)
         context = replace(self._context, metrics=metrics.text)
-        bridge = WSGIMiddleware(
-            cast("Any", create_app(context, assets, asks_token=self._access is not None)), workers=self._listen.threads
-        )
+        app = create_app(context, assets, asks_token=self._access is not None)
+        bridge = WSGIMiddleware(cast("Any", app), workers=self._listen.threads)
+        self._mcp = McpRoute(app, context.ensure_extra)
         routes = self._routes(assets, cast("App", bridge))
         guard = Guard(routes, self._listen.policy(self.port), self._access)
         self._loop = asyncio.get_running_loop()
@@ -141,11 +143,12 @@ class Host:
 
     async def _close(self) -> None:
         self._download.close()
+        await self._mcp.close()
         await self._stream.close()
         self._engine.stop()
 
     def _routes(self, assets: Assets, rest: App) -> App:
-        logs: dict[str, App] = {STREAM_PATH: self._stream, DOWNLOAD_PATH: self._download}
+        any_method: dict[str, App] = {STREAM_PATH: self._stream, DOWNLOAD_PATH: self._download, MCP_PATH: self._mcp}
         native: dict[tuple[str, str], App] = {}
         if self._access:
             login = Login(self._access)
@@ -153,7 +156,7 @@ class Host:
 
         async def route(scope: Scope, receive: Receive, send: Send) -> None:
             method, path = scope["method"], scope["path"]
-            found = logs.get(path) or native.get((method, path), rest)
+            found = any_method.get(path) or native.get((method, path), rest)
             await (assets if path.startswith(PREFIX) else found)(scope, receive, send)
 
         return route

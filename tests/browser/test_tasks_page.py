@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 
 import pytest
-from playwright.sync_api import Browser, Locator, Page, expect
+from playwright.sync_api import Browser, FilePayload, Locator, Page, expect
 
 from tests.support.answers import job
 from tests.support.browser import LIVE, Visit, Watch, context_of
@@ -60,7 +60,7 @@ def test_the_form_sends_all_that_it_offers(visit: Visit, seeded: SeededDaemon) -
     form.get_by_label("pytest code").fill(CODE)
     form.get_by_text("Start files, cases, metadata").click()
     form.get_by_label("Start files", exact=True).first.set_input_files(
-        [{"name": name, "mimeType": "text/plain", "buffer": b"x = 1\n"} for name in ("shop.py", "left_out.py")]
+        [FilePayload(name=name, mimeType="text/plain", buffer=b"x = 1\n") for name in ("shop.py", "left_out.py")]
     )
     form.get_by_role("button", name="Leave out left_out.py").click()
     form.get_by_label("Cases").fill('[{"call": "code_a.a", "expect": 1}]')

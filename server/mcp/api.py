@@ -1,0 +1,71 @@
+"""How the tools reach the API: one request and its answer, over the network or in this process."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Mapping
+from concurrent.futures import Executor
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Protocol
+from urllib.parse import urlencode
+
+if TYPE_CHECKING:
+    from flask import Flask
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Request:
+    """One request of the API; `path` has no query."""
+
+    method: str
+    path: str
+    body: Mapping[str, Any] | None = None
+    query: Mapping[str, Any] | None = None
+
+    @property
+    def address(self) -> str:
+        """The path with its query."""
+        return f"{self.path}?{urlencode(self.query)}" if self.query else self.path
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reply:
+    """Its answer, not looked into yet."""
+
+    status: int
+    content: bytes
+
+
+class Api(Protocol):
+    """Whoever answers requests of the API."""
+
+    async def send(self, request: Request) -> Reply:
+        """Send one request.
+
+        Raises:
+            NightshiftError: nobody answers it.
+        """
+
+
+class OwnApi:
+    """The API of this process, whose application is called without a socket.
+
+    Args:
+        app: the application.
+        threads: it is called there, so that none of the server's loop waits for it.
+    """
+
+    def __init__(self, app: Flask, threads: Executor) -> None:
+        self._app, self._threads = app, threads
+
+    async def send(self, request: Request) -> Reply:
+        """Send one request."""
+        return await asyncio.get_running_loop().run_in_executor(self._threads, self._sent, request)
+
+    def _sent(self, request: Request) -> Reply:
+        sent = None if request.body is None else json.dumps(request.body)
+        kind = None if sent is None else "application/json"
+        with self._app.test_client(use_cookies=False) as client:
+            answer = client.open(request.address, method=request.method, data=sent, content_type=kind)
+            return Reply(status=answer.status_code, content=answer.data)
