@@ -28,6 +28,8 @@ def channels(settings: Settings) -> Channels:
         desktop=settings.notify_desktop,
         url=url.get_secret_value() if url else "",
         secret=secret.get_secret_value() if secret else "",
+        form=settings.notify_form,
+        dashboard=settings.dashboard_url,
         on=frozenset(map(NoticeKind, settings.notify_on)),
         variables=settings.process_environment,
     )

@@ -8,7 +8,7 @@ from pydantic import Field, SecretStr
 
 from settings.fields import ByHand, SettingsGroup, Takes
 from settings.times import QuietHours
-from settings.values import Days, Megabytes, Positive, Seconds, WebAddress
+from settings.values import Days, Megabytes, PageAddress, Positive, Seconds, WebAddress
 
 Notice = Literal["done", "failed", "needs_you", "checkpoint", "trouble"]
 
@@ -36,7 +36,11 @@ class NotificationSettings(SettingsGroup):
     notify_desktop: bool = False
     """Whether notices are shown on this machine's desktop, by notify-send."""
     notify_url: WebAddress | None = None
-    """Where each notice is posted as JSON (a webhook)."""
+    """Where each notice is posted (a webhook)."""
+    notify_form: Literal["auto", "json", "slack", "discord", "ntfy"] = "auto"
+    """How it is written there; auto knows Slack, Discord and ntfy.sh by their addresses, and writes JSON elsewhere."""
+    dashboard_url: Annotated[PageAddress, ByHand("notices lead their reader there, to decide")] = ""
+    """Where you reach the dashboard from your phone; posted notices link to it."""
     notify_secret: SecretStr | None = None
     """What posted notices are signed with."""
     notify_command: Annotated[list[str], ByHand("it names a program that the daemon starts")] = Field(

@@ -38,8 +38,18 @@ def web_address(value: SecretStr) -> SecretStr:
     Raises:
         ValueError: it is none.
     """
+    page_address(value.get_secret_value())
+    return value
+
+
+def page_address(value: str) -> str:
+    """As `web_address`, of an address that anybody may see; an empty one is none.
+
+    Raises:
+        ValueError: it is no address.
+    """
     try:
-        parts = urlsplit(value.get_secret_value())
+        parts = urlsplit(value)
         sound = parts.scheme in {"http", "https"} and bool(parts.hostname) and (parts.port or 1) > 0
     except ValueError:
         sound = False
@@ -47,6 +57,8 @@ def web_address(value: SecretStr) -> SecretStr:
         raise ValueError("is no web address; give it as https://host/path")
     return value
 
+
+PageAddress = Annotated[str, AfterValidator(lambda value: value and page_address(value))]
 
 # An address may hold the right to use it, as those of chat services do, and is shown as little as a password.
 WebAddress = Annotated[SecretStr, AfterValidator(web_address)]

@@ -20,6 +20,7 @@ from dataclasses import dataclass, field
 
 from core.clock import Clock
 from core.masking import printable
+from maintenance.notify.forms import Form, Written, form_of, written
 from maintenance.notify.notices import Notice, NoticeKind
 
 COMMAND, DESKTOP, URL = WAYS = "notify_command", "notify_desktop", "notify_url"
@@ -30,12 +31,17 @@ _NOT_PASSED_ON = ("_API_KEY", "_TOKEN", "_SECRET", "_PASSWORD")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Channels:
-    """Where notices go, and of which kinds. An empty command or URL is none."""
+    """Where notices go, and of which kinds. An empty command or URL is none.
+
+    `form` is how the URL is written to, `dashboard` what notices link to there; empty for no links.
+    """
 
     command: tuple[str, ...] = ()
     desktop: bool = False
     url: str = field(default="", repr=False)
     secret: str = field(default="", repr=False)
+    form: Form = "auto"
+    dashboard: str = ""
     on: frozenset[NoticeKind] = frozenset()
     variables: Mapping[str, str] = field(default_factory=dict, repr=False)
 
@@ -50,7 +56,8 @@ class Channels:
             return await run_command(self.command, notice, self.variables)
         if name == DESKTOP:
             return await run_command(for_desktop(notice), notice, self.variables)
-        return await post(self.url, self.secret, notice, int(now().timestamp()))
+        text = written(notice, form_of(self.form, self.url), self.dashboard)
+        return await post(self.url, self.secret, text, int(now().timestamp()))
 
 
 def for_desktop(notice: Notice) -> tuple[str, ...]:
@@ -124,31 +131,25 @@ def signature(secret: str, timestamp: str, body: bytes) -> str:
     return "sha256=" + hmac.new(secret.encode(), timestamp.encode() + b"." + body, hashlib.sha256).hexdigest()
 
 
-async def post(url: str, secret: str, notice: Notice, timestamp: int, *, wall_s: float = POST_S) -> str:
+async def post(url: str, secret: str, text: Written, timestamp: int, *, wall_s: float = POST_S) -> str:
     """Send it; returns what went wrong, empty when the receiver took it (any status from 200 to 299).
 
     Args:
         url: where to; it may be a secret itself and is in no message.
         secret: signs; empty sends no signature.
-        notice: sent as JSON, its id in the header `X-Nightshift-Notice`.
+        text: the notice.
         timestamp: now, in seconds since 1970.
         wall_s: for everything.
     """
     import aiohttp  # noqa: PLC0415 - slow to import, and most owners have no URL
 
-    body, at = notice.as_json(), str(timestamp)
-    headers = {
-        "Content-Type": "application/json",
-        "User-Agent": "Nightshift",
-        "X-Nightshift-Notice": notice.id,
-        "X-Nightshift-Timestamp": at,
-    }
-    if secret:
-        headers["X-Nightshift-Signature"] = signature(secret, at, body)
+    at = str(timestamp)
+    signed = {"X-Nightshift-Signature": signature(secret, at, text.body)} if secret else {}
+    headers = {**text.headers, "User-Agent": "Nightshift", "X-Nightshift-Timestamp": at, **signed}
     try:
         async with (
             aiohttp.ClientSession(timeout=aiohttp.ClientTimeout(total=wall_s), trust_env=False) as session,
-            session.post(url, data=body, headers=headers, allow_redirects=False) as answer,
+            session.post(url, data=text.body, headers=headers, allow_redirects=False) as answer,
         ):
             status = answer.status
     except TimeoutError:

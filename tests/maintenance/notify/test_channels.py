@@ -14,6 +14,7 @@ from pathlib import Path
 import pytest
 
 from maintenance.notify.channels import for_desktop, post, run_command
+from maintenance.notify.forms import written
 from maintenance.notify.notices import Notice, NoticeKind
 from tests.support.daemon import until
 from tests.support.receiver import receiving
@@ -73,12 +74,13 @@ async def test_the_desktop_gets_title_and_text_as_words_and_no_markup(tmp_path: 
 
 
 TROUBLE = Notice(id="event-7", kind=NoticeKind.TROUBLE, title="Tür", task_id=7)
+TOLD = written(TROUBLE, "json", "")
 
 
 async def test_it_is_signed_over_time_and_body() -> None:
     now = int(time.time())
     with receiving() as receiver:
-        assert await post(receiver.url, "hush", TROUBLE, now) == ""
+        assert await post(receiver.url, "hush", TOLD, now) == ""
     headers, body = receiver.headers[0], receiver.bodies[0]
     assert json.loads(body)["title"] == "Tür"
     assert headers["X-Nightshift-Notice"] == "event-7"
@@ -89,7 +91,7 @@ async def test_it_is_signed_over_time_and_body() -> None:
 
 async def test_without_a_secret_there_is_no_signature() -> None:
     with receiving() as receiver:
-        assert await post(receiver.url, "", TROUBLE, 1) == ""
+        assert await post(receiver.url, "", TOLD, 1) == ""
     assert "X-Nightshift-Signature" not in receiver.headers[0]
 
 
@@ -97,7 +99,7 @@ async def test_without_a_secret_there_is_no_signature() -> None:
 async def test_a_redirect_is_refused_and_not_followed(status: int) -> None:
     with receiving() as receiver:
         receiver.statuses = [status]
-        assert "redirects elsewhere" in await post(receiver.url, "hush", TROUBLE, 1)
+        assert "redirects elsewhere" in await post(receiver.url, "hush", TOLD, 1)
     assert len(receiver.bodies) == 1
 
 
@@ -105,13 +107,13 @@ async def test_a_redirect_is_refused_and_not_followed(status: int) -> None:
 async def test_what_is_not_taken_is_told_by_its_status(status: int) -> None:
     with receiving() as receiver:
         receiver.statuses = [status]
-        assert await post(receiver.url, "", TROUBLE, 1) == f"the URL answered with HTTP {status}"
+        assert await post(receiver.url, "", TOLD, 1) == f"the URL answered with HTTP {status}"
 
 
 async def test_who_does_not_answer_is_not_waited_for_and_the_url_is_not_told() -> None:
     with socket.create_server(("127.0.0.1", 0)) as silent:
         url = f"http://127.0.0.1:{silent.getsockname()[1]}/secret-path"
-        assert await post(url, "", TROUBLE, 1, wall_s=0.2) == "the URL gave no answer within 0.2 s"
-    gone = await post(url, "", TROUBLE, 1)
+        assert await post(url, "", TOLD, 1, wall_s=0.2) == "the URL gave no answer within 0.2 s"
+    gone = await post(url, "", TOLD, 1)
     assert gone.startswith("the URL does not answer")
     assert "secret-path" not in gone

@@ -1,0 +1,88 @@
+"""How notices are written for the services that take them."""
+
+from __future__ import annotations
+
+import email.header
+import json
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from core.clock import utc_now
+from maintenance.notify.channels import Channels
+from maintenance.notify.forms import MOST_DISCORD, Form, form_of, written
+from maintenance.notify.notices import Notice, NoticeKind
+from tests.support.receiver import receiving
+
+EVIL = "<!channel> @everyone <@U123> [x](http://evil.example) *b* `c` &amp;"
+ASKS = Notice(id="event-9", kind=NoticeKind.NEEDS_YOU, title="Task 7 asks: wörds", message=EVIL, task_id=7)
+
+
+def body(notice: Notice, form: Form, dashboard: str = "") -> Any:
+    return json.loads(written(notice, form, dashboard).body)
+
+
+@pytest.mark.parametrize(
+    ("url", "form"),
+    [
+        ("https://hooks.slack.com/services/T/B/x", "slack"),
+        ("https://discord.com/api/webhooks/1/x", "discord"),
+        ("https://ntfy.sh/my-topic", "ntfy"),
+        ("https://hooks.slack.com.evil.example/x", "json"),
+        ("https://example.org/ntfy.sh", "json"),
+    ],
+)
+def test_a_service_is_known_by_its_host(url: str, form: Form) -> None:
+    assert form_of("auto", url) == form
+    assert form_of("discord", url) == "discord"
+
+
+def test_slack_obeys_nothing_of_what_is_told() -> None:
+    text = body(ASKS, "slack", "https://night.example/")["text"]
+    assert text.startswith("*Task 7 asks: wörds*\n&lt;!channel&gt; @everyone &lt;@U123&gt;")
+    assert text.endswith("<https://night.example/inbox|Open in Nightshift>")
+
+
+def test_discord_mentions_nobody_and_shows_text_as_it_stands() -> None:
+    sent = body(ASKS, "discord", "https://night.example")
+    assert sent["allowed_mentions"] == {"parse": []}
+    assert "\\[x\\]\\(http://evil.example\\) \\*b\\* \\`c\\`" in sent["content"]
+    assert sent["content"].endswith("\nhttps://night.example/inbox")
+
+
+@given(st.text(max_size=5000), st.text(max_size=200))
+def test_discord_gets_no_more_than_it_takes(message: str, title: str) -> None:
+    notice = replace(ASKS, message=message, title=title)
+    assert len(body(notice, "discord", "https://night.example")["content"]) <= MOST_DISCORD
+
+
+@given(st.text(alphabet=st.characters(codec="utf-8")))
+def test_ntfy_gets_a_title_in_any_alphabet_that_stays_one_header(title: str) -> None:
+    header = written(replace(ASKS, title=title), "ntfy", "").headers["Title"]
+    assert header.isascii()
+    assert not {"\r", "\n"} & set(header)
+    assert str(email.header.make_header(email.header.decode_header(header))) == title
+
+
+async def test_what_needs_its_owner_is_urgent_and_opens_the_decisions_on_a_phone() -> None:
+    with receiving() as receiver:
+        ways = Channels(url=receiver.url, form="ntfy", dashboard="https://night.example", secret="s" * 20)
+        assert await ways.send("notify_url", ASKS, utc_now) == ""
+        assert await ways.send("notify_url", replace(ASKS, kind=NoticeKind.DONE), utc_now) == ""
+    first, second = receiver.headers
+    assert (first["Priority"], first["Click"]) == ("high", "https://night.example/inbox")
+    assert (second["Priority"], second["Click"]) == ("default", "https://night.example/task/7")
+    assert receiver.bodies[0].decode() == EVIL
+    assert first["X-Nightshift-Signature"]
+
+
+@pytest.mark.parametrize(
+    ("kind", "task_id", "page"), [("failed", 7, "task/7"), ("checkpoint", None, "reports"), ("trouble", None, "")]
+)
+def test_our_own_form_has_the_link_too(kind: str, task_id: int | None, page: str) -> None:
+    notice = replace(ASKS, kind=NoticeKind(kind), task_id=task_id)
+    assert body(notice, "json", "http://n.example:5000")["link"] == f"http://n.example:5000/{page}"
+    assert "link" not in body(notice, "json")
