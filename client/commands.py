@@ -318,22 +318,23 @@ def _commits() -> Iterator[click.Command]:
         short_help="Commits to read; review 7 --read marks it.",
     )  # fmt: skip
     yield _command("revert", "Take back what a task integrated, by a commit on top.", _argument("id", type=_ID), force,
-                   section=Section.COMMITS, listed="revert, reapply ID",
-                   short_help="Take back what a task integrated; bring it back.")  # fmt: skip
+                   section=Section.COMMITS, listed="revert ID, undo",
+                   short_help="Take back what a task integrated, or the last; reapply ID.")  # fmt: skip
     yield _command("reapply", "Bring back what was taken back.", _argument("id", type=_ID), force,
                    section=Section.COMMITS)  # fmt: skip
     yield _command("undo", "Take back what was integrated last.", force, _flag("--yes", help="Do not ask."),
-                   section=Section.COMMITS, listed="undo")  # fmt: skip
+                   section=Section.COMMITS)  # fmt: skip
     yield _command("verify", "Run a commit's evidence again.", _argument("commit"),
                    _option("--repo", metavar="PATH", help="Its repository, instead of the daemon's own."),
-                   section=Section.COMMITS, listed="verify COMMIT")  # fmt: skip
+                   section=Section.COMMITS, listed="verify, proof COMMIT",
+                   short_help="Run its evidence again; its proof as one HTML file.")  # fmt: skip
     yield _command(
         "proof", "Write what proves a commit as one HTML file, to be handed to others.\n\nIt has the task, the change, "
         "the tests, the evidence, and the commands by which anybody can check it with git and pytest alone.",
         _argument("commit"),
         _option("--out", type=_NEW_FILE, metavar="FILE", help="Where to write it; by default proof-COMMIT.html here."),
         _option("--repo", metavar="PATH", help="Its repository, instead of the daemon's own."),
-        section=Section.COMMITS, listed="proof COMMIT", short_help="A commit's proof as one HTML file to share.",
+        section=Section.COMMITS, short_help="A commit's proof as one HTML file to share.",
     )  # fmt: skip
 
 

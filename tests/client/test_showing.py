@@ -41,7 +41,7 @@ def test_without_a_daemon_a_change_is_held_against_its_commit(home: Home, own: b
     git(repo, "init", "-q")
     (repo / "calc.py").write_text('"""Sums."""\n\n\ndef add(a, b):\n    return a - b\n')
     git(repo, "add", ".")
-    git(repo, "commit", "-qm", "Begin")
+    git(repo, "-c", "user.name=a", "-c", "user.email=a@example", "commit", "-qm", "Begin")
     context = home.context()
     submit(context, "Mend add", **({} if own else {"repo": str(repo)}))
     reply = '"""Sums."""\n\n\ndef add(a, b):\n    return a + b\n'

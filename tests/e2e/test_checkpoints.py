@@ -52,7 +52,8 @@ def test_at_a_checkpoint_the_report_is_written_and_tasks_wait_until_resumed(daem
     assert "job_1" in report
     later = daemon.submit(**job(2))
     shown = daemon.cli("--status").stdout
-    assert f"Paused: checkpoint (checkpoint: {event['data']['report']} is written); goes on when you resume" in shown
+    assert "Paused: checkpoint (checkpoint: 1 done, " in shown
+    assert f"; {event['data']['report']} is written); goes on when you resume" in shown
     assert "Resume on the dashboard" in shown
     assert status_of(daemon, later) == "queued"
     assert daemon.ask("POST", "/api/checkpoint")[1] == {"asked": False, "state": "checkpoint"}
