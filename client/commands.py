@@ -319,7 +319,7 @@ def _commits() -> Iterator[click.Command]:
     )  # fmt: skip
     yield _command("revert", "Take back what a task integrated, by a commit on top.", _argument("id", type=_ID), force,
                    section=Section.COMMITS, listed="revert ID, undo",
-                   short_help="Take back what a task integrated, or the last; reapply ID.")  # fmt: skip
+                   short_help="Take back a commit, or the last; reapply ID brings back.")  # fmt: skip
     yield _command("reapply", "Bring back what was taken back.", _argument("id", type=_ID), force,
                    section=Section.COMMITS)  # fmt: skip
     yield _command("undo", "Take back what was integrated last.", force, _flag("--yes", help="Do not ask."),

@@ -52,7 +52,7 @@ def test_at_a_checkpoint_the_report_is_written_and_tasks_wait_until_resumed(daem
     assert "job_1" in report
     later = daemon.submit(**job(2))
     shown = daemon.cli("--status").stdout
-    assert "Paused: checkpoint (checkpoint: 1 done, " in shown
+    assert "Paused: checkpoint (checkpoint: 1 landed, " in shown
     assert f"; {event['data']['report']} is written); goes on when you resume" in shown
     assert "Resume on the dashboard" in shown
     assert status_of(daemon, later) == "queued"
@@ -106,7 +106,8 @@ def test_asked_for_while_no_daemon_runs_it_is_held_before_any_task(tmp_path: Pat
         until_at_last(lambda: waits(daemon))
         assert status_of(daemon, 1) == "queued"
         assert not server.requests
-        assert "No task is begun (checkpoint)" in daemon.output()
+        assert "Paused: checkpoint (checkpoint, as you asked" in daemon.output()
+        assert "no task is begun" in daemon.output()
 
 
 def test_quiet_hours_hold_tasks_back_beside_a_pause_and_say_so(tmp_path: Path, server: WireServer) -> None:
