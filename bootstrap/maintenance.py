@@ -219,8 +219,9 @@ def _keep(settings: Settings) -> Keep:
 
 
 LOOK_S = 2.0
-FORECAST_S = 60.0
 """How often jobs run that an owner waits for, such as a checkpoint."""
+FORECAST_S = 60.0
+"""How often it is looked whether the day's budget will do."""
 HOURLY = ("state", "backup")
 QUESTIONS_S = 30.0
 """How often questions that nobody has answered in time are looked for, at most."""

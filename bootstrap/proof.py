@@ -11,6 +11,7 @@ from bootstrap.verify import repository_of
 from config import Settings
 from core.errors import StoreError
 from core.masking import Masker
+from core.tasks import Task
 from db.commit_ledger import CommitLedger
 from db.database import Database
 from db.event_log import EventLog
@@ -29,18 +30,18 @@ def make_proof(name: str, repo: Path | None, settings: Settings) -> Proof:
         folder = stack.enter_context(tempfile.TemporaryDirectory(prefix=orphans.prefix("proof")))
         git = stack.enter_context(git_beside(settings, Path(folder)))
         commit = git.resolve(where, name)
-        subject = _known(commit, settings.db_path) or Subject(repo=where, commit=commit)
-        return proof_of(git, Subject(repo=where, commit=commit, task=subject.task), Masker(settings.secrets))
+        subject = Subject(repo=where, commit=commit, task=_task_of(commit, settings.db_path))
+        return proof_of(git, subject, Masker(settings.secrets))
 
 
-def _known(commit: str, path: Path) -> Subject | None:
-    """The commit as the ledger of this home has it."""
+def _task_of(commit: str, path: Path) -> Task | None:
+    """The task that a commit was made for, where the ledger of this home knows it."""
     if not path.exists():
         return None
     try:
         with Database(path, readonly=True) as database:
             events = EventLog(database)
             found = CommitLedger(database, events).named(commit)
-            return subject_of(QueueManager(database, events), found[0]) if found else None
+            return subject_of(QueueManager(database, events), found[0]).task if found else None
     except StoreError:
         return None  # what git has can be told without the database

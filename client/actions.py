@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from client import approvals, brief, changes, commits, daemon, environments, following, mcp, service, tasks, transfer
+from client import approvals, brief, changes, commits, daemon, environments, following, service, tasks, transfer
 from client import repository_settings as repository
 from client.daemon_client import LogQuery
 from client.errors import Exit
@@ -61,7 +61,7 @@ ACTIONS: Mapping[str, Callable[[Session, Values], int]] = {
     "undo": lambda s, v: commits.undo(s, force=v["force"], yes=v["yes"]),
     "reload": lambda s, _: daemon.reload(s),
     "install-extra": lambda s, v: daemon.install_extra(s, v["name"]),
-    "mcp": lambda s, _: mcp.serve(s),
+    "mcp": lambda s, _: _mcp(s),
     "notify-test": lambda s, _: daemon.notify_test(s),
     "install-service": lambda s, v: service.install(s, dry_run=v["dry_run"]),
     "uninstall-service": lambda s, v: service.uninstall(s, dry_run=v["dry_run"]),
@@ -73,6 +73,12 @@ ACTIONS: Mapping[str, Callable[[Session, Values], int]] = {
 def _quit(session: Session) -> int:
     session.print({"left": False}, Cell("there is no prompt to leave; the daemon goes on"))
     return Exit.OK
+
+
+def _mcp(session: Session) -> int:
+    from client.mcp import serve  # noqa: PLC0415  # no other action needs it
+
+    return serve(session)
 
 
 def _log_query(values: Values) -> LogQuery:

@@ -11,6 +11,7 @@ from core.masking import printable
 from core.program import typed
 from core.states import Status
 from server.diffs.changes import Diff, FileDiff
+from server.diffs.hunks import SIGNS
 from server.schemas import TaskDetail
 from server.timeline.step_answers import FailureRow
 from server.timeline.timeline_answers import TimelineStep
@@ -20,11 +21,7 @@ MOST_TEXT_LINES = 20
 """Of the text of one failure."""
 IN_SHORT = 60
 """Lines of a difference beside other things about the task."""
-_SIGNS: Mapping[str, tuple[str, Tone]] = {
-    "same": (" ", Tone.PLAIN),
-    "added": ("+", Tone.GOOD),
-    "gone": ("-", Tone.BAD),
-}
+_TONES: Mapping[str, Tone] = {"same": Tone.PLAIN, "added": Tone.GOOD, "gone": Tone.BAD}
 
 
 def diff(session: Session, task_id: int) -> int:
@@ -66,8 +63,8 @@ def _file(file: FileDiff) -> Iterator[Cell]:
     for hunk in file.hunks:
         yield Cell(f"@@ -{hunk.old} +{hunk.new} @@", Tone.DIM)
         for line in hunk.lines:
-            sign, tone = _SIGNS[line.kind]
-            yield Cell(f"{sign}{''.join(text for _, text in line.parts).expandtabs(4)}", tone)
+            text = "".join(text for _, text in line.parts).expandtabs(4)
+            yield Cell(f"{SIGNS[line.kind]}{text}", _TONES[line.kind])
 
 
 def failed_tests(session: Session, task: TaskDetail) -> list[Block]:

@@ -17,7 +17,7 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from core.clock import Moment
+from core.clock import Moment, midnight
 from core.quiet_hours import after_work, work_before
 
 LEAST_MEASURED = 3
@@ -183,8 +183,8 @@ def _expected(tasks: Sequence[OpenTask], measured: Sequence[MeasuredTask], condi
     """The fields of a forecast that rest on measured tasks."""
     prospects = _prospects(tasks, measured)
     if len(tasks) > SUMMED_FROM:
-        courses = [_course(prospects, [(each.mean_s, each.mean_usd) for each in prospects], conditions.workers)]
-        (mean,) = courses
+        mean = _course(prospects, [(each.mean_s, each.mean_usd) for each in prospects], conditions.workers)
+        courses = [mean]
         takes_s = _normal(mean.takes_s, sum(each.variance_s for each in prospects) / conditions.workers**2)
         cost_usd = _normal(mean.cost_usd, sum(each.variance_usd for each in prospects))
     else:
@@ -296,4 +296,4 @@ def _after(work_s: float, conditions: Conditions) -> datetime | None:
 
 def _day_end(now: datetime) -> datetime:
     """The next midnight in UTC, where a budget's day ends."""
-    return now.astimezone(UTC).replace(hour=0, minute=0, second=0, microsecond=0) + timedelta(days=1)
+    return midnight(now, UTC) + timedelta(days=1)

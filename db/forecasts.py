@@ -7,7 +7,7 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 
-from core.clock import from_text
+from core.clock import from_text, midnight
 from core.forecast import Conditions, Forecast, MeasuredTask, OpenTask, WorkSettings, forecast
 from core.states import Ending, Status
 from db import spending
@@ -50,8 +50,7 @@ def foreseen(conn: Connection, work: WorkSettings, now: datetime) -> Forecast:
     open_ = open_tasks(conn, now)
     left_usd = None
     if work.day_cost_usd is not None:
-        midnight = now.astimezone(UTC).replace(hour=0, minute=0, second=0, microsecond=0)
-        left_usd = max(0.0, work.day_cost_usd - spending.since(conn, midnight).cost_usd)
+        left_usd = max(0.0, work.day_cost_usd - spending.since(conn, midnight(now, UTC)).cost_usd)
     conditions = Conditions(now=now, workers=work.workers, quiet_hours=work.quiet_hours, left_today_usd=left_usd)
     found = forecast(open_.tasks, measured_tasks(conn), conditions)
     return replace(found, for_owner=open_.for_owner, for_later=open_.for_later, for_model=open_.for_model)

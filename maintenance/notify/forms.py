@@ -11,7 +11,7 @@ import base64
 import html
 import json
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Literal
 from urllib.parse import urlsplit
 
@@ -19,6 +19,8 @@ from maintenance.notify.notices import Notice, NoticeKind
 
 Form = Literal["auto", "json", "slack", "discord", "ntfy"]
 MOST_DISCORD = 2000
+_Post = tuple[bytes, Mapping[str, str]]
+"""A body and its headers."""
 _HOSTS: Mapping[str, Form] = {
     "hooks.slack.com": "slack", "discord.com": "discord", "discordapp.com": "discord", "ntfy.sh": "ntfy",
 }  # fmt: skip
@@ -50,8 +52,7 @@ def written(notice: Notice, form: Form, dashboard: str) -> Written:
         form: not `auto`.
         dashboard: where its reader reaches the dashboard; empty where that is not known, and nothing is linked then.
     """
-    found = _FORMS[form](notice, _link(notice, dashboard))
-    body, headers = (found, _JSON) if isinstance(found, bytes) else found
+    body, headers = _FORMS[form](notice, _link(notice, dashboard))
     return Written(body=body, headers={**headers, "X-Nightshift-Notice": notice.id})
 
 
@@ -68,24 +69,26 @@ def _link(notice: Notice, dashboard: str) -> str:
     return f"{dashboard.rstrip('/')}/{page}"
 
 
-def _json(notice: Notice, link: str) -> bytes:
-    told = json.loads(notice.as_json())
-    return json.dumps({**told, "link": link} if link else told, ensure_ascii=False).encode()
+def _as_json(value: Mapping[str, object]) -> _Post:
+    return json.dumps(value, ensure_ascii=False).encode(), {"Content-Type": "application/json"}
 
 
-def _slack(notice: Notice, link: str) -> bytes:
+def _json(notice: Notice, link: str) -> _Post:
+    return _as_json({**asdict(notice), **({"link": link} if link else {})})
+
+
+def _slack(notice: Notice, link: str) -> _Post:
     title, message = (html.escape(text, quote=False) for text in (notice.title, notice.message))
     linked = f"<{link}|Open in Nightshift>" if link else ""
     text = "\n".join(filter(None, [f"*{title}*", message, linked]))
-    return json.dumps({"text": text, "unfurl_links": False}, ensure_ascii=False).encode()
+    return _as_json({"text": text, "unfurl_links": False})
 
 
-def _discord(notice: Notice, link: str) -> bytes:
+def _discord(notice: Notice, link: str) -> _Post:
     end = f"\n{link}" if link else ""
     text = _plain_markdown("\n".join(filter(None, [notice.title, notice.message])))
     content = text[: MOST_DISCORD - len(end)] + end
-    body = {"content": content, "allowed_mentions": {"parse": []}, "flags": 4}  # 4: no previews of links
-    return json.dumps(body, ensure_ascii=False).encode()
+    return _as_json({"content": content, "allowed_mentions": {"parse": []}, "flags": 4})  # 4: no previews of links
 
 
 def _plain_markdown(text: str) -> str:
@@ -93,7 +96,7 @@ def _plain_markdown(text: str) -> str:
     return "".join(f"\\{each}" if each in "\\`*_~|>#[]()<" else each for each in text)
 
 
-def _ntfy(notice: Notice, link: str) -> tuple[bytes, Mapping[str, str]]:
+def _ntfy(notice: Notice, link: str) -> _Post:
     headers = {
         "Content-Type": "text/plain; charset=utf-8",
         "Title": _header(notice.title),
@@ -109,7 +112,6 @@ def _header(text: str) -> str:
     return f"=?UTF-8?B?{base64.b64encode(text.encode()).decode()}?="
 
 
-_JSON = {"Content-Type": "application/json"}
-_FORMS: Mapping[Form, Callable[[Notice, str], bytes | tuple[bytes, Mapping[str, str]]]] = {
+_FORMS: Mapping[Form, Callable[[Notice, str], _Post]] = {
     "json": _json, "slack": _slack, "discord": _discord, "ntfy": _ntfy,
 }  # fmt: skip

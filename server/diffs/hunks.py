@@ -7,7 +7,7 @@ that are the same are not compared, and of what is too long only the size is giv
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from difflib import SequenceMatcher
 from itertools import chain
@@ -25,6 +25,8 @@ ALIKE = 0.4
 """Lines that have less in common than this are other lines, in which no word changed."""
 
 Kind = Literal["same", "added", "gone"]
+SIGNS: Mapping[Kind, str] = {"same": " ", "added": "+", "gone": "-"}
+"""What stands before a line in a text."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from core.states import Ending, Status
+from core.states import ENDED, Ending, Status
 from server.approvals import ApprovalRow
 from server.diffs.changes import Diff, FileDiff
+from server.diffs.hunks import SIGNS
 from server.lesson_answers import LessonRow
 from server.schemas import Answer, LogLine, TaskDetail, TaskSummary
 
@@ -14,8 +15,6 @@ MOST_WORDS = 300
 """Characters of a description or a reason in a list."""
 MOST_DIFF = 20_000
 """Characters of a difference in one answer."""
-_SIGNS = {"same": " ", "added": "+", "gone": "-"}
-ENDED = frozenset({Status.DONE, Status.FAILED, Status.CANCELLED})
 
 
 class Question(Answer):
@@ -162,7 +161,7 @@ def _file(file: FileDiff) -> Iterator[str]:
         old, new = (sum(line.kind != other for line in hunk.lines) for other in ("added", "gone"))
         yield f"@@ -{hunk.old},{old} +{hunk.new},{new} @@"
         for line in hunk.lines:
-            yield _SIGNS[line.kind] + "".join(text for _, text in line.parts)
+            yield SIGNS[line.kind] + "".join(text for _, text in line.parts)
 
 
 def difference_of(task_id: int, found: Diff, offset: int) -> Difference:
