@@ -50,8 +50,12 @@ def add(session: Session, body: Mapping[str, Any], *, typed: bool = False) -> in
 
 
 def _tell_forecast(session: Session) -> None:
-    """What the queue means now that a task was added."""
-    found = session.client.forecast()
+    """What the queue means now that a task was added; it was, also where nothing can be said of that."""
+    try:
+        found = session.client.forecast()
+    except NightshiftError as error:
+        session.out.note(f"no forecast: {error}")
+        return
     for text in filter(None, (f"open now: {found.line}" if found.line else "", found.warning)):
         session.out.note(text)
 

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import click
 import pytest
 
 from client.tasks import parse_place
+from core.errors import StoreError
+from core.forecast import WorkSettings
 from core.states import Ending
 from server.context import AppContext
 from tests.support.home import Home
@@ -16,6 +20,18 @@ def fail(context: AppContext, task_id: int) -> None:
     task = context.queue.claim("worker-1", only=task_id).result()
     assert task is not None
     context.queue.finish(task.id, task.fence, Ending.GAVE_UP).result()
+
+
+def broken() -> WorkSettings:
+    raise StoreError("the database cannot be read")
+
+
+def test_a_task_is_added_where_nothing_can_be_forecast(home: Home) -> None:
+    with home.daemon(replace(home.context(), work=broken)) as context:
+        result = home.cli("add", "first")
+        assert (result.code, result.out) == (0, "task 1 queued\n")
+        assert "no forecast: the daemon answered with HTTP" in result.err
+        assert context.queue.get(1).spec.description == "first"
 
 
 def test_a_task_is_made_more_urgent(home: Home, context: AppContext) -> None:

@@ -105,9 +105,9 @@ class Home:
         )
 
     @contextmanager
-    def daemon(self, **listen: Any) -> Iterator[AppContext]:
+    def daemon(self, context: AppContext | None = None, **listen: Any) -> Iterator[AppContext]:
         """A server on this home's database, with lock and port file as the daemon has them, but no workers."""
-        settings, context = load_settings(home=self.path), self.context()
+        settings, context = load_settings(home=self.path), context or self.context()
         with InstanceLock(settings.lock_file):
             host = Host(context, Listen(**{"port": 0, **listen}))
             host.start()
