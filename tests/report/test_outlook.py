@@ -81,3 +81,9 @@ def test_what_waits_for_its_owner_or_a_model_is_told() -> None:
     )
     assert outlook(Forecast(tasks=0, for_later=1), NOW).line == "1 task for later"
     assert outlook(Forecast(tasks=0), NOW).line == ""
+
+
+def test_a_length_that_is_always_the_same_is_no_range() -> None:
+    same = Estimate(low=3600.0, middle=3601.0, high=3602.0)
+    found = outlook(known(takes_s=same), NOW, is_held=True)
+    assert found.range == "$0.55 to $1.20, eight times of ten; by the last 62 tasks"

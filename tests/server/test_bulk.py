@@ -144,3 +144,11 @@ def test_each_result_tells_whether_it_can_be_undone_and_the_priority_before(
     assert [each["can_undo"] for each in cancelled] == [True, False]
     retried = client.post(BULK, {"action": "retry", "ids": [plain]}).json["results"]
     assert [each["can_undo"] for each in retried] == [True]
+
+
+def test_a_task_that_was_begun_is_not_brought_back_by_the_opposite_act(context: AppContext, client: Client) -> None:
+    failed = submit(context, "plain")
+    work_on(context, passes=False)
+    (retried,) = client.post(BULK, {"action": "retry", "ids": [failed]}).json["results"]
+    (cancelled,) = client.post(BULK, {"action": "cancel", "ids": [failed]}).json["results"]
+    assert [(each["ok"], each["can_undo"]) for each in (retried, cancelled)] == [(True, False), (True, False)]

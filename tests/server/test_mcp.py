@@ -23,6 +23,7 @@ from server.mcp import http
 from server.serving.listen import Listen
 from tests.support.app_context import Client, serving
 from tests.support.asking import package, wait_for
+from tests.support.daemon import until
 from tests.support.worked_task import submit, work_on
 
 TOOLS = {
@@ -244,3 +245,15 @@ def test_the_server_ends_while_somebody_waits(context: AppContext, tmp_path: Pat
             await asyncio.gather(asking, return_exceptions=True)
 
         used(client, wait)
+
+
+def test_a_server_whose_manager_has_ended_begins_anew(client: Client) -> None:
+    def tools() -> int:
+        return len(used(client, lambda server: server.list_tools()).tools)
+
+    assert tools() == len(TOOLS)
+    running = client.host._mcp._running
+    assert running
+    client.host._loop.call_soon_threadsafe(running.cancel)
+    until(running.done)
+    assert tools() == len(TOOLS)

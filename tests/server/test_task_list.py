@@ -16,7 +16,7 @@ from server.context import AppContext
 from taskqueue.listing import STANDING, Order, Place, Sort, TaskFilter
 from tests.support import tiers
 from tests.support.app_context import Client, make_desk, serving
-from tests.support.worked_task import submit
+from tests.support.worked_task import submit, work_on
 
 KINDS = ("library", "cli_tool", None)
 REPOS = ("/srv/shop", "/srv/api", None)
@@ -221,3 +221,13 @@ def test_what_people_wrote_is_masked(context: AppContext, client: Client) -> Non
     (task,) = client.get("/api/tasks").json["tasks"]
     assert "abcdefghijklmnop" not in task["description"]
     assert "to log in" in task["description"]
+
+
+def test_a_blocked_task_names_what_it_waits_for_and_is_not_done_yet(context: AppContext, client: Client) -> None:
+    done = submit(context, "first")
+    work_on(context)
+    other = submit(context, "second")
+    blocked = submit(context, "third", depends_on=[done, other])
+    rows = {row["task_id"]: row["waits_for"] for row in client.get("/api/tasks").json["tasks"]}
+    assert rows == {done: [], other: [], blocked: [other]}
+    assert client.get(f"/api/task/{blocked}").json["waits_for"] == [other]
