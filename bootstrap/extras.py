@@ -199,7 +199,7 @@ class ExtrasInstaller:
         if self._policy == "auto":
             return "comes when it is first wanted"
         asked = f"`{typed(f'install-extra {extra.name}')}`, or " if self._policy == "ask" else ""
-        return f"not installed (EXTRAS={self._policy}); {asked}{install_by_hand(extra.name)}, brings it"
+        return f"not installed (EXTRAS={self._policy}); {asked}{install_by_hand(extra.name)} brings it"
 
     def _install_quietly(self, extra: Extra) -> None:
         try:
