@@ -12,7 +12,7 @@ LAYERS = {
     "cli": 11, "client": 11,
     "main": 10, "bootstrap": 10,
     "server": 9,
-    "task_executor": 8, "attempt": 8, "maintenance": 8,
+    "task_executor": 8, "attempt": 8, "maintenance": 8, "benchmark": 8,
     "agent": 7,
     "model_handler": 6, "test_runner": 6,
     "queue_manager": 5, "git_manager": 5, "memory": 5, "intake": 5, "weekly_summary": 5, "report": 5, "repair": 5,
@@ -23,7 +23,7 @@ LAYERS = {
 """The layer of each module and package at the top level: it imports what is below it, and what `BESIDE` allows."""
 BESIDE = {
     ("cli", "client"), ("main", "bootstrap"), ("task_executor", "attempt"), ("weekly_summary", "report"),
-    ("config", "settings"), ("report", "memory"),
+    ("config", "settings"), ("report", "memory"), ("benchmark", "attempt"),
 }  # fmt: skip
 OUTSIDE = {"tests", "bench", "scripts", "examples", "workspace", "reports"}
 """Folders that are no part of the product, wherever they are."""
