@@ -62,7 +62,7 @@ def asked(container: str, *words: str) -> Any:
 
 def answers(container: str, starts: int = 1) -> bool:
     assert docker("inspect", "--format={{.State.Running}}", container) == "true", docker("logs", container)
-    return docker("logs", container).count("is running") == starts
+    return docker("logs", container).count("is up") == starts
 
 
 def test_a_task_becomes_a_commit_in_the_mounted_home_and_is_known_after_a_stop(tmp_path: Path, container: str) -> None:

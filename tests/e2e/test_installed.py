@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+import json
 import os
-import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -47,12 +47,12 @@ def test_a_wheel_brings_the_command_line_and_a_daemon_that_works_in_the_users_fo
         stdout=subprocess.PIPE,
         text=True,
     )
-    assert daemon.stdout
-    with daemon:
-        for line in daemon.stdout:
-            if "is running" in line:
-                break
-        assert "running" in nightshift("--status")
-        daemon.send_signal(signal.SIGTERM)
+    try:
+        assert daemon.stdout
+        assert any("is up" in line for line in daemon.stdout)
+        assert json.loads(nightshift("--json", "status"))["pid"] == daemon.pid
+    finally:
+        daemon.terminate()
+        daemon.communicate()
     assert daemon.returncode == 0
     assert (home / ".local" / "share" / "nightshift" / "db").is_dir()
