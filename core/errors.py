@@ -27,6 +27,7 @@ NightshiftError
 ├── UnknownExtra
 ├── UnusableFile           a file that somebody wrote, such as tasks.yaml, cannot be read; names its faults
 ├── NotLessons             what was to be learned from is no file of lessons; names each faulty line
+├── BenchmarkError         an arm, an item or a run of the benchmark cannot be used; says what to do
 ├── NoEvidence             a commit has no note that tells how it was judged
 └── GitError
     ├── UnknownCommit      a name stands for no commit, or for several
@@ -297,6 +298,10 @@ class UnusableFile(NightshiftError):
 
 class NotLessons(NightshiftError):
     """A file does not hold lessons; the message names each faulty line and field. Nothing of it was taken."""
+
+
+class BenchmarkError(NightshiftError):
+    """The benchmark cannot do that."""
 
 
 class NoEvidence(NightshiftError):

@@ -49,6 +49,11 @@ class Layout:
         return self.home / "db" / "agent_logs.sqlite"
 
     @property
+    def benchmark_db_path(self) -> Path:
+        """What the benchmark knows: items, arms and results."""
+        return self.db_path.with_name("benchmark.sqlite")
+
+    @property
     def backups_dir(self) -> Path:
         """The newest backups of the database, and older ones by the day."""
         return self.db_path.parent / "backups"

@@ -1,0 +1,296 @@
+"""Keeps what the benchmark knows, in a database of its own beside the daemon's: `db/benchmark_rows.py` has the SQL.
+
+Results are kept by item, arm and mode. The mode is what a model is given of an item: `shown` with the tests of the
+commit, `words` with its statement alone.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import threading
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass, fields
+from datetime import datetime
+from enum import StrEnum
+from pathlib import Path
+from types import TracebackType
+from typing import TypeVar, get_origin, get_type_hints
+
+from benchmark.results import Arm, Item, Result
+from core.clock import to_text
+from core.errors import BenchmarkError
+from core.from_plain import from_plain
+from db import benchmark_rows as rows
+from db.codec import storable
+from db.sqlite import Error, Row, store_error
+
+T = TypeVar("T")
+
+
+class Mode(StrEnum):
+    """What a model is given of an item."""
+
+    SHOWN = "shown"
+    WORDS = "words"
+
+
+class RunState(StrEnum):
+    """Whether a run is worked on; one that was killed is still said to be running, and goes on when asked to."""
+
+    RUNNING = "running"
+    STOPPED = "stopped"
+    DONE = "done"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Candidate:
+    """A commit that passed the filters and is not validated yet; the fields are those of `Item`."""
+
+    key: str
+    repo: str
+    commit: str
+    parent: str
+    message: str
+    lines: int
+    files: int
+    committed_at: datetime
+
+    @property
+    def subject(self) -> str:
+        """The first line of its message."""
+        return self.message.strip().partition("\n")[0]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Dropped:
+    """A commit that is no item: the filter that dropped it, and why."""
+
+    key: str
+    repo: str
+    commit: str
+    subject: str
+    filter: str
+    reason: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Run:
+    """A run of arms over items.
+
+    Attributes:
+        key: unique: follows from repository, mode, arms and items.
+        repo: the path of the repository.
+        mode: what models are given.
+        arms: names.
+        items: keys, in the order in which they are worked on.
+        state: whether it is worked on.
+        reason: why it was stopped.
+        started_at: when it began.
+        changed_at: when its state changed last.
+    """
+
+    key: str
+    repo: str
+    mode: Mode
+    arms: tuple[str, ...]
+    items: tuple[str, ...]
+    state: RunState
+    reason: str
+    started_at: datetime
+    changed_at: datetime
+
+
+def key_of(repo: str, commit: str) -> str:
+    """The key of a commit of a repository."""
+    return f"{repo}@{commit}"
+
+
+class BenchmarkStore:
+    """The benchmark's database. May be used from any thread; every write is durable when its method returns.
+
+    Args:
+        path: the file; its folder is made where it is missing.
+        readonly: for who only looks at it.
+
+    Raises:
+        StoreMissing: `readonly`, and nothing was mined yet.
+        StoreError: it cannot be opened, read or written; so may every method.
+    """
+
+    def __init__(self, path: Path, *, readonly: bool = False) -> None:
+        self.path = path
+        if not readonly:
+            path.parent.mkdir(parents=True, exist_ok=True)
+        self._conn = rows.open_rows(path, readonly=readonly)
+        self._lock = threading.Lock()
+
+    def __enter__(self) -> BenchmarkStore:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Close the database; may be called twice."""
+        self._conn.close()
+
+    # --- mining
+
+    def known(self, repo: str) -> frozenset[str]:
+        """The commits of a repository that were looked at, whatever came of it."""
+        return self._read(lambda: rows.known(self._conn, repo))
+
+    def candidates(self, repo: str | None = None) -> tuple[Candidate, ...]:
+        """Commits that wait to be validated, the oldest first."""
+        return self._of(Candidate, "candidates", repo)
+
+    def items(self, repo: str | None = None) -> tuple[Item, ...]:
+        """All items, the oldest commit first."""
+        return self._of(Item, "items", repo)
+
+    def dropped(self, repo: str | None = None) -> tuple[Dropped, ...]:
+        """Commits that are no items."""
+        return self._of(Dropped, "dropped", repo)
+
+    def add_mined(self, found: Iterable[Candidate | Dropped]) -> None:
+        """Store what came of commits that were looked at for the first time."""
+        with self._writing():
+            for one in found:
+                add = rows.add_candidate if isinstance(one, Candidate) else rows.add_dropped
+                add(self._conn, _row(one))
+
+    def add_item(self, item: Item) -> None:
+        """Store an item, in the place of its candidate."""
+        with self._writing():
+            rows.add_item(self._conn, _row(item))
+
+    def drop(self, dropped: Dropped) -> None:
+        """Store why a commit is no item, in the place of its candidate."""
+        self.add_mined([dropped])
+
+    # --- runs
+
+    def arms(self) -> tuple[Arm, ...]:
+        """All arms that were ever run, by name."""
+        return tuple(_value(Arm, row) for row in self._read(lambda: rows.arms(self._conn)))
+
+    def add_arm(self, arm: Arm) -> None:
+        """Store an arm; what is known of it stands.
+
+        Raises:
+            BenchmarkError: there is another one of this name.
+        """
+        with self._writing():
+            rows.add_arm(self._conn, _row(arm))
+        known = next(one for one in self.arms() if one.name == arm.name)
+        if known != arm:
+            told = ", ".join(f"{name} {was}, not {is_}" for name, was, is_ in _differing(known, arm))
+            raise BenchmarkError(
+                f"{arm.name}: there are results of an arm of this name with {told}; give it another name"
+            )
+
+    def begin_run(self, repo: str, mode: Mode, arms: Iterable[str], items: Iterable[str], at: datetime) -> Run:
+        """Store that a run begins, or that the one with these arms and items goes on."""
+        named, ordered = tuple(arms), tuple(items)
+        digest = hashlib.blake2b(repr((repo, str(mode), named, ordered)).encode(), digest_size=8).hexdigest()
+        row: dict[str, rows.Value] = {"key": digest, "repo": repo, "mode": str(mode), "at": to_text(at)}
+        with self._writing():
+            rows.add_run(self._conn, {**row, "arms": json.dumps(named), "items": json.dumps(ordered)})
+        return self.run(digest)
+
+    def runs(self, repo: str | None = None) -> tuple[Run, ...]:
+        """All runs, the oldest first."""
+        return self._of(Run, "runs", repo)
+
+    def run(self, key: str) -> Run:
+        """One run.
+
+        Raises:
+            BenchmarkError: there is none of this key.
+        """
+        for one in self.runs():
+            if one.key == key:
+                return one
+        raise BenchmarkError(f"there is no run {key} of the benchmark")
+
+    def end_run(self, key: str, state: RunState, reason: str, at: datetime) -> None:
+        """Say that a run is done, or that it is to stop: who works on it looks between two items, and while one runs.
+
+        Raises:
+            BenchmarkError: there is none of this key.
+        """
+        with self._writing():
+            known = rows.set_state(self._conn, key, str(state), reason, to_text(at))
+        if not known:
+            raise BenchmarkError(f"there is no run {key} of the benchmark")
+
+    def results(self, repo: str | None = None, mode: Mode | None = None) -> tuple[Result, ...]:
+        """What became of items under arms, in the order in which it came."""
+        return tuple(_value(Result, row) for row in self._read(lambda: rows.results(self._conn, repo, mode)))
+
+    def add_result(self, result: Result, mode: Mode = Mode.SHOWN) -> bool:
+        """Store a result; False where that of this item, arm and mode is known, which stands."""
+        with self._writing():
+            return rows.add_result(self._conn, {**_row(result), "mode": str(mode)})
+
+    def spent_since(self, at: datetime) -> tuple[float, int]:
+        """What results that came since then cost: USD and tokens."""
+        return self._read(lambda: rows.spent_since(self._conn, to_text(at)))
+
+    # --- rows
+
+    def _of(self, kind: type[T], table: str, repo: str | None) -> tuple[T, ...]:
+        return tuple(_value(kind, row) for row in self._read(lambda: rows.rows(self._conn, table, repo)))
+
+    def _read(self, read: Callable[[], T]) -> T:
+        try:
+            with self._lock:
+                return read()
+        except Error as error:
+            raise store_error(error, self.path) from error
+
+    @contextmanager
+    def _writing(self) -> Iterator[None]:
+        try:
+            with self._lock, rows.transaction(self._conn):
+                yield
+        except Error as error:
+            raise store_error(error, self.path) from error
+
+
+_COLUMNS = {"commit": "commit_id"}
+"""Columns that are not named as their fields: a field's name is a word of SQL."""
+
+
+def _row(value: Candidate | Dropped | Item | Arm | Result) -> dict[str, rows.Value]:
+    return {_COLUMNS.get(name, name): _stored(one) for name, one in asdict(value).items()}
+
+
+def _stored(value: object) -> rows.Value:
+    if isinstance(value, datetime):
+        return to_text(value)
+    if isinstance(value, tuple):
+        return json.dumps(value)
+    assert isinstance(value, str | int | float)
+    return storable(value) if isinstance(value, str) else value
+
+
+def _value(kind: type[T], row: Row) -> T:
+    """The value of a row, whose columns know neither lists nor truth."""
+    types = get_type_hints(kind)
+    values = {name: row[_COLUMNS.get(name, name)] for name in types}
+    for name, type_ in types.items():
+        if type_ is bool:
+            values[name] = bool(values[name])
+        elif get_origin(type_) is tuple:
+            values[name] = json.loads(values[name])
+    return from_plain(kind, values)
+
+
+def _differing(known: Arm, arm: Arm) -> Iterator[tuple[str, object, object]]:
+    for each in fields(Arm):
+        was, is_ = getattr(known, each.name), getattr(arm, each.name)
+        if was != is_:
+            yield each.name, was, is_

@@ -1,0 +1,126 @@
+"""What the benchmark keeps is kept once, whole, and through a kill."""
+
+import sqlite3
+from collections.abc import Iterator
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import pytest
+
+from benchmark.results import Arm, Item, Result
+from benchmark.store import BenchmarkStore, Candidate, Dropped, Mode, RunState, key_of
+from core.errors import BenchmarkError, StoreMissing, StoreTooNew
+
+NOW = datetime(2026, 11, 26, 1, tzinfo=UTC)
+REPO = "/home/me/shop"
+CANDIDATE = Candidate(
+    key=key_of(REPO, "c1"), repo=REPO, commit="c1", parent="c0", message="Export\n\nIt is dry-run.", lines=12, files=2,
+    committed_at=NOW,
+)  # fmt: skip
+ITEM = Item(
+    key=CANDIDATE.key, repo=REPO, commit="c1", parent="c0", subject="Export", statement="Let the export be dry-run.",
+    lines=12, files=2, committed_at=NOW, fail_to_pass=("tests/test_export.py::test_dry",), pass_to_pass_count=7,
+)  # fmt: skip
+ARM = Arm(name="a", backend="openai", model="m", protocol="auto", tools=True, readers=False, memory=False)
+RESULT = Result(
+    item=ITEM.key, arm="a", solved=True, outcome="committed", cost_usd=0.25, tokens_in=100, tokens_out=20, seconds=3.5,
+    iterations=2, format_errors=1, finished_at=NOW,
+)  # fmt: skip
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Iterator[BenchmarkStore]:
+    with BenchmarkStore(tmp_path / "db" / "benchmark.sqlite") as opened:
+        yield opened
+
+
+def _with_arm(store: BenchmarkStore) -> BenchmarkStore:
+    store.add_item(ITEM)
+    store.add_arm(ARM)
+    return store
+
+
+def test_values_come_back_as_they_were_stored_also_to_who_only_looks(store: BenchmarkStore) -> None:
+    _with_arm(store).add_result(RESULT)
+    with BenchmarkStore(store.path, readonly=True) as looking:
+        assert (looking.items(), looking.arms(), looking.results()) == ((ITEM,), (ARM,), (RESULT,))
+
+
+def test_a_commit_is_a_candidate_then_an_item_and_never_both(store: BenchmarkStore) -> None:
+    store.add_mined([CANDIDATE])
+    assert store.candidates(REPO) == (CANDIDATE,)
+    store.add_item(ITEM)
+    store.add_item(replace(ITEM, statement="again"))
+    assert store.candidates() == ()
+    assert [item.statement for item in store.items(REPO)] == ["again"]
+
+
+def test_a_candidate_that_is_dropped_says_why(store: BenchmarkStore) -> None:
+    store.add_mined([CANDIDATE])
+    dropped = Dropped(
+        key=CANDIDATE.key, repo=REPO, commit="c1", subject="Export", filter="flaky", reason="now and then"
+    )
+    store.drop(dropped)
+    assert (store.candidates(), store.dropped(REPO), store.known(REPO)) == ((), (dropped,), frozenset({"c1"}))
+
+
+def test_repositories_are_told_apart(store: BenchmarkStore) -> None:
+    store.add_mined([CANDIDATE, replace(CANDIDATE, key="/other@c2", repo="/other", commit="c2")])
+    assert [one.commit for one in store.candidates("/other")] == ["c2"]
+    assert store.known(REPO) == {"c1"}
+
+
+def test_the_result_of_an_item_under_an_arm_is_stored_once_in_each_mode(store: BenchmarkStore) -> None:
+    _with_arm(store)
+    assert store.add_result(RESULT)
+    assert not store.add_result(replace(RESULT, solved=False))
+    assert store.add_result(replace(RESULT, solved=False), Mode.WORDS)
+    assert store.results(REPO, Mode.SHOWN) == (RESULT,)
+    assert [one.solved for one in store.results(mode=Mode.WORDS)] == [False]
+    assert len(store.results()) == 2
+    assert store.results("/other") == ()
+
+
+def test_a_result_needs_its_item_and_its_arm(store: BenchmarkStore) -> None:
+    with pytest.raises(Exception, match="FOREIGN KEY"):
+        store.add_result(RESULT)
+
+
+def test_an_arm_keeps_its_name(store: BenchmarkStore) -> None:
+    store.add_arm(ARM)
+    store.add_arm(ARM)
+    with pytest.raises(BenchmarkError, match="memory False, not True; give it another name"):
+        store.add_arm(replace(ARM, memory=True))
+
+
+def test_a_run_with_the_same_arms_and_items_goes_on(store: BenchmarkStore) -> None:
+    first = store.begin_run(REPO, Mode.SHOWN, ["a", "b"], ["k1", "k2"], NOW)
+    store.end_run(first.key, RunState.STOPPED, "its owner stopped it", NOW)
+    assert store.run(first.key).reason == "its owner stopped it"
+    again = store.begin_run(REPO, Mode.SHOWN, ["a", "b"], ["k1", "k2"], NOW + timedelta(hours=1))
+    assert (again.key, again.state, again.reason, again.started_at) == (first.key, RunState.RUNNING, "", NOW)
+    store.begin_run(REPO, Mode.WORDS, ["a", "b"], ["k1", "k2"], NOW)
+    assert len(store.runs(REPO)) == 2
+    with pytest.raises(BenchmarkError, match="no run"):
+        store.end_run("nothing", RunState.DONE, "", NOW)
+
+
+def test_what_was_spent_is_counted_from_a_moment_on(store: BenchmarkStore) -> None:
+    _with_arm(store).add_result(RESULT)
+    assert store.spent_since(NOW) == (0.25, 120)
+    assert store.spent_since(NOW + timedelta(seconds=1)) == (0.0, 0)
+
+
+def test_a_database_of_a_newer_version_is_left_alone(store: BenchmarkStore) -> None:
+    store.close()
+    with sqlite3.connect(store.path) as conn:
+        conn.execute("PRAGMA user_version=99")
+    conn.close()
+    with pytest.raises(StoreTooNew):
+        BenchmarkStore(store.path)
+
+
+def test_there_may_be_nothing_to_look_at(tmp_path: Path) -> None:
+    with pytest.raises(StoreMissing):
+        BenchmarkStore(tmp_path / "none.sqlite", readonly=True)
