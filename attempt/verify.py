@@ -62,14 +62,16 @@ class Verification:
     ) -> None:
         self._git, self._repo, self._open_suite, self._key = git, repo, open_suite, key
 
-    async def verify(self, name: str) -> Report:
-        """Look at the commit that a name stands for.
+    async def verify(self, name: str, told: Told | None = None) -> Report:
+        """Look at the commit that a name stands for; `told` hears what is done, and what was found so far.
 
         Raises:
             UnknownCommit: there is none.
             NoEvidence: it has no note; the message says how to fetch notes.
             GitError: the repository cannot be read.
         """
+        tell = told or (lambda _doing, _checks: None)
+        tell("reads the note", ())
         facts, text = await asyncio.to_thread(self._read, name)
         subject = facts.message.strip().partition("\n")[0]
         blank = Report(commit=facts.id, subject=subject, task=task_of(facts.message), label=None, checks=())
@@ -86,7 +88,7 @@ class Verification:
         tree, base = (self._git.tree(self._repo, commit) for commit in (facts.id, note.base))
         sealed = evidence.check_seal(text, self._key)
         checks += tuple(await asyncio.to_thread(lambda: [*claims(note, facts, tree, base, sealed)]))
-        return await self._run(replace(report, checks=checks), note, note.scope.of(tree), note.scope.of(base))
+        return await self._run(replace(report, checks=checks), note, note.scope.of(tree), note.scope.of(base), tell)
 
     def _read(self, name: str) -> tuple[CommitFacts, str]:
         commit = self._git.resolve(self._repo, name)
@@ -109,7 +111,8 @@ class Verification:
             f"fetched last. Fetch again with\n  {_FETCH}"
         )
 
-    async def _run(self, report: Report, note: Note, tree: Tree, base: Tree) -> Report:
+    async def _run(self, report: Report, note: Note, tree: Tree, base: Tree, tell: Told) -> Report:
+        tell("makes the sandbox ready", report.checks)
         again = await asyncio.to_thread(plan_rerun, note, tree, base)
         if again.missing:
             gone = failed("tests", f"the commit does not hold {', '.join(again.missing)}")
@@ -120,6 +123,7 @@ class Verification:
             if not await opened.environments.declares(again.job.base, digest):
                 digest = (await opened.environments.of(again.job.base)).digest
             again = replace(again, job=replace(again.job, environment=digest))
+        tell(_to_run(note), report.checks)
         verdict = await self._judged(note, again, opened)
         if isinstance(verdict, Check):
             return replace(report, checks=(*report.checks, verdict))
@@ -134,6 +138,11 @@ class Verification:
             return await suite.judge(again.job)
         except (SandboxError, CommandBlocked) as error:
             return unchecked("tests", f"nothing could be run: {error}")
+
+
+def _to_run(note: Note) -> str:
+    many = len(note.evidence.ids)
+    return f"runs {many} test{'' if many == 1 else 's'} again" if many else "runs its command again"
 
 
 # --- the note against git; nothing is run
@@ -401,6 +410,10 @@ class Check:
     what: str
     standing: Standing
     detail: str
+
+
+Told = Callable[[str, tuple[Check, ...]], None]
+"""Takes what is done now, in words, and all checks so far."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

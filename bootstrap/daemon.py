@@ -17,8 +17,11 @@ from concurrent.futures import Future
 from contextlib import ExitStack
 from dataclasses import replace
 
+from attempt import evidence
 from attempt.revert import Reverter
 from attempt.sweep import Sweep
+from attempt.verify import Verification
+from attempt.verifying import Verifying
 from bootstrap import extras
 from bootstrap.maintenance import Maintenance, cleanup_jobs, sweep_orphans
 from bootstrap.notices import notification_jobs
@@ -79,6 +82,7 @@ class Daemon:
         self._vitals: Vitals
         self._services: Services
         self._reverter: Reverter
+        self._verifying: Verifying
         self._executor: TaskExecutor | None = None
         self._sweep: Sweep
         self._inbox: Inbox | None = None
@@ -145,18 +149,29 @@ class Daemon:
 
     def _open_web(self, stack: ExitStack, loop: asyncio.AbstractEventLoop) -> Host:
         reverts = Reverts(self._reverter, loop)
+        self._verifying = Verifying(self._verification, self._store.events, loop, self._clock)
         host = open_web(
             lambda: self._settings,
             self._store,
             self.status,
             self._vitals,
-            Actions(revert=reverts, restart=self._restarts(loop), check_models=self._checks(loop)),
+            Actions(
+                revert=reverts,
+                restart=self._restarts(loop),
+                check_models=self._checks(loop),
+                verifying=self._verifying,
+            ),
             settings_port(self._live, self._up.wait, self._reload, self._store.mask, self._clock),
             self._services,
             stack,
         )
         stack.callback(reverts.stop)
         return host
+
+    def _verification(self, repo: str) -> Verification:
+        """What verifies the commits of a repository in the daemon's sandbox, once there is one."""
+        key = evidence.read_key(self._settings.seal_file)
+        return Verification(self._services.git, repo, self._services.opened_suite, key)
 
     def _restarts(self, loop: asyncio.AbstractEventLoop) -> Callable[[str], Future[Restart]]:
         """What the server calls to restart a worker by its name; the future fails like `TaskExecutor.restart`."""
@@ -284,6 +299,7 @@ class Daemon:
     async def _drain(self, pool: asyncio.Task[None]) -> None:
         self._life, executor = DaemonState.DRAINING, self._executor
         self._link.stopping()
+        self._verifying.stop()
         self._vitals.remove_pause()
         if executor is not None:
             if self._busy():

@@ -27,14 +27,7 @@ from maintenance.instance_lock import InstanceLock
 
 def make_reverter(settings: Settings, store: StoreServices, services: Services) -> Reverter:
     """The daemon's: it shares the locks of its integrations, and judges in its sandbox once there is one."""
-
-    async def opened() -> OpenedSuite:
-        await services.prepared.wait()
-        if services.attempt_services is None:
-            return OpenedSuite(suite=None, why_not=services.sandbox_detail)
-        parts = services.attempt_services
-        return OpenedSuite(suite=parts.suite, environments=parts.environments)
-
+    opened = services.opened_suite
     return Reverter(_revert_services(settings, store, services.git, opened, services.merge_locks))
 
 

@@ -13,6 +13,7 @@ from agent.services import AgentSettings, EditFormat
 from agent.symbols import SymbolCache
 from attempt import evidence
 from attempt.services import AttemptServices, Defaults
+from attempt.verify import OpenedSuite
 from bootstrap.environments import SetupConsent, make_environments
 from bootstrap.extras import make_extras
 from bootstrap.models import make_memory, make_models, prepare_models
@@ -196,6 +197,14 @@ class Services:
             return await self._prepare()
         finally:
             self.prepared.set()
+
+    async def opened_suite(self) -> OpenedSuite:
+        """What judges in the daemon's sandbox, once `prepare` has ended, or why nothing can."""
+        await self.prepared.wait()
+        if self.attempt_services is None:
+            return OpenedSuite(suite=None, why_not=self.sandbox_detail)
+        parts = self.attempt_services
+        return OpenedSuite(suite=parts.suite, environments=parts.environments)
 
     async def _prepare(self) -> AttemptServices | None:
         if not IS_CHECKOUT:  # there `make` has done it

@@ -27,7 +27,7 @@ from files.whole import write_whole
 from git_manager import GitManager
 from maintenance.health import Vitals
 from server.auth.access import kept_token
-from server.context import AppContext
+from server.context import AppContext, VerifyingPort
 from server.proof.page import proof_of, subject_of
 from server.serving.host import Host, Listen
 from server.settings_port import SettingsPort
@@ -120,6 +120,7 @@ class Actions:
     revert: Callable[[int, bool, bool], Future[Reverted]]
     restart: Callable[[str], Future[Restart]]
     check_models: Callable[[], Future[Sequence[ModelStatus]]]
+    verifying: VerifyingPort
 
 
 def open_web(
@@ -157,6 +158,7 @@ def open_web(
         clarify_wait_s=lambda: settings().clarify_wait_s,
         tree=services.git.tree,
         proof=lambda entry: proof_of(services.git, subject_of(store.queue, entry), store.mask),
+        verifying=actions.verifying,
         memory=lambda: services.memory,
         reports_dir=lambda: settings().reports_dir,
         report=Reporter(settings, store, utc_now).of_week,

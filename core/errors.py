@@ -320,6 +320,10 @@ class NotReverted(GitError):
     """Nothing was taken back; the message says why, and what to do instead."""
 
 
+class NotVerified(GitError):
+    """A commit is not verified again now; the message says why."""
+
+
 class MergeConflict(GitError):
     """The change conflicts with what its target has become.
 

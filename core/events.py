@@ -88,6 +88,9 @@ class Kind(StrEnum):
     REVERTED = "reverted"
     REVIEWED = "reviewed"
     REGRESSION = "regression"
+    VERIFY_STARTED = "verify_started"
+    VERIFY_CANCELLED = "verify_cancelled"
+    VERIFIED = "verified"
     SWEPT = "swept"
     CONFLICT = "conflict"
     PUSHED = "pushed"
@@ -357,6 +360,16 @@ class RevertedData(TypedDict):
     commit: str
     by: str
     reapplied: bool
+
+
+class VerifiedData(TypedDict):
+    """VERIFIED: how a commit's evidence held when it was run again; a check is a name, a standing and a detail."""
+
+    commit: str
+    judgement: str
+    sentence: str
+    took_s: float
+    checks: list[list[str]]
 
 
 class ErrorData(TypedDict):

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from core.clock import Clock, utc_now
 from core.environments import MadeEnvironment
-from core.errors import ConfigError, ExtraMissing, GitError, NotReverted, StoreError
+from core.errors import ConfigError, ExtraMissing, GitError, NotReverted, NotVerified, StoreError
 from core.forecast import WorkSettings
 from core.masking import Masker
 from core.repositories import RepositoryStates
@@ -28,6 +28,7 @@ from server.settings_port import CLOSED, SettingsPort
 from settings.reloaded import Reloaded
 
 if TYPE_CHECKING:
+    from attempt.verifying import UnderWay, Verified
     from db.state_store import Commit
     from memory.store import LongTermMemory
     from server.proof.page import Proof
@@ -109,6 +110,41 @@ class NoRepositorySettings:
 NO_REPOSITORY_SETTINGS = NoRepositorySettings()
 
 
+class VerifyingPort(Protocol):
+    """Verifies commits of the ledger again, one at a time; may be called from any thread."""
+
+    def begin(self, entry: Commit) -> None:
+        """Begin; fails with `NotVerified` while another one is verified."""
+        ...
+
+    def cancel(self, entry: Commit) -> None:
+        """End it; fails with `NotVerified` where it is not under way."""
+        ...
+
+    def standing(self, entry: Commit) -> tuple[UnderWay | None, Verified | None]:
+        """What runs now, for this commit or another one, and how this one's last ended."""
+        ...
+
+
+class NoVerifying:
+    """What a context without a daemon behind it has."""
+
+    def begin(self, entry: Commit) -> None:
+        """Refuse."""
+        raise NotVerified(f"commit {entry.commit[:10]} cannot be verified here: no daemon is behind this server")
+
+    def cancel(self, entry: Commit) -> None:
+        """Refuse."""
+        raise NotVerified(f"commit {entry.commit[:10]} is not being verified: no daemon is behind this server")
+
+    def standing(self, _entry: Commit) -> tuple[None, None]:
+        """Nothing runs, and nothing is known."""
+        return None, None
+
+
+NO_VERIFYING = NoVerifying()
+
+
 def no_metrics() -> bytes:
     """What a context without a server before it answers."""
     raise Busy("nothing is measured here: no server runs")
@@ -140,13 +176,14 @@ class AppContext:
     `reload`, which reads the settings again and fails with `ConfigError`. `clarify_wait_s` is how long a question waits
     before its default is assumed. `tree` gives the files of a commit (full id) of a repository (None: the daemon's
     own), and fails with `GitError`. `proof` writes that of a commit in the ledger, and fails with `NoEvidence` or
-    `GitError`. `memory` finds lessons by meaning, retires and restores them. `report` writes
-    the report of a week (empty: since the last checkpoint) into `reports_dir` and gives its path; it fails with
-    `ValueError` where there is no such week. `settings` shows and changes them. `restart` has a worker begin anew,
-    and fails with `UnknownWorker`. `repositories` tells within a second or so how they stand, `repository_settings`
-    what holds for their tasks, `environments` what was made of their declarations. `install_extra` begins to install
-    optional packages, `ensure_extra` returns when they are there. `work` has the settings that a forecast rests on.
-    `check_models` looks now which models answer; what waited for one that does goes on.
+    `GitError`; `verifying` runs the evidence of one again. `memory` finds lessons by meaning, retires and restores
+    them. `report` writes the report of a week (empty: since the last checkpoint) into `reports_dir` and gives its path;
+    it fails with `ValueError` where there is no such week. `settings` shows and changes them. `restart` has a worker
+    begin anew, and fails with `UnknownWorker`. `repositories` tells within a second or so how they stand,
+    `repository_settings` what holds for their tasks, `environments` what was made of their declarations.
+    `install_extra` begins to install optional packages, `ensure_extra` returns when they are there. `work` has the
+    settings that a forecast rests on. `check_models` looks now which models answer; what waited for one that does goes
+    on.
     """
 
     database: Database
@@ -163,6 +200,7 @@ class AppContext:
     clarify_wait_s: Callable[[], float] = lambda: CLARIFY_WAIT_S
     tree: Callable[[str | None, str], Tree] = cannot_read
     proof: Callable[[Commit], Proof] = cannot_prove
+    verifying: VerifyingPort = NO_VERIFYING
     memory: Callable[[], LongTermMemory] = no_memory
     reports_dir: Callable[[], Path] = no_reports
     report: Callable[[str], Path] = cannot_report

@@ -10,8 +10,9 @@ from core.errors import NotReverted
 from core.revert import Reverted
 from server.commits import Commits, CommitsQuery, RevertIn, Reviewed, ReviewIn
 from server.context import REVERT_WALL_S, AppContext, Busy
-from server.endpoint import Routes
+from server.endpoint import Reply, Routes
 from server.reviewing import Reviewing
+from server.verifying import Verification, verification
 
 routes = Routes()
 
@@ -34,6 +35,28 @@ def download_proof(context: AppContext, commit: str) -> Response:
     found = context.proof(_reviewing(context).entry(commit))
     headers = {"Content-Disposition": f'attachment; filename="{found.name}"'}
     return Response(found.html, headers=headers, mimetype="text/html")
+
+
+@routes.endpoint("GET", "/api/commit/{commit}/verification", errors=(400, 404))
+def show_verification(context: AppContext, commit: str) -> Verification:
+    """Whether a commit is being verified again, and how that ended last; `commit` is the beginning of its id."""
+    return verification(context, _reviewing(context).entry(commit))
+
+
+@routes.endpoint("POST", "/api/commit/{commit}/verify", answers={202: Verification}, errors=(400, 404, 409, 503))
+def verify_again(context: AppContext, commit: str) -> Reply:
+    """Begin to run the evidence of a commit again; there is one slot, and 409 says whose commit is in it."""
+    entry = _reviewing(context).entry(commit)
+    context.verifying.begin(entry)
+    return Reply(answer=verification(context, entry), status=202)
+
+
+@routes.endpoint("POST", "/api/commit/{commit}/verify/cancel", answers={202: Verification}, errors=(400, 404, 409, 503))
+def cancel_verification(context: AppContext, commit: str) -> Reply:
+    """End the verification of a commit at once; what was known of it stays."""
+    entry = _reviewing(context).entry(commit)
+    context.verifying.cancel(entry)
+    return Reply(answer=verification(context, entry), status=202)
 
 
 @routes.endpoint("POST", "/api/task/{task_id}/reviewed", errors=(400, 404, 503))

@@ -81,6 +81,12 @@ def asked_of_commits(context: AppContext, client: Client, described: dict[str, A
     for number, verb in ((1, "reviewed"), (2, "reviewed"), (99, "reviewed"), (1, "revert"), (2, "revert")):
         path = f"{task}/{verb}"
         seen.add((path, check(described, "POST", path, client.post(f"/api/task/{number}/{verb}"))))
+    one = "/api/commit/{commit}"
+    ask, begin, end = ("GET", "verification"), ("POST", "verify"), ("POST", "verify/cancel")
+    for method, verb in (ask, begin, ask, end, end, ask):
+        for name in ("aaaa", "bbbb"):
+            path = f"{one}/{verb}"
+            seen.add((path, check(described, method, path, client.request(method, f"/api/commit/{name}/{verb}"))))
     path = f"{task}/revert"
     for said in ({"force": True, "reapply": True}, {"force": 1}):
         seen.add((path, check(described, "POST", path, client.post("/api/task/1/revert", said))))

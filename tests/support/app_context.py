@@ -12,8 +12,10 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+from attempt.verify import Judgement, ok
+from attempt.verifying import UnderWay, Verified
 from core.clock import utc_now
-from core.errors import ConfigError, ExtraMissing, NotReverted, UnknownExtra, UnknownTask, UnknownWorker
+from core.errors import ConfigError, ExtraMissing, NotReverted, NotVerified, UnknownExtra, UnknownTask, UnknownWorker
 from core.events import Event, Kind, Level
 from core.masking import Masker
 from core.revert import Reverted
@@ -21,6 +23,7 @@ from core.states import Phase
 from core.status import DaemonStatus, ModelStatus, Restart, WorkerStatus
 from db.database import Database
 from db.event_log import EventLog
+from db.state_store import Commit
 from db.step_store import StepStore
 from memory.embedders import choose
 from memory.store import LongTermMemory
@@ -47,6 +50,32 @@ class Reloads:
             later = (Later(name="flask_port", holds="5000"),)
             answer.set_result(Reloaded(changed=("worker_count",), later=later, overruled=("log_keep",)))
         return answer
+
+
+class Slot:
+    """Answers as a daemon does in which a verification goes on until it is cancelled; `last` is how one ended."""
+
+    def __init__(self) -> None:
+        self.now: UnderWay | None = None
+        self.last: Verified | None = None
+
+    def begin(self, entry: Commit) -> None:
+        if self.now and self.now.commit != entry.commit:
+            raise NotVerified("another commit is being verified")
+        checks = (ok("note", "format 2, of task 1"),)
+        self.now = UnderWay(commit=entry.commit, task_id=1, since=utc_now(), doing="runs 2 tests again", checks=checks)
+
+    def cancel(self, entry: Commit) -> None:
+        if self.now is None:
+            raise NotVerified(f"commit {entry.commit[:10]} is not being verified, so there is nothing to cancel")
+        self.last = Verified(
+            commit=entry.commit, judgement=Judgement.HOLDS, sentence="holds", at=utc_now(), took_s=0.5,
+            checks=self.now.checks,
+        )  # fmt: skip
+        self.now = None
+
+    def standing(self, _entry: Commit) -> tuple[UnderWay | None, Verified | None]:
+        return self.now, self.last
 
 
 class Reporting:
@@ -98,7 +127,7 @@ def make_desk(folder: Path) -> AppContext:
         database=database, queue=queue, events=events, mask=mask, steps=StepStore(database, events, mask=mask),
         status=status,
         loop_lag_s=lambda: 0.001, revert=reverted, reload=Reloads(), restart=restarted, install_extra=installed,
-        check_models=checked,
+        check_models=checked, verifying=Slot(),
         memory=lambda: memory, reports_dir=lambda: folder / "reports", report=Reporting(database, folder / "reports"),
     )  # fmt: skip
 

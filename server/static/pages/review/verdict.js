@@ -4,6 +4,7 @@ import {Copy, Lines, quoted} from '../../app/copy.js';
 import {Moment, Pill} from '../../app/parts.js';
 import {OpenRemarks} from '../../app/remarks.js';
 import {counted, words} from '../../app/text.js';
+import {VerifyAgain} from '../../app/verify.js';
 import {html} from '../../app/ui.js';
 
 const WORTH = {
@@ -36,6 +37,7 @@ export function Verdict({commit}) {
         ${commit.reverted_by ? html`<dt>reverted by</dt><dd><code>${commit.reverted_by.slice(0, 10)}</code></dd>` : null}</dl>
       <${OpenRemarks} remarks=${commit.remarks} />
       <p class="command"><code>${command}</code><${Copy} text=${command} what="the command" /></p>
-      <p><a class="button small" href=${`/api/commit/${commit.commit}/proof`} download title="one file for others: the change, its evidence, and how to check both">Proof</a></p></section>
+      <${VerifyAgain} key=${commit.commit} commit=${commit.commit}>${({button, result}) => html`
+        <p class="actions"><a class="button small" href=${`/api/commit/${commit.commit}/proof`} download title="one file for others: the change, its evidence, and how to check both">Proof</a>${button}</p>${result}`}<//></section>
   </aside>`;
 }

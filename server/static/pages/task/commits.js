@@ -5,6 +5,7 @@ import {Button, Moment, Pill} from '../../app/parts.js';
 import {markRead} from '../../app/reads.js';
 import {ChangedTests, OpenCounts, OpenRemarks} from '../../app/remarks.js';
 import {words} from '../../app/text.js';
+import {VerifyAgain} from '../../app/verify.js';
 import {html} from '../../app/ui.js';
 import {Revert} from './actions.js';
 
@@ -15,18 +16,18 @@ const WORTH = {
 function Row({task, commit, isNewest}) {
   const command = `git -C ${quoted(commit.repo)} show ${commit.commit.slice(0, 12)}`;
   const where = commit.integrated ? `on ${commit.target || 'its target'}` : `left on ${commit.branch}`;
-  return html`<li>
+  return html`<li><${VerifyAgain} commit=${commit.commit}>${({button, result}) => html`
     <div class="commit"><code>${commit.commit.slice(0, 12)}</code><${Copy} text=${commit.commit} what="the commit's id" />
       <span>${where}</span><${Pill} status=${WORTH[commit.label] ?? ''}>${words(commit.label || 'not judged')}<//><${OpenCounts} remarks=${commit.remarks} />
       ${commit.added || commit.removed ? html`<${Lines} added=${commit.added} removed=${commit.removed} />` : null}
       <span class="hint"><${Moment} at=${commit.at} /></span>
       ${commit.reverted_by ? html`<${Pill} status="warn">taken back by ${commit.reverted_by.slice(0, 10)}<//>` : null}
       <span class="actions">
-        <a class="button small" href=${`/api/commit/${commit.commit}/proof`} download>Proof</a>
+        <a class="button small" href=${`/api/commit/${commit.commit}/proof`} download>Proof</a>${button}
         ${commit.reviewed_at ? html`<span class="hint">read <${Moment} at=${commit.reviewed_at} /></span>`
           : html`<${Button} sends kind="small" onClick=${() => markRead('Marked as read.', undefined, `/api/task/${task.task_id}/reviewed`)}>Mark as read<//>`}
         ${isNewest && commit.integrated ? html`<${Revert} task=${task} isTaken=${Boolean(commit.reverted_by)} />` : null}
-      </span></div>
+      </span></div>${result}`}<//>
     <p class="what">${commit.subject}</p>
     <${OpenRemarks} remarks=${commit.remarks} /><${ChangedTests} paths=${commit.changed_tests} /><${ChangedTests} paths=${commit.removed_tests} what="Removed" />
     <p class="command"><code>${command}</code><${Copy} text=${command} what="the command" /></p>

@@ -1,0 +1,160 @@
+"""The one slot in which commits are verified again: how far it is, what ends it, and what is known afterwards."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import pytest
+
+from attempt import evidence
+from attempt.integration import Integration, Landed
+from attempt.regression import WithRegression
+from attempt.verify import Judgement, OpenedSuite, Verification
+from attempt.verifying import KEPT_CHARS, UnderWay, Verified, Verifying
+from core.attempt_state import AttemptState
+from core.clock import utc_now
+from core.errors import NotVerified
+from core.events import Emitter, Event, Kind
+from core.states import Phase, Status
+from core.submission import parse_spec
+from core.tasks import Task
+from core.verdicts import SuiteJob
+from db.commit_ledger import CommitLedger
+from db.state_store import Commit
+from tests.support.services import Opened, open_services
+from verdict.held.holding import hold
+
+ADD = {"calc.py": "def add(a, b):\n    return a + b\n"}
+TESTS = {"test_calc.py": "from calc import add\n\n\ndef test_add():\n    assert add(2, 3) == 5\n"}
+
+
+@dataclass
+class Site:
+    """A home with two commits; a verification waits at the sandbox until `gate` is set."""
+
+    rooms: Opened
+    gate: asyncio.Event = field(default_factory=asyncio.Event)
+
+    def verifying(self) -> Verifying:
+        """A slot as a daemon that has just started has it."""
+        key = evidence.read_key(self.rooms.settings.seal_file)
+
+        def opened(repo: str) -> Verification:
+            return Verification(self.rooms.parts.git, repo, self._suite, key)
+
+        return Verifying(opened, self.rooms.store.events, asyncio.get_running_loop(), utc_now)
+
+    async def _suite(self) -> OpenedSuite:
+        await self.gate.wait()
+        return OpenedSuite(suite=self.rooms.parts.suite)
+
+    async def landed(self, number: int) -> Commit:
+        """Judge and land a task's work as the daemon does; its row in the ledger."""
+        parts = self.rooms.parts
+        spec = parse_spec({"description": f"task {number}", "tests": TESTS if number == 1 else {}})
+        self.rooms.store.queue.submit(spec).result()
+        task = Task(id=number, spec=spec, status=Status.RUNNING, created_at=utc_now(), attempt=1)
+        workspace = parts.git.open(None, None, number, spec.description, task.created_at)
+        change = ADD if number == 1 else {"more.py": "MORE = 1\n"}
+        held = hold(spec, (), 0.25)
+        job = SuiteJob(base=workspace.tree, change=change, given=spec.tests, held=held)
+        verdict = await WithRegression(parts.suite, parts.imports).judge(job)
+        state = AttemptState(
+            phase=Phase.COMMIT, base=workspace.base, change=change, verdict=verdict, iteration=1, models=("m",),
+            summary="Do it",
+        )  # fmt: skip
+        end = await Integration(task, parts, Emitter(lambda _: None), held=held).land(workspace, state)
+        assert isinstance(end, Landed)
+        return CommitLedger(self.rooms.store.db, self.rooms.store.events).page(1, task_id=number)[0]
+
+    def told(self) -> list[Event]:
+        kinds = {Kind.VERIFY_STARTED, Kind.VERIFY_CANCELLED, Kind.VERIFIED}
+        self.rooms.store.events.catch_up().result()
+        return [event for event in self.rooms.store.events.last(200) if event.kind in kinds]
+
+
+@pytest.fixture
+async def site(tmp_path: Path) -> AsyncIterator[Site]:
+    async with open_services(tmp_path) as rooms:
+        yield Site(rooms)
+
+
+async def reached(slot: Verifying, entry: Commit, wanted: Callable[[UnderWay | None], bool]) -> UnderWay | None:
+    while not wanted(slot.standing(entry)[0]):  # noqa: ASYNC110  # what runs tells nobody
+        await asyncio.sleep(0.01)
+    return slot.standing(entry)[0]
+
+
+async def ended(slot: Verifying, entry: Commit) -> Verified | None:
+    await reached(slot, entry, lambda now: now is None)
+    return slot.standing(entry)[1]
+
+
+async def test_a_verification_tells_how_far_it_is_and_how_it_ended(site: Site) -> None:
+    entry, slot = await site.landed(1), site.verifying()
+    assert slot.standing(entry) == (None, None)
+    slot.begin(entry)
+    now = await reached(slot, entry, lambda now: now is not None and "sandbox" in now.doing)
+    assert now is not None
+    assert [check.what for check in now.checks] == ["note", "commit", "tree", "base", "seal", "trailers", "files"]
+    site.gate.set()
+    found = await ended(slot, entry)
+    assert found is not None
+    assert found.judgement is Judgement.HOLDS, found
+    assert "tests" in {check.what for check in found.checks}
+    assert [event.kind for event in site.told()] == [Kind.VERIFY_STARTED, Kind.VERIFIED]
+    _, again = site.verifying().standing(entry)  # as after a restart
+    assert again is not None
+    assert (again.judgement, again.sentence, again.checks) == (found.judgement, found.sentence, found.checks)
+
+
+async def test_there_is_one_slot_and_the_same_commit_asks_once(site: Site) -> None:
+    first, second, slot = await site.landed(1), await site.landed(2), site.verifying()
+    slot.begin(first)
+    slot.begin(first)
+    with pytest.raises(NotVerified, match="of task 1 is being verified"):
+        slot.begin(second)
+    now, _ = slot.standing(second)
+    assert now is not None
+    assert now.task_id == 1
+    site.gate.set()
+    await ended(slot, first)
+    slot.begin(second)
+    await ended(slot, second)
+    assert [event.task_id for event in site.told() if event.kind is Kind.VERIFY_STARTED] == [1, 2]
+
+
+async def test_a_cancelled_one_frees_the_slot_and_leaves_what_was_known(site: Site) -> None:
+    entry, slot = await site.landed(1), site.verifying()
+    site.gate.set()
+    slot.begin(entry)
+    before = await ended(slot, entry)
+    site.gate.clear()
+    slot.begin(entry)
+    await reached(slot, entry, lambda now: now is not None and "sandbox" in now.doing)
+    slot.cancel(entry)
+    assert await ended(slot, entry) == before
+    with pytest.raises(NotVerified, match="nothing to cancel"):
+        slot.cancel(entry)
+    assert site.told()[-1].kind is Kind.VERIFY_CANCELLED
+    site.gate.set()
+    slot.begin(entry)
+    assert (await ended(slot, entry)) != before
+
+
+async def test_a_commit_that_git_does_not_know_is_not_verified_and_says_why(site: Site) -> None:
+    entry, slot = await site.landed(1), site.verifying()
+    lost = Commit(**{**{name: getattr(entry, name) for name in entry.__slots__}, "commit": "ab" * 20})
+    slot.begin(lost)
+    found = await ended(slot, lost)
+    assert found is not None
+    assert found.judgement is Judgement.UNKNOWN
+    assert "abababab" in found.sentence
+    assert all(len(check.detail) <= KEPT_CHARS for check in found.checks)
+    slot.begin(entry)
+    assert slot.standing(entry)[0] is not None
+    slot.stop()
+    await ended(slot, entry)

@@ -1,0 +1,105 @@
+"""The evidence of a commit that is run again from a page: live, cancellable, and still there after a reload."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+from pathlib import Path
+
+import pytest
+from axe_playwright_python.sync_playwright import Axe  # type: ignore[import-untyped]  # it ships no types
+from playwright.sync_api import Locator, Page, expect
+
+from tests.support.answers import TESTS, job
+from tests.support.browser import LIVE, NARROW, WIDE, Visit
+from tests.support.daemon import git
+from tests.support.seeded_home import SeededDaemon
+
+SLOW = "import time\n\n\ndef test_slow():\n    time.sleep(6)\n\n\n"
+
+
+def commit_of(seeded: SeededDaemon, task: int) -> str:
+    return str(seeded.daemon.get(f"/api/commits?task={task}")["commits"][0]["commit"])
+
+
+def evidence(page: Page) -> Locator:
+    return page.get_by_role("complementary", name="Verdict").get_by_role("region", name="Evidence")
+
+
+@pytest.fixture(scope="module")
+def slow(seeded: SeededDaemon) -> int:
+    """A task whose tests take their time."""
+    tests = {"test_job_61.py": TESTS.format(n=61), "test_slow_61.py": SLOW}
+    task = seeded.daemon.submit(description=str(job(61)["description"]), tests=tests)
+    (ended,) = seeded.daemon.wait(task, within_s=200)
+    assert ended["status"] == "done", ended
+    return task
+
+
+def test_a_commit_is_verified_again_and_the_result_stays(visit: Visit, seeded: SeededDaemon) -> None:
+    task = seeded.task("second_try")
+    page = visit(f"/review?task={task}")
+    evidence(page).get_by_role("button", name="Verify again").click()
+    result = evidence(page).locator(".verified")
+    expect(result).to_contain_text("agrees")
+    expect(result).to_contain_text("run again in")
+    result.get_by_text("checks").click()
+    expect(result.get_by_role("listitem").filter(has_text="seal")).to_contain_text("as this home wrote it")
+    page.reload()
+    page.wait_for_selector(LIVE, state="attached")
+    expect(evidence(page).locator(".verified")).to_contain_text("agrees")
+    visit(f"/task/{task}")
+    expect(page.locator(".commits .verified")).to_contain_text("agrees")
+    told = seeded.daemon.get(f"/api/commit/{commit_of(seeded, task)}/verification")
+    assert told["last"]["judgement"] == "holds"
+    assert told["run"] is None
+
+
+def test_a_run_is_followed_in_every_page_and_cancelled(visit: Visit, seeded: SeededDaemon, slow: int) -> None:
+    page = visit(f"/task/{slow}")
+    page.get_by_role("button", name="Verify again").click()
+    expect(page.locator(".verifying")).to_contain_text("again")
+    other = seeded.task("reviewed")
+    second = page.context.new_page()
+    second.goto(f"/task/{other}")
+    second.wait_for_selector(LIVE, state="attached")
+    expect(second.get_by_role("button", name="Verify again")).to_be_disabled()
+    status, refused = seeded.daemon.ask("POST", f"/api/commit/{commit_of(seeded, other)}/verify")
+    assert (status, f"of task {slow} is being verified" in refused["error"]) == (409, True)
+    page.reload()
+    page.wait_for_selector(LIVE, state="attached")
+    expect(page.locator(".verifying .checks")).to_contain_text("seal")
+    page.get_by_role("button", name="Cancel", exact=True).click()
+    expect(page.get_by_role("button", name="Verify again")).to_be_enabled()
+    expect(page.locator(".verified")).to_have_count(0)
+    expect(second.get_by_role("button", name="Verify again")).to_be_enabled()
+    kinds = [each["event"] for each in seeded.daemon.get(f"/api/logs?task={slow}&limit=1000")["events"]]
+    assert [kind for kind in kinds if kind.startswith("verif")] == ["verify_started", "verify_cancelled"]
+    second.close()
+
+
+@pytest.mark.parametrize(("size", "dark"), [(WIDE, False), (NARROW, True)])
+def test_what_differs_is_named(
+    visit: Visit, seeded: SeededDaemon, tmp_path: Path, size: tuple[int, int], dark: bool
+) -> None:
+    task = seeded.task("recalling")
+    commit, repo = commit_of(seeded, task), seeded.snapshot.home / "workspace"
+    note = json.loads(git(repo, "notes", "--ref=nightshift", "show", commit))
+    note["passed"] = 40
+    subprocess.run(
+        ["git", "-C", str(repo), "notes", "--ref=nightshift", "add", "-f", "-F", "-", commit],
+        input=json.dumps(note), text=True, check=True, capture_output=True,
+    )  # fmt: skip
+    page = visit(f"/review?task={task}")
+    page.set_viewport_size({"width": size[0], "height": size[1]})
+    page.emulate_media(color_scheme="dark" if dark else "light")
+    evidence(page).get_by_role("button", name="Verify again").click()
+    result = evidence(page).locator(".verified")
+    expect(result).to_contain_text("differs")
+    expect(result).to_contain_text("the note was altered after this home had sealed it")
+    expect(result).to_contain_text("the note counts 40, 2 passed")
+    expect(result.get_by_role("img", name="refuted").first).to_be_visible()
+    page.screenshot(path=tmp_path / "differs.png", full_page=True)
+    assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+    found = Axe().run(page, options={"resultTypes": ["violations"]}).response["violations"]
+    assert [each["id"] for each in found if each["impact"] in {"serious", "critical"}] == []
