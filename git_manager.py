@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import os
 import threading
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
@@ -24,12 +24,14 @@ from core.events import Emitter, Kind, Level
 from core.ports import Sink
 from core.project_moves import MovedTree
 from core.projects import Scope
-from core.revisions import Author, Commit, CommitFacts, LogLine, PushResult, Workspace
+from core.revisions import Author, ChangingCommit, Commit, CommitFacts, LogLine, PushResult, Workspace
 from core.tasks import Change
 from core.tree import Tree
 from gitrepo import history, protocol, reverting
 from gitrepo.branches import TRIES, attach, may_move
+from gitrepo.changed_files import walked
 from gitrepo.checkout import show_tip
+from gitrepo.commands import Git
 from gitrepo.discovery import MAIN, base_of, refuse_submodule_folder
 from gitrepo.maintenance import RepositoryMaintenance
 from gitrepo.merging import rebased
@@ -37,6 +39,7 @@ from gitrepo.objects import edits_for, edits_with_move, person
 from gitrepo.pushing import push
 from gitrepo.registry import Repositories, Where
 from gitrepo.repository import Repository, checked_out
+from gitrepo.single_commit import copied
 from gitrepo.status import StatusReader
 
 NO_ENVIRONMENT: Mapping[str, str] = MappingProxyType({"PATH": os.defpath})
@@ -66,6 +69,7 @@ class GitManager:
     ) -> None:
         self._auto_push, self._events, self._clock = auto_push, Emitter(emit), clock
         self._push_env = protocol.push_environment(environ)
+        self._env = protocol.private_environment(environ)
         self._repositories = Repositories(workspace, author, self._signature, environ)
         self.maintenance, self.statuses = RepositoryMaintenance(self._repositories), StatusReader(self._repositories)
         self._following, self._behind = threading.Lock(), threading.Event()
@@ -278,6 +282,22 @@ class GitManager:
     def recent_commits(self, where: Where, limit: int, name: str = "HEAD") -> tuple[LogLine, ...]:
         """The newest commits that a branch or commit reaches, newest first."""
         return history.newest(self._repositories.find(where), self.resolve(where, name), limit)
+
+    def changing_commits(self, where: Where, most: int, name: str = "HEAD") -> Iterator[ChangingCommit]:
+        """The newest commits that a branch or commit reaches with the files that each changed, newest first."""
+        return walked(self._repositories.find(where), self.resolve(where, name), most)
+
+    def copy_of(self, where: Where, commit: str, folder: Path) -> str:
+        """Make a repository with the files of a commit (full id) alone, on its branch `main`; gives its one commit.
+
+        Args:
+            where: the commit's repository; nothing of the new one reaches it.
+            commit: full id.
+            folder: of the new one; empty, or not there.
+        """
+        folder = folder.resolve()
+        git = Git(folder / ".git", self._env, cwd=folder)
+        return copied(self._repositories.find(where), commit, folder, git)
 
     # --- taking back what was integrated
 

@@ -65,7 +65,7 @@ class Candidate:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Dropped:
-    """A commit that is no item: the filter that dropped it, and why."""
+    """A commit that is no item: the name of the filter that dropped it (`benchmark.mining.Filter`), and why."""
 
     key: str
     repo: str

@@ -5,7 +5,19 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from client import approvals, brief, changes, commits, daemon, environments, following, service, tasks, transfer
+from client import (
+    approvals,
+    benchmark,
+    brief,
+    changes,
+    commits,
+    daemon,
+    environments,
+    following,
+    service,
+    tasks,
+    transfer,
+)
 from client import repository_settings as repository
 from client.daemon_client import LogQuery
 from client.errors import Exit
@@ -50,6 +62,7 @@ ACTIONS: Mapping[str, Callable[[Session, Values], int]] = {
     "verify": lambda s, v: commits.verify(s, v["commit"], v["repo"] or ""),
     "repo-settings": lambda s, v: repository.repository_settings(s, v["path"], v["changes"]),
     "report": lambda s, v: daemon.report(s, v["week"]),
+    "bench mine": lambda s, v: benchmark.mine(s, v["repo"], commits=v["commits"]),
     "memory export": lambda s, v: transfer.export_memory(s, v["file"]),
     "memory import": lambda s, v: transfer.import_memory(s, v["file"]),
     "memory export-training": lambda s, v: transfer.export_training(s, v["file"]),

@@ -283,15 +283,32 @@ def _looking() -> Iterator[click.Command]:
                    _argument("n", type=Whole(500), default=20, metavar="[N]"), section=Section.LOOK,
                    listed="history [N]", short_help="The newest tasks; also list, ls.")  # fmt: skip
     yield _command("show", "One task: why it failed, how it went, what it changed.", _argument("id", type=_ID),
-                   section=Section.LOOK, listed="show ID")  # fmt: skip
-    yield _command("diff", "What a task changed.", _argument("id", type=_ID), section=Section.LOOK,
-                   listed="diff ID")  # fmt: skip
+                   section=Section.LOOK, listed="show, diff ID",
+                   short_help="One task: why it failed, how it went; its change.")  # fmt: skip
+    yield _command("diff", "What a task changed.", _argument("id", type=_ID), section=Section.LOOK)
     yield _command("report", "Write the report of a week (2026-W47), or of the time since the last one.",
                    _argument("week", default="now", metavar="[WEEK]"), section=Section.LOOK, listed="report [WEEK]",
                    short_help="Write the report of a week, or since the last one.")  # fmt: skip
     yield _command("doctor", "Check everything, and say what to do about what is wrong.",
                    _flag("--deep", help="Check what takes long, too, and ask each model for one word."),
                    section=Section.LOOK, listed="doctor")  # fmt: skip
+    yield _bench()
+
+
+def _bench() -> click.Group:
+    """Measures models on what the history of a repository asked for."""
+    repo = _argument("repo", required=True, metavar="REPO")
+    commands = [
+        _command(
+            "mine", "Find commits that can be tasks: small ones with sources and tests.\n\nWhat was looked at is "
+            "kept, so it goes on where it was stopped.", repo,
+            _option("--commits", type=Whole(1_000_000), default=2000, metavar="N",
+                    help="Look at the newest N; 2000 by default."),
+        ),
+    ]  # fmt: skip
+    group = Group("bench", commands=commands, help="Measure models on tasks from a repository's own history.")
+    group.section, group.listed, group.short_help = Section.LOOK, "bench", "What models are worth on your own history."
+    return group
 
 
 def _deciding() -> Iterator[click.Command]:

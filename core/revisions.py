@@ -65,6 +65,26 @@ class CommitFacts:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class ChangedFile:
+    """A file that a commit changed, with the lines that it added and removed there; None where it is no text."""
+
+    path: str
+    added: int | None
+    removed: int | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ChangingCommit:
+    """A commit with what it changed; `at` is when it was committed. A merge has no files here."""
+
+    id: str
+    parents: tuple[str, ...]
+    at: datetime
+    message: str
+    files: tuple[ChangedFile, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class LogLine:
     """One commit of a history; `task_id` is that of its trailer."""
 

@@ -1,0 +1,27 @@
+"""The benchmark at the terminal."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from tests.support.git_repo import git, make_repo, write
+from tests.support.home import Home
+
+
+def test_mining_says_what_each_filter_dropped_and_looks_at_a_commit_once(home: Home, tmp_path: Path) -> None:
+    repo = make_repo(tmp_path / "shop", {"price.py": "def price():\n    return 1\n"})
+    write(repo, {"price.py": "def price():\n    return 2\n", "test_price.py": "def test_price():\n    assert 1\n"})
+    git(repo, "add", "-A")
+    git(repo, "commit", "-q", "-m", "Raise the price")
+    found = home.cli("bench", "mine", str(repo), "--json").json
+    assert (found["repo"], found["new"], found["candidates"]) == (str(repo), 2, 1)
+    assert found["filters"][0] == {"filter": "merge", "before": 2, "dropped": 1, "after": 1}
+    again = home.cli("bench", "mine", str(repo))
+    assert "0 commits were new; 1 may be items" in again.out
+    assert "merges and first commits" in again.out
+
+
+def test_a_folder_without_a_repository_is_refused_with_its_name(home: Home, tmp_path: Path) -> None:
+    refused = home.cli("bench", "mine", str(tmp_path / "none"))
+    assert refused.code != 0
+    assert str(tmp_path / "none") in refused.err
