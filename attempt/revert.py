@@ -1,4 +1,4 @@
-"""Takes back what a task integrated, by a commit on top: history is never rewritten.
+"""Reverts what a task integrated, by a commit on top: history is never rewritten.
 
 The order is that of integration. Under the lock of the repository the change is undone on the tip, the tree is judged,
 the target is moved by compare-and-swap, and then the ledger is updated. Git comes first: the revert is noted before the
@@ -65,7 +65,7 @@ class RevertServices:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Revert:
-    """One entry of the ledger to take back, or with `reapply` to bring back, on the branch of its workspace."""
+    """One entry of the ledger to revert, or with `reapply` to reapply, on the branch of its workspace."""
 
     entry: Entry
     workspace: Workspace
@@ -78,14 +78,14 @@ class _Revert:
 
 
 class Reverter:
-    """Takes back and brings back, one thing at a time; on the loop of the workers."""
+    """Reverts and reapplies, one thing at a time; on the loop of the workers."""
 
     def __init__(self, services: RevertServices) -> None:
         self._services = services
         self._alone = asyncio.Lock()
 
     async def revert(self, task_id: int, *, force: bool = False, reapply: bool = False) -> Reverted:
-        """Take back what a task integrated last, or with `reapply` bring back what was taken back.
+        """Revert what a task integrated last, or with `reapply` reapply what was reverted.
 
         Raises:
             UnknownTask: there is none.
@@ -128,7 +128,7 @@ class Reverter:
         return self._services.git.holds(workspace, by, self._services.git.tip(workspace))
 
     def _entry(self, task_id: int, reapply: bool) -> Entry:
-        """The newest commit of the task that stands, or with `reapply` that was taken back; else the newest of all."""
+        """The newest commit of the task that stands, or with `reapply` that was reverted; else the newest of all."""
         self._services.queue.get(task_id)
         entries = self._services.ledger.page(500, task_id=task_id)
         if not entries:
@@ -248,7 +248,7 @@ class Reverter:
 
 
 def _event(entry: Entry, done: Pending, judged: str) -> Event:
-    what = "brings the work of" if done.reapply else "takes back"
+    what = "reapplies" if done.reapply else "reverts"
     text = f"{done.by[:10]} {what} {entry.commit[:10]} ({entry.subject}): {judged}"
     data = RevertedData(commit=entry.commit, by=done.by, reapplied=done.reapply)
     return Event(kind=Kind.REVERTED, task_id=entry.task_id, message=text, data=data)
@@ -369,7 +369,7 @@ SHOWN = 10
 
 def no_commit(task_id: int) -> NotReverted:
     """The task changed nothing."""
-    return NotReverted(f"task {task_id} made no commit, so there is nothing to take back")
+    return NotReverted(f"task {task_id} made no commit, so there is nothing to revert")
 
 
 def not_integrated(entry: Entry) -> NotReverted:
@@ -378,7 +378,7 @@ def not_integrated(entry: Entry) -> NotReverted:
     return NotReverted(
         f"task {entry.task_id} was not integrated: its commit {entry.commit[:10]} is on branch {entry.branch} alone\n"
         f"`git -C {repo} branch -D {entry.branch}` deletes the branch\n"
-        f"if you merged it yourself, `git -C {repo} revert {entry.commit[:10]}` takes it back"
+        f"if you merged it yourself, `git -C {repo} revert {entry.commit[:10]}` reverts it"
     )
 
 
@@ -398,14 +398,12 @@ def history_rewritten(entry: Entry, branch: str) -> NotReverted:
 def reverted_already(entry: Entry, by: str) -> NotReverted:
     """Once is enough."""
     number = entry.task_id
-    return NotReverted(
-        f"task {number} is taken back already, by {by[:10]}; `{typed(f'reapply {number}')}` brings its work back"
-    )
+    return NotReverted(f"task {number} is reverted already, by {by[:10]}; `{typed(f'reapply {number}')}` reapplies it")
 
 
 def never_reverted(entry: Entry) -> NotReverted:
     """There is no revert that could be undone."""
-    return NotReverted(f"the work of task {entry.task_id} was not taken back, so it need not be brought back")
+    return NotReverted(f"the work of task {entry.task_id} was not reverted, so there is nothing to reapply")
 
 
 def nothing_left(entry: Entry, branch: str) -> NotReverted:

@@ -95,7 +95,7 @@ class RepositoryService:
         return replace(self._shown(status.root, commit, found, branch, error, ours=ours), setup_draft=draft)
 
     def change(self, repo: str, changes: Mapping[str, Any]) -> RepositoryOptions:
-        """Set values, or take them back with None; all of them, or none where one is wrong.
+        """Set values, or remove them with None; all of them, or none where one is wrong.
 
         Raises:
             InvalidTask: names the fields that are wrong, and what each takes.
@@ -105,7 +105,7 @@ class RepositoryService:
         kept = changed(self._sound(root), changes)
         self._refuse_unknown(root, kept)
         self._db.write(lambda conn: repositories.keep_settings(conn, root, kept, self._clock())).result(WRITE_WALL_S)
-        told = ", ".join(f"{name}: {'taken back' if value is None else value}" for name, value in changes.items())
+        told = ", ".join(f"{name}: {'removed' if value is None else value}" for name, value in changes.items())
         self._events.emit(Kind.SETTINGS_RELOADED, f"for the tasks of {root}: {told}"[:500])
         return self.show(root)
 

@@ -35,7 +35,7 @@ class Reverts:
     """What other threads call to take work back.
 
     Args:
-        reverter: takes it back.
+        reverter: reverts it.
         loop: the workers', on which that happens.
     """
 
@@ -44,7 +44,7 @@ class Reverts:
         self._asked: set[Future[Reverted]] = set()
 
     def __call__(self, task_id: int, force: bool, reapply: bool) -> Future[Reverted]:
-        """Take back what a task integrated, or bring it back; the future fails like `Reverter.revert`."""
+        """Revert what a task integrated, or reapply it; the future fails like `Reverter.revert`."""
         revert = self._reverter.revert(task_id, force=force, reapply=reapply)
         asked = asyncio.run_coroutine_threadsafe(revert, self._loop)
         self._asked.add(asked)
@@ -61,7 +61,7 @@ class Reverts:
 
 
 async def revert_alone(task_id: int, settings: Settings, *, force: bool, reapply: bool) -> Reverted:
-    """Take back what a task integrated, or bring it back, on a home whose daemon does not run.
+    """Revert what a task integrated, or reapply it, on a home whose daemon does not run.
 
     Raises:
         AlreadyRunning: a daemon works on this home; ask it.

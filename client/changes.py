@@ -1,4 +1,4 @@
-"""What a task changed, and why it failed: its difference and the tests that failed last, as lines for a terminal."""
+"""What a task changed, and why it failed: its diff and the tests that failed last, as lines for a terminal."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ MOST_FAILURES = 3
 MOST_TEXT_LINES = 20
 """Of the text of one failure."""
 IN_SHORT = 60
-"""Lines of a difference beside other things about the task."""
+"""Lines of a diff beside other things about the task."""
 _TONES: Mapping[str, Tone] = {"same": Tone.PLAIN, "added": Tone.GOOD, "gone": Tone.BAD}
 
 
@@ -32,7 +32,7 @@ def diff(session: Session, task_id: int) -> int:
 
 
 def diff_blocks(found: Diff, *, most: int | None = None) -> list[Block]:
-    """A difference file by file; of a longer one the first `most` lines, and what shows the rest."""
+    """A diff file by file; of a longer one the first `most` lines, and what shows the rest."""
     if not found.files:
         return [Lines(lines=[Cell(found.note or "it changed no file", Tone.DIM)])]
     lines = list(_lines(found))
@@ -71,8 +71,8 @@ def failed_tests(session: Session, task: TaskDetail) -> list[Block]:
     """The tests that failed when they were last run, with what they asserted; nothing of a task that passed."""
     if task.status is Status.DONE or not any(row.failed for row in task.iterations):
         return []
-    course = session.client.timeline(task.task_id)
-    steps = [step for each in course.tries for step in each.steps if step.failed]
+    timeline = session.client.timeline(task.task_id)
+    steps = [step for each in timeline.tries for step in each.steps if step.failed]
     if not steps:
         return []
     return _failed_in(session, task, steps[-1])

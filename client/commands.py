@@ -313,7 +313,7 @@ def _bench() -> click.Group:
 
 def _deciding() -> Iterator[click.Command]:
     remark = _option("--remark", metavar="TEXT", help="Noted with your decision.")
-    yield _command("approvals", "What waits for your decision.", section=Section.DECIDE, listed="approvals")
+    yield _command("approvals", "What needs your decision.", section=Section.DECIDE, listed="approvals")
     yield _command("approve", "Grant what a task asked for; of a question, go with what is assumed.",
                    _argument("id", type=_NUMBER), remark, section=Section.DECIDE, listed="approve, deny ID",
                    short_help="Grant what a task asked for, or let it go on without.")  # fmt: skip
@@ -334,12 +334,12 @@ def _commits() -> Iterator[click.Command]:
         section=Section.COMMITS, listed="review [ID]",
         short_help="Commits to read; review 7 --read marks it.",
     )  # fmt: skip
-    yield _command("revert", "Take back what a task integrated, by a commit on top.", _argument("id", type=_ID), force,
+    yield _command("revert", "Revert what a task integrated, by a commit on top.", _argument("id", type=_ID), force,
                    section=Section.COMMITS, listed="revert ID, undo",
-                   short_help="Take back a commit, or the last; reapply ID brings back.")  # fmt: skip
-    yield _command("reapply", "Bring back what was taken back.", _argument("id", type=_ID), force,
+                   short_help="Revert a commit, or the last; reapply ID undoes it.")  # fmt: skip
+    yield _command("reapply", "Reapply what was reverted.", _argument("id", type=_ID), force,
                    section=Section.COMMITS)  # fmt: skip
-    yield _command("undo", "Take back what was integrated last.", force, _flag("--yes", help="Do not ask."),
+    yield _command("undo", "Revert what was integrated last.", force, _flag("--yes", help="Do not ask."),
                    section=Section.COMMITS)  # fmt: skip
     yield _command("verify", "Run a commit's evidence again.", _argument("commit"),
                    _option("--repo", metavar="PATH", help="Its repository, instead of the daemon's own."),
@@ -364,9 +364,9 @@ def _daemon() -> Iterator[click.Command]:
     yield _command("checkpoint", "Let what runs finish, write the report, and wait until you resume.",
                    listed="checkpoint", short_help="Finish what runs, write the report, and wait.", **here)  # fmt: skip
     yield _command("reload", "Have the daemon read its settings and tasks.yaml again.", listed="reload", **here)
-    yield _command("repo-settings", "What holds for tasks in a repository.\n\nNAME=VALUE sets a value, NAME= takes "
-                   "it back.", _argument("path"), _argument("changes", nargs=-1, metavar="[NAME=VALUE]..."),
-                   listed="repo-settings PATH", short_help="What holds for tasks in a repository; sets it.",
+    yield _command("repo-settings", "The effective settings of a repository.\n\nNAME=VALUE sets a value, NAME= removes "
+                   "it.", _argument("path"), _argument("changes", nargs=-1, metavar="[NAME=VALUE]..."),
+                   listed="repo-settings PATH", short_help="A repository's effective settings; sets them.",
                    **here)  # fmt: skip
     yield _command("environments", "What repositories declare that their code needs, as it is kept.",
                    listed="environments", short_help="The packages that are kept for repositories.",

@@ -1,4 +1,4 @@
-"""Commits: which wait to be read, what the owner has read, what he takes back, and whether one still holds."""
+"""Commits: which wait to be read, what the owner has read, what he reverts, and whether one still holds."""
 
 from __future__ import annotations
 
@@ -112,14 +112,14 @@ def reviewed(session: Session, which: str) -> int:
 
 
 def revert(session: Session, task_id: int, *, force: bool = False, reapply: bool = False) -> int:
-    """Take back what a task integrated, or bring it back: in the daemon where one runs, else in this process."""
+    """Revert what a task integrated, or reapply it: in the daemon where one runs, else in this process."""
     if session.connection.live:
         done = session.client.revert(task_id, force=force, reapply=reapply)
     else:
         from bootstrap.revert import revert_alone  # noqa: PLC0415  # the other actions need none of it
 
         done = asyncio.run(revert_alone(task_id, session.settings, force=force, reapply=reapply))
-    what = "brought back" if done.reapplied else "taken back"
+    what = "reapplied" if done.reapplied else "reverted"
     session.print(done, Cell(f"task {done.task_id} {what}: {done.by[:10]} on {done.branch} of {done.repo}"))
     if not session.out.as_json:
         session.out.note(done.judged)
@@ -127,10 +127,10 @@ def revert(session: Session, task_id: int, *, force: bool = False, reapply: bool
 
 
 def undo(session: Session, *, force: bool, yes: bool) -> int:
-    """Take back what was integrated last, after naming it and, unless `yes` was given, asking."""
+    """Revert what was integrated last, after naming it and, unless `yes` was given, asking."""
     newest = next(iter(session.client.commits(standing=True, limit=1).commits), None)
     if newest is None:
-        session.out.note("nothing that was integrated is left to take back")
+        session.out.note("nothing that was integrated is left to revert")
         return Exit.NOT_FOUND
     session.out.note(_described(session, newest))
     if not (yes or _agreed()):
@@ -180,7 +180,7 @@ def proof(session: Session, commit: str, repo: str, out: Path | None) -> int:
 def _agreed() -> bool:
     if not sys.stdin.isatty():
         raise click.UsageError("undo asks before it acts; say --yes where nobody can answer.")
-    return click.confirm("Take it back?", default=False, err=True)
+    return click.confirm("Revert it?", default=False, err=True)
 
 
 def _described(session: Session, row: CommitRow) -> str:
@@ -208,7 +208,7 @@ def _what_to_do() -> list[str]:
     return [
         f"look at it:    {typed('review TASK')}",
         f"keep it:       {typed('review TASK --read')}   (or a commit, or all)",
-        f"take it back:  {typed('revert TASK')}          (a branch that was left for you: git branch -D)",
+        f"revert it:     {typed('revert TASK')}          (a branch that was left for you: git branch -D)",
     ]
 
 

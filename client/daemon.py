@@ -89,14 +89,14 @@ def checkpoint(session: Session) -> int:
 
 def reload(session: Session) -> int:
     """Have the daemon read its settings and tasks.yaml again."""
-    from settings.reloaded import OVERRULED, TAKE_BACK  # noqa: PLC0415  no other action needs it
+    from settings.reloaded import HOW_TO_REMOVE, OVERRULED  # noqa: PLC0415  no other action needs it
 
     done = session.client.reload()
     session.print(done, Cell(f"changed: {', '.join(done.changed)}" if done.changed else "nothing has changed"))
     for each in () if session.out.as_json else done.later:
         session.out.note(f"{each.name} needs a restart; until then it is {each.holds}")
     for name in () if session.out.as_json else done.overruled:
-        session.out.note(f"{name}: {OVERRULED}; {TAKE_BACK}")
+        session.out.note(f"{name}: {OVERRULED}; {HOW_TO_REMOVE}")
     return Exit.OK
 
 

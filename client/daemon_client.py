@@ -73,7 +73,7 @@ class DaemonClient:
         return self._get(f"/api/task/{task_id}", TaskDetail)
 
     def timeline(self, task_id: int) -> Timeline:
-        """The course of a task's last attempt."""
+        """The timeline of a task's last attempt."""
         return self._get(f"/api/task/{task_id}/timeline", Timeline)
 
     def step(self, task_id: int, attempt: int, step_no: int) -> StepDetail:
@@ -153,7 +153,7 @@ class DaemonClient:
     def commits(
         self, *, unread: bool = False, standing: bool = False, task_id: int | None = None, limit: int = 50
     ) -> Commits:
-        """The newest commits: of all, of a task, that wait to be read, that were integrated and not taken back."""
+        """The newest commits: of all, of a task, that wait to be read, that were integrated and not reverted."""
         asked = {"unread": int(unread), "standing": int(standing), "task": task_id, "limit": limit}
         return self._get("/api/commits", Commits, asked)
 
@@ -170,7 +170,7 @@ class DaemonClient:
         return self._post("/api/commits/reviewed", Reviewed, {"all": True})
 
     def revert(self, task_id: int, *, force: bool, reapply: bool) -> Reverted:
-        """Have the daemon take back what a task integrated, or bring it back; it runs tests first."""
+        """Have the daemon revert what a task integrated, or reapply it; it runs tests first."""
         body = {"force": force, "reapply": reapply}
         return self._asked(Reverted, "POST", f"/api/task/{task_id}/revert", body, wall_s=REVERT_WALL_S)
 

@@ -1,4 +1,4 @@
-"""What holds for the tasks of a repository: shown with where each value comes from, set and taken back.
+"""The effective settings of a repository: shown with where each value comes from, set and removed.
 
 It is done here and not by the daemon, which looks into the database when it begins an attempt: what decides which code
 is let through cannot be set over its API.
@@ -29,7 +29,7 @@ _TONES = {Source.KEPT: Tone.GOOD, Source.FOUND: Tone.PLAIN, Source.SETTINGS: Ton
 
 
 def repository_settings(session: Session, repo: str, words: Sequence[str]) -> int:
-    """Show what holds for a repository, after the changes that are given as `name=value`; `name=` takes one back.
+    """Show the effective settings of a repository, after the changes given as `name=value`; `name=` removes one.
 
     Raises:
         click.UsageError: a change cannot be understood.
@@ -48,7 +48,7 @@ def repository_settings(session: Session, repo: str, words: Sequence[str]) -> in
 def _change(word: str) -> tuple[str, Any]:
     name, equals, text = word.partition("=")
     if not equals:
-        raise click.UsageError(f"repo-settings takes NAME=VALUE after the path, not {word!r}; NAME= takes it back.")
+        raise click.UsageError(f"repo-settings takes NAME=VALUE after the path, not {word!r}; NAME= removes it.")
     return name, value_of(name, text) if text.strip() else None
 
 

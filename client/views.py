@@ -110,7 +110,7 @@ class Views:
             ("created", stamp(task.created_at, short=self.short)),
             *((name, stamp(at, short=self.short)) for name, at in times if at),
             *([("commit", cell(task.commit, Tone.GOOD))] if task.commit else []),
-            *([("taken back", cell(f"by {task.reverted_by}", Tone.WARN))] if task.reverted_by else []),
+            *([("reverted", cell(f"by {task.reverted_by}", Tone.WARN))] if task.reverted_by else []),
             *([("branch", cell(task.branch))] if task.branch else []),
             ("attempt", cell(task.attempt)),
             ("iterations", cell(task.iteration_count)),
@@ -120,7 +120,7 @@ class Views:
     def approvals(self, found: Approvals) -> list[Block]:
         """What waits for the owner; the questions stand below the table, because they must be read to their end."""
         if not found.approvals:
-            return [Lines(lines=[Cell("nothing waits for your decision")])]
+            return [Lines(lines=[Cell("nothing needs your decision")])]
         rows = [
             [
                 cell(row.approval_id),

@@ -31,7 +31,7 @@ NightshiftError
 ├── NoEvidence             a commit has no note that tells how it was judged
 └── GitError
     ├── UnknownCommit      a name stands for no commit, or for several
-    ├── NotReverted        nothing was taken back; says why, and what to do instead
+    ├── NotReverted        nothing was reverted; says why, and what to do instead
     └── MergeConflict      the change no longer fits its target
 """
 
@@ -317,7 +317,7 @@ class UnknownCommit(GitError):
 
 
 class NotReverted(GitError):
-    """Nothing was taken back; the message says why, and what to do instead."""
+    """Nothing was reverted; the message says why, and what to do instead."""
 
 
 class NotVerified(GitError):

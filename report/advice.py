@@ -236,7 +236,7 @@ def _own_tests(summary: Summary) -> Markup | None:
 def _unsolved(summary: Summary) -> Markup | None:
     for pattern in summary.learning.patterns:
         if pattern.tasks >= 3 and not pattern.solved:
-            form = "The failure {} was met in {} tasks and never mended: say in a task how to avoid it."
+            form = "The failure {} was met in {} tasks and never fixed: say in a task how to avoid it."
             return sentence(form, code(cut(pattern.signature, 80)), number(pattern.tasks))
     return None
 
@@ -264,7 +264,7 @@ RULES: tuple[Rule, ...] = (
              "look at notify_command and notify_url."),
     _trouble(Kind.PUSH_FAILED, "push failed", "pushes failed", "look at the remote, or set GIT_AUTO_PUSH=false."),
     _trouble(Kind.INBOX_REJECTED, "fault in tasks.yaml", "faults in tasks.yaml",
-             "its entry waits until that is mended."),
+             "its entry waits until that is fixed."),
     _failing, _worse, _waiting, _many_tries, _unsteady_backend, _unpriced, _dearer, _budget, _idle_engine, _own_tests,
     _unsolved, _useless_memory,
 )  # fmt: skip

@@ -55,7 +55,7 @@ class CommitFigures:
 
     @property
     def unread(self) -> int:
-        """Those of the span that were neither read nor taken back."""
+        """Those of the span that were neither read nor reverted."""
         return sum(not one.decided for one in self.ranked)
 
     def unread_at(self, level: Level) -> int:

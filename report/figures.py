@@ -130,7 +130,7 @@ def _ended(queries: ReportQueries, log: ReportLog, since: datetime, until: datet
 
 
 def _as_they_stood(commits: Sequence[CommitRow], story: Iterable[LogRow], until: datetime) -> list[CommitRow]:
-    """The commits with what had been taken back by the end of the span; the ledger knows only what is so today."""
+    """The commits with what had been reverted by the end of the span; the ledger knows only what is so today."""
     reverted = dict[str, bool]()
     for row in story:
         if row.kind == Kind.REVERTED:

@@ -24,8 +24,8 @@ if TYPE_CHECKING:
     from markdown_it.tree import SyntaxTreeNode
 
 _TEMPLATES = Path(__file__).parent / "templates"
-_COMMANDS = frozenset({"look again: ", "keep: ", "take back: "})
-_RANK = re.compile(r"\*\*\d+ points\*\* \((high|medium|low)\)(?: · (read|taken back) ·)?")
+_COMMANDS = frozenset({"look again: ", "keep: ", "revert: "})
+_RANK = re.compile(r"\*\*\d+ points\*\* \((high|medium|low)\)(?: · (read|reverted|taken back) ·)?")
 _NAMES = {
     "Commits worth reading": "reading",
     "Git activity": "commits",

@@ -98,7 +98,7 @@ class Around:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Ranked:
-    """A commit with its rank. `decided` tells that it was read or taken back."""
+    """A commit with its rank. `decided` tells that it was read or reverted."""
 
     commit: CommitRow
     points: int
@@ -122,7 +122,7 @@ class Ranked:
         return [] if self.decided else [
             ("look again", typed(f"verify {commit.commit[:12]}{where}")),
             ("keep", typed(f"review {commit.task_id} --read")),
-            ("take back", typed(f"revert {commit.task_id}")),
+            ("revert", typed(f"revert {commit.task_id}")),
         ]  # fmt: skip
 
 

@@ -1,4 +1,4 @@
-"""Commits as the API shows them, and what their owner makes of them: read, taken back, brought back."""
+"""Commits as the API shows them, and what their owner makes of them: read, reverted, reapplied."""
 
 from __future__ import annotations
 
@@ -102,7 +102,7 @@ class CommitsQuery(Query):
     """Which commits to list."""
 
     unread: bool = Field(False, description="only those that wait to be read")
-    standing: bool = Field(False, description="only those that were integrated and not taken back")
+    standing: bool = Field(False, description="only those that were integrated and not reverted")
     integrated: bool | None = Field(None, description="only those that were integrated, or (0) left on a branch")
     task: Id | None = Field(None, description="only those of this task")
     since: Bound | None = Field(None, description="only those made at this time or later; `today` is since midnight")

@@ -42,7 +42,7 @@ _T = TypeVar("_T")
 
 def cannot_revert(_task_id: int, _force: bool, _reapply: bool) -> Future[Reverted]:
     """What a context without a daemon behind it answers."""
-    raise NotReverted("nothing can be taken back here: no daemon is behind this server")
+    raise NotReverted("nothing can be reverted here: no daemon is behind this server")
 
 
 def cannot_reload() -> Future[Reloaded]:

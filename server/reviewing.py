@@ -69,7 +69,7 @@ class Reviewing:
         return [commit_row(by_id[each], ranked[each], self._mask) for each in (ranked if by_risk else by_id)]
 
     def reverted_by(self, task_id: int) -> str | None:
-        """The commit that takes back what a task integrated last, None where it stands or there is nothing."""
+        """The commit that reverts what a task integrated last, None where it stands or there is nothing."""
         integrated = (commit for commit in self._ledger.page(MOST, task_id=task_id) if commit.integrated)
         return next((commit.reverted_by for commit in integrated), None)
 

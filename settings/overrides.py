@@ -18,7 +18,7 @@ from core.errors import ConfigError
 from files.whole import write_whole
 
 HEADER = """\
-# Written by Nightshift's settings page. It overrules config.yaml: remove a line, or take it back on the page, and
+# Written by Nightshift's settings page. It overrules config.yaml: remove a line here or on the page, and
 # what config.yaml says holds again; null is the default.
 """
 OWNER_ALONE = 0o600

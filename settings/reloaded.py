@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 OVERRULED = "what the settings page has set overrules config.yaml"
-TAKE_BACK = "take it back on that page, or remove its line from settings.overrides.yaml"
+HOW_TO_REMOVE = "remove it on that page, or its line from settings.overrides.yaml"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -29,7 +29,7 @@ from core.program import typed
 from db import backups
 from db.inspection import facts, quick_faults
 from settings.places import Layout
-from settings.reloaded import OVERRULED, TAKE_BACK
+from settings.reloaded import HOW_TO_REMOVE, OVERRULED
 
 SAFE_TOKEN_CHARS = 16
 _OTHERS = 0o077
@@ -49,7 +49,7 @@ def check_settings(context: CheckContext) -> Iterator[Finding]:
     found = sources(context.settings)
     if found.page:
         yield ok("settings page", f"has set {', '.join(sorted(found.page))}")
-    yield from (note(name, OVERRULED, TAKE_BACK) for name in found.overruled)
+    yield from (note(name, OVERRULED, HOW_TO_REMOVE) for name in found.overruled)
     yield from (_secret(name, context) for name in _secrets(context))
     for file in files:
         yield from _readable(file, context)

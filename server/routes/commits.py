@@ -67,7 +67,7 @@ def review_task(context: AppContext, task_id: int) -> Reviewed:
 
 @routes.endpoint("POST", "/api/task/{task_id}/revert", errors=(400, 404, 409, 415, 503))
 def revert_task(context: AppContext, task_id: int, body: RevertIn | None) -> Reverted:
-    """Take back what a task integrated, by a commit on top; answers when it is made, after running tests."""
+    """Revert what a task integrated, by a commit on top; answers when it is made, after running tests."""
     how = body or RevertIn()
     try:
         done = context.revert(task_id, how.force, how.reapply).result(REVERT_WALL_S)

@@ -1,4 +1,4 @@
-"""Undo: what is taken back and judged, what is refused and why, and what a crash leaves."""
+"""Undo: what is reverted and judged, what is refused and why, and what a crash leaves."""
 
 from __future__ import annotations
 
@@ -109,7 +109,7 @@ async def test_without_a_sandbox_nothing_is_taken_back_unless_forced(site: Site)
 
 async def test_twice_is_once_and_what_was_taken_back_can_be_brought_back(site: Site) -> None:
     entry = site.land({"calc.py": CALC, "test_calc.py": TEST_CALC})
-    with pytest.raises(NotReverted, match="was not taken back"):
+    with pytest.raises(NotReverted, match="was not reverted"):
         await site.undo.revert(entry.task_id, reapply=True)
     first = await site.undo.revert(entry.task_id)
     with pytest.raises(NotReverted, match=f"already, by {first.by[:10]}; `./cli.py reapply {entry.task_id}`"):

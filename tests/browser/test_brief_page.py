@@ -42,7 +42,7 @@ def test_it_says_what_the_api_says_and_each_part_leads_there(visit: Visit, seede
 
 def test_why_a_task_failed_stands_on_it(visit: Visit, seeded: SeededDaemon) -> None:
     page = visit("/")
-    causes = card(page, "Why tasks failed")
+    causes = card(page, "Top failures")
     expect(causes).to_contain_text("AssertionError: assert 7 == (3 + 1)")
     expect(causes).to_contain_text("there is no folder")
     expect(causes.get_by_role("link", name=f"#{seeded.task('failed')}")).to_be_visible()
@@ -50,7 +50,7 @@ def test_why_a_task_failed_stands_on_it(visit: Visit, seeded: SeededDaemon) -> N
 
 def test_a_cause_is_settled_with_a_note_and_its_tasks_are_tried_again(visit: Visit, seeded: SeededDaemon) -> None:
     page, failed = visit("/"), seeded.task("failed")
-    cause = card(page, "Why tasks failed").get_by_role("listitem").filter(has_text="assert 7 == (3 + 1)").first
+    cause = card(page, "Top failures").get_by_role("listitem").filter(has_text="assert 7 == (3 + 1)").first
     cause.get_by_role("button", name="Settle").click()
     cause.get_by_label("Note").fill("The boundary does not count.")
     cause.get_by_role("button", name="Settle and retry 1 task").click()
@@ -63,7 +63,7 @@ def test_a_cause_is_settled_with_a_note_and_its_tasks_are_tried_again(visit: Vis
 def test_a_package_that_cannot_be_is_said_at_the_cause(visit: Visit, watch: Watch) -> None:
     watch.allow("400 POST .*/api/causes/")
     page = visit("/tasks?status=failed")
-    cause = card(page, "Why tasks failed").get_by_role("listitem").filter(has_text="there is no folder").first
+    cause = card(page, "Top failures").get_by_role("listitem").filter(has_text="there is no folder").first
     cause.get_by_role("button", name="Settle").click()
     cause.get_by_label("Allow a package").fill("no such name")
     cause.get_by_role("button", name="Settle and retry").click()
@@ -74,7 +74,7 @@ def test_a_package_that_cannot_be_is_said_at_the_cause(visit: Visit, watch: Watc
 
 
 def test_a_decision_is_one_click_away(visit: Visit, seeded: SeededDaemon) -> None:
-    asks = card(visit("/"), "Waits for your decision")
+    asks = card(visit("/"), "Needs your decision")
     expect(asks.get_by_role("button", name="Approve")).to_be_visible()
 
 

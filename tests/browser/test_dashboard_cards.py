@@ -85,7 +85,7 @@ def test_a_worker_is_shown_at_its_work(page: Page, app_context: AppContext, says
     card = worker(page, "worker-1")
     expect(card.get_by_role("link", name=f"#{number} Fix the sign")).to_have_attribute("href", f"/task/{number}")
     expect(card.get_by_role("list", name="in testing").locator(".now")).to_have_text("testing")
-    for text in ("try 4", "attempt 2", "12 min", "asked the model", "12 done", "1 failed"):
+    for text in ("iteration 4", "attempt 2", "12 min", "asked the model", "12 done", "1 failed"):
         expect(card).to_contain_text(text)
     expect(worker(page, "worker-2")).to_contain_text("idle")
     shown = card.locator(".time").inner_text()

@@ -46,7 +46,7 @@ def test_it_is_drawn_from_what_came_with_it(page: Page, seeded: SeededDaemon) ->
     """Nothing is asked for but its files and the stream: what waits for the API would never be drawn."""
     page.route(re.compile(r"/api/(?!stream)"), lambda route: None)
     page.goto("/dashboard")
-    expect(card(page, "Waits for your decision")).to_be_visible()
+    expect(card(page, "Needs your decision")).to_be_visible()
     expect(card(page, "Git").locator("[data-commit]").first).to_be_visible()
     expect(count_of(page, "done")).to_have_text(str(seeded.daemon.get("/api/status")["queue"]["done"]))
 
@@ -67,7 +67,7 @@ def test_charts_tell_their_figures_in_a_table_as_well(visit: Visit, seeded: Seed
 
 def test_a_question_is_answered_where_it_stands(visit: Visit, seeded: SeededDaemon) -> None:
     page = visit("/dashboard")
-    asks = card(page, "Waits for your decision")
+    asks = card(page, "Needs your decision")
     ask = asks.get_by_role("listitem").filter(has_text=QUESTION)
     expect(ask).to_contain_text(ASSUMED)
     ask.get_by_label("Answer").fill("it counts")
@@ -79,7 +79,7 @@ def test_a_question_is_answered_where_it_stands(visit: Visit, seeded: SeededDaem
 
 def test_a_package_is_denied_where_it_stands(visit: Visit, seeded: SeededDaemon) -> None:
     page = visit("/dashboard")
-    ask = card(page, "Waits for your decision").get_by_role("listitem").filter(has_text="moonphase")
+    ask = card(page, "Needs your decision").get_by_role("listitem").filter(has_text="moonphase")
     ask.get_by_role("button", name="Deny").click()
     expect(ask).to_be_hidden()
     found = seeded.daemon.get(f"/api/approvals?task={seeded.task('approval')}")["approvals"]

@@ -17,7 +17,7 @@ def test_forks_stand_beside_their_task_and_fill_in_while_they_run(visit: Visit, 
     page = visit(f"/task/{source}")
     expect(page.get_by_role("tab", name="Forks")).to_have_count(0)
     page.get_by_role("button", name="Fork…").click()
-    page.get_by_role("dialog").get_by_label("Remark").fill("The boundary does not count.")
+    page.get_by_role("dialog").get_by_label("Note").fill("The boundary does not count.")
     page.get_by_role("dialog").get_by_role("button", name="Fork task").click()
     page.get_by_role("tab", name="Forks (1)").click()
     expect(page).to_have_url(f"{seeded.url}/task/{source}#forks")

@@ -1,4 +1,4 @@
-"""The inbox of a running daemon: what waits is decided by mouse and by keyboard, and commits are read or taken back."""
+"""The inbox of a running daemon: what waits is decided by mouse and by keyboard, and commits are read or reverted."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def test_a_question_is_answered_with_what_was_typed(visit: Visit, seeded: Seeded
         expect(row).to_contain_text(said)
 
 
-def test_keys_walk_and_deny_with_a_remark(visit: Visit, seeded: SeededDaemon) -> None:
+def test_keys_walk_and_deny_with_a_note(visit: Visit, seeded: SeededDaemon) -> None:
     page = visit("/inbox")
     wait_for_asks(seeded, 1)
     expect(page.locator("#asks li.item")).to_have_count(1)
@@ -84,7 +84,7 @@ def test_an_ask_appears_by_itself_and_several_are_decided_at_once(visit: Visit, 
     expect(group).to_contain_text("2 asks chosen")
     group.get_by_role("button", name="Approve all").click()
     expect(page.get_by_text("2 asks approved.")).to_be_visible()
-    expect(page.locator("#asks").get_by_text("Nothing waits for you.")).to_be_visible()
+    expect(page.locator("#asks").get_by_text("Nothing needs your decision.")).to_be_visible()
     for number in (1, 2):
         expect(decided(page, f"part {number}")).to_contain_text(ASSUMED)
 
@@ -124,13 +124,13 @@ def test_a_commit_is_taken_back_after_a_question(browser: Browser, taken: Seeded
         page = context.new_page()
         page.goto("/inbox")
         page.wait_for_selector(LIVE, state="attached")
-        commit = page.locator("#unread li.item").filter(has=page.get_by_role("button", name="Take back")).first
+        commit = page.locator("#unread li.item").filter(has=page.get_by_role("button", name="Revert")).first
         name = str(commit.get_attribute("data-commit"))
-        commit.get_by_role("button", name="Take back").click()
+        commit.get_by_role("button", name="Revert").click()
         page.get_by_role("dialog").get_by_role("button", name="Keep the commit").click()
-        commit.get_by_role("button", name="Take back").click()
-        page.get_by_role("dialog").get_by_role("button", name="Take it back").click()
-        expect(page.get_by_text("Taken back by")).to_be_visible(timeout=PATIENCE_S * 1000)
+        commit.get_by_role("button", name="Revert").click()
+        page.get_by_role("dialog").get_by_role("button", name="Revert").click()
+        expect(page.get_by_text("Reverted by")).to_be_visible(timeout=PATIENCE_S * 1000)
         expect(page.locator(f"#unread li[data-commit='{name}']")).to_have_count(0)
     (row,) = [each for each in taken.daemon.get("/api/commits?limit=50")["commits"] if each["commit"] == name]
     assert row["reverted_by"]
@@ -149,5 +149,5 @@ def test_where_nothing_waits_the_page_says_what_comes_here(browser: Browser, unt
         page = context.new_page()
         page.goto("/inbox")
         page.wait_for_selector(LIVE, state="attached")
-        for text in ("Nothing waits for you.", "You have read every commit.", "Nothing was decided yet."):
+        for text in ("Nothing needs your decision.", "You have read every commit.", "Nothing was decided yet."):
             expect(page.get_by_text(text)).to_be_visible()

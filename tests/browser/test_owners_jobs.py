@@ -66,7 +66,7 @@ def test_a_revert_is_two_and_its_undo_one_more(visit: Visit, seeded: SeededDaemo
     assert hand.acts <= 2
     assert seeded.daemon.get(f"/api/task/{task}")["reverted_by"]
     hand.click(hand.page.get_by_role("button", name="Undo"))
-    expect(hand.page.get_by_text("Brought back.")).to_be_visible()
+    expect(hand.page.get_by_text("Reapplied.")).to_be_visible()
     assert hand.acts <= 3
     assert seeded.daemon.get(f"/api/task/{task}")["reverted_by"] is None
 
@@ -111,7 +111,7 @@ def test_a_task_is_found_by_its_words_with_one_key(visit: Visit, seeded: SeededD
 def test_an_approval_is_one_click(visit: Visit, seeded: SeededDaemon) -> None:
     hand = Hand(visit("/"))
     waiting = len(seeded.daemon.get("/api/approvals?open=1")["approvals"])
-    asks = hand.page.get_by_role("region", name="Waits for your decision")
+    asks = hand.page.get_by_role("region", name="Needs your decision")
     hand.click(asks.get_by_role("button", name="Approve").first)
     until(lambda: len(seeded.daemon.get("/api/approvals?open=1")["approvals"]) == waiting - 1, 60)
     assert hand.acts <= 1

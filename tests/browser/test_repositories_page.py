@@ -1,4 +1,4 @@
-"""The page of repositories: what holds for the tasks of one is shown, changed, refused with its reason, taken back."""
+"""The page of repositories: the effective settings of one are shown, changed, refused with a reason, removed."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def test_what_is_saved_holds_and_is_taken_back(visit: Visit, repo: Path, seeded:
     assert kept == {"wall_s": 90, "test_command": ["make", "a b"], "review": True}
     page.reload()
     expect(option(page, "test_command").locator("input")).to_have_value("make 'a b'")
-    page.get_by_role("button", name="Take back test_command").click()
+    page.get_by_role("button", name="Remove test_command").click()
     expect(option(page, "test_command").locator("input")).to_have_value("")
     option(page, "wall_s").locator("input").fill("")
     save(page)

@@ -86,12 +86,12 @@ def test_a_revert_is_asked_for_made_and_undone(visit: Visit, seeded: SeededDaemo
     page = visit(f"/review?task={task}")
     page.keyboard.press("r")
     box = page.get_by_role("dialog")
-    expect(box).to_contain_text("It can be brought back")
+    expect(box).to_contain_text("It can be reapplied")
     expect(box.get_by_role("button", name="Keep it")).to_be_visible()
     box.get_by_role("button", name="Revert", exact=True).click()
     expect(page.locator(".in-stack.at")).to_contain_text("reverted")
     page.get_by_role("button", name="Undo").click()  # it is offered for ten seconds
-    expect(page.get_by_text("Brought back.")).to_be_visible()
+    expect(page.get_by_text("Reapplied.")).to_be_visible()
     expect(page.get_by_role("button", name="Revert …")).to_be_visible()
     assert seeded.daemon.get(f"/api/task/{task}")["reverted_by"] is None
     told = seeded.daemon.get(f"/api/logs?task={task}&limit=1000")["events"]

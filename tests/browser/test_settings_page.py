@@ -101,7 +101,7 @@ def test_the_number_of_workers_is_changed_while_the_daemon_runs(settings: Page, 
     assert len(daemon.get("/api/status")["workers"]) == 4
     assert written(daemon)["worker_count"] == 4
     expect(row(settings, "worker_count")).to_contain_text("config.yaml says 2")
-    settings.get_by_role("button", name="Take back worker_count").click()
+    settings.get_by_role("button", name="Remove worker_count").click()
     expect(row(settings, "worker_count")).to_contain_text("what config.yaml says will hold again")
     save(settings)
     expect(field(settings, "worker_count")).to_have_value("2")
@@ -175,7 +175,7 @@ def test_settings_are_found_by_words_and_by_what_is_changed(settings: Page) -> N
     settings.get_by_label("Search the settings").fill("no such words")
     expect(settings.get_by_text("No setting fits")).to_be_visible()
     settings.get_by_label("Search the settings").fill("")
-    settings.get_by_label("only what is not at its default").check()
+    settings.get_by_label("changed only").check()
     expect(row(settings, "notify_on")).to_be_visible()
     expect(row(settings, "checkpoint_days")).to_have_count(0)
 
@@ -238,8 +238,8 @@ def test_a_test_notice_goes_to_the_typed_url(settings: Page) -> None:
 
 
 def test_what_holds_now_can_be_read_at_once(settings: Page) -> None:
-    settings.get_by_role("button", name="What holds now").click()
-    text = settings.get_by_role("dialog", name="What holds now")
+    settings.get_by_role("button", name="Effective settings").click()
+    text = settings.get_by_role("dialog", name="Effective settings")
     expect(text).to_contain_text(re.compile(r"task_timeout: +200  # environment"))
     expect(text).to_contain_text(re.compile(r"openai_api_key: +\*\*\*  # config.yaml"))
     settings.keyboard.press("Escape")

@@ -33,7 +33,7 @@ def status_of(seeded: SeededDaemon, task_id: int) -> str:
 def test_the_course_shows_each_try_and_its_steps(visit: Visit, seeded: SeededDaemon) -> None:
     page = visit(f"/task/{seeded.task('second_try')}")
     expect(page.get_by_role("heading", level=1)).to_have_text(re.compile("Write total\\(\\) in job_1.py"))
-    expect(page.get_by_role("heading", level=2, name="Try 2")).to_be_visible()
+    expect(page.get_by_role("heading", level=2, name="Iteration 2")).to_be_visible()
     expect(page.locator("li.step")).to_have_count(6)
     expect(step(page, 2)).to_contain_text("test_boundary_and_above")
     expect(step(page, 2).locator(".tests")).to_have_text("1/2")
@@ -102,7 +102,7 @@ def test_a_link_leads_to_a_step_its_tab_and_a_test(visit: Visit, seeded: SeededD
     step(page, 2).locator("button.head").click()
     assert page.evaluate("location.hash") == "#1"
     page.evaluate("location.hash = '#change'")
-    expect(page.get_by_role("tab", name="Whole change")).to_have_attribute("aria-selected", "true")
+    expect(page.get_by_role("tab", name="Diff")).to_have_attribute("aria-selected", "true")
 
 
 def test_a_hostile_link_is_only_a_place_that_does_not_exist(visit: Visit, seeded: SeededDaemon) -> None:
@@ -137,7 +137,7 @@ def test_the_whole_change_is_that_of_the_commit_also_in_the_owners_repository(
     expect(page.locator("details.file")).to_have_count(2)
     expect(page.locator(".commits")).to_contain_text(f"git -C {seeded.snapshot.repo} show {task['commit'][:12]}")
     expect(page.locator(".commits")).to_contain_text(f"left on {task['branch']}")
-    expect(page.get_by_role("button", name="Take back…")).to_have_count(0)
+    expect(page.get_by_role("button", name="Revert…")).to_have_count(0)
 
 
 def test_lessons_are_shown_with_what_the_attempt_saw(visit: Visit, seeded: SeededDaemon) -> None:
@@ -151,7 +151,7 @@ def test_a_task_that_was_never_begun_says_what_it_waits_for(visit: Visit, seeded
     page = visit(f"/task/{seeded.task('blocked')}")
     expect(page.get_by_text("Not begun yet; it waits for the tasks that it depends on.")).to_be_visible()
     expect(page.get_by_role("button", name="Fork…")).to_have_count(0)
-    page.get_by_role("tab", name="What was asked").click()
+    page.get_by_role("tab", name="Prompt").click()
     expect(page.locator("pre.wrap")).to_have_text("Write total() in job_10.py")
     expect(page.locator("pre.code")).to_contain_text("from job_10 import total")
 
@@ -198,21 +198,21 @@ def test_a_question_is_answered_on_the_page(visit: Visit, seeded: SeededDaemon) 
     page.get_by_role("button", name="Answer").click()
     expect(page.locator("#asks")).to_have_count(0)
     until(lambda: status_of(seeded, number) in {"done", "failed"}, 60)
-    page.get_by_role("tab", name="What was asked").click()
+    page.get_by_role("tab", name="Prompt").click()
     expect(page.get_by_role("tabpanel")).to_contain_text("it shall not")
 
 
-def test_a_decision_is_denied_with_a_remark(visit: Visit, seeded: SeededDaemon) -> None:
+def test_a_decision_is_denied_with_a_note(visit: Visit, seeded: SeededDaemon) -> None:
     number = seeded.task("approval")
     page = visit(f"/task/{number}")
-    page.get_by_label("Remark").fill("no packages here")
+    page.get_by_label("Note").fill("no packages here")
     page.get_by_role("button", name="Deny").click()
     expect(page.locator("#asks")).to_have_count(0)
     (decided,) = seeded.daemon.get(f"/api/approvals?task={number}")["approvals"]
     assert (decided["granted"], decided["answer"]) == (False, "no packages here")
 
 
-def test_a_fork_from_a_step_with_a_model_and_a_remark(visit: Visit, seeded: SeededDaemon) -> None:
+def test_a_fork_from_a_step_with_a_model_and_a_note(visit: Visit, seeded: SeededDaemon) -> None:
     source = seeded.task("failed")
     page = visit(f"/task/{source}")
     opened(page, 1).get_by_role("button", name="Fork from here…").click()
@@ -220,7 +220,7 @@ def test_a_fork_from_a_step_with_a_model_and_a_remark(visit: Visit, seeded: Seed
     expect(dialog.get_by_label("After step")).to_have_value("1")
     label = next(each for each in seeded.daemon.get("/api/status")["models"] if each["name"] == "openai")
     dialog.get_by_label("Model").select_option(f"openai={label['model']}")
-    dialog.get_by_label("Remark").fill("Leave the boundary out.")
+    dialog.get_by_label("Note").fill("Leave the boundary out.")
     dialog.get_by_role("button", name="Fork task").click()
     page.get_by_role("link", name=re.compile(r"^task \d+$")).click()
     expect(page.get_by_text(f"#{source}, step 1")).to_be_visible()
@@ -236,24 +236,24 @@ def test_work_is_read_taken_back_and_brought_back(visit: Visit, seeded: SeededDa
     page = visit(f"/task/{number}")
     page.get_by_role("button", name="Mark as read").click()
     expect(page.locator(".commits")).to_contain_text("read now")
-    page.get_by_role("button", name="Take back…").click()
-    page.get_by_role("dialog").get_by_role("button", name="Take back").click()
-    expect(page.locator(".commits")).to_contain_text("taken back by")
+    page.get_by_role("button", name="Revert…").click()
+    page.get_by_role("dialog").get_by_role("button", name="Revert").click()
+    expect(page.locator(".commits")).to_contain_text("reverted by")
     assert not (seeded.snapshot.home / "workspace" / "job_4.py").exists()
-    page.get_by_role("button", name="Bring back…").click()
-    page.get_by_role("dialog").get_by_role("button", name="Bring back").click()
-    expect(page.get_by_role("button", name="Take back…")).to_be_visible()
+    page.get_by_role("button", name="Reapply…").click()
+    page.get_by_role("dialog").get_by_role("button", name="Reapply").click()
+    expect(page.get_by_role("button", name="Revert…")).to_be_visible()
     assert "job_4.py" in git(seeded.snapshot.home / "workspace", "ls-tree", "--name-only", "main")
 
 
 def test_what_cannot_be_taken_back_is_said_in_the_dialog(visit: Visit, seeded: SeededDaemon, watch: Watch) -> None:
     number = seeded.task("recalling")
     page = visit(f"/task/{number}")
-    page.get_by_role("button", name="Take back…").click()
+    page.get_by_role("button", name="Revert…").click()
     assert seeded.daemon.ask("POST", f"/api/task/{number}/revert", {"force": True})[0] == 200
     watch.allow("409 POST .*/revert")
-    page.get_by_role("dialog").get_by_role("button", name="Take back").click()
-    expect(page.get_by_role("dialog").get_by_role("alert")).to_contain_text("taken back")
+    page.get_by_role("dialog").get_by_role("button", name="Revert").click()
+    expect(page.get_by_role("dialog").get_by_role("alert")).to_contain_text("reverted")
 
 
 def test_a_running_task_is_live_and_nothing_jumps_unless_it_is_followed(visit: Visit, seeded: SeededDaemon) -> None:

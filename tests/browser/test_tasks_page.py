@@ -67,7 +67,7 @@ def test_the_form_sends_all_that_it_offers(visit: Visit, seeded: SeededDaemon) -
     form.get_by_label("Metadata").fill("ticket=SHOP-12\nwhy=a=b")
     form.get_by_text("Limits, order, switches").click()
     filled = {
-        "Tries": "7", "Attempts": "2", "Minutes": "1.5", "US dollars": "0.25", "Tokens": "90000",
+        "Iterations": "7", "Attempts": "2", "Minutes": "1.5", "US dollars": "0.25", "Tokens": "90000",
         "After tasks": f"#{seeded.task('scheduled')}", "Packages": "httpx, rich", "Key": "dashboard-1",
     }  # fmt: skip
     for label, text in filled.items():
@@ -103,14 +103,14 @@ def test_what_is_wrong_with_a_task_is_said_at_its_field_and_nothing_is_lost(
     form.get_by_label("Priority").fill("soon")
     form.get_by_text("Limits, order, switches").click()
     form.get_by_label("After tasks").fill("first")
-    form.get_by_label("Tries").fill("900")
+    form.get_by_label("Iterations").fill("900")
     form.get_by_text("Limits, order, switches").click()
     form.get_by_role("button", name="Add task").click()
     for label, why in {
         "What should be built or changed?": "at least 1 character",
         "Priority": "valid integer",
         "After tasks": "valid integer",
-        "Tries": "less than or equal to 100",
+        "Iterations": "less than or equal to 100",
     }.items():
         field = form.get_by_label(label)
         expect(field).to_have_attribute("aria-invalid", "true")

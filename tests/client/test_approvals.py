@@ -14,7 +14,7 @@ from tests.support.home import Home
 
 
 def test_what_waits_is_listed_and_read_to_its_end(home: Home, context: AppContext) -> None:
-    assert home.cli("--approvals").out == "nothing waits for your decision\n"
+    assert home.cli("--approvals").out == "nothing needs your decision\n"
     home.cli("do it")
     wait_for(context.queue, package("moonphase"), package("tidewave", " " + "long " * 60 + "end"))
     result = home.cli("--approvals")

@@ -87,7 +87,7 @@ def test_a_reload_lists_what_holds_and_what_waits(home: Home) -> None:
         result = home.cli("--reload")
         assert (result.code, result.out.strip()) == (0, "changed: worker_count")
         assert "flask_port needs a restart; until then it is 5000" in result.err
-        assert "log_keep: what the settings page has set overrules config.yaml; take it back" in result.err
+        assert "log_keep: what the settings page has set overrules config.yaml; remove it" in result.err
         assert home.cli("--reload", "--json").json["changed"] == ["worker_count"]
 
 

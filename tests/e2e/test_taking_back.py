@@ -20,13 +20,13 @@ def test_work_is_read_taken_back_and_brought_back(tmp_path: Path, server: WireSe
         listed = daemon.cli("--unread").stdout
         assert first["commit"][:10] in listed
         assert "./cli.py revert" in listed
-        assert "2 commits, see --unread" in daemon.cli("--status").stdout
+        assert "2 commits, see ./cli.py review" in daemon.cli("--status").stdout
         assert daemon.cli("--reviewed", "1").stdout == "1 commit marked as read, 1 left\n"
         assert daemon.cli("--undo").returncode == 2, "nobody is there to answer"
         newest = git(workspace, "log", "-1", "--format=%H", "main")
         undone = 1 if newest == first["commit"] else 2
         said = daemon.cli("--undo", "--yes")
-        assert (said.returncode, f"task {undone} taken back" in said.stdout) == (0, True), said.stderr
+        assert (said.returncode, f"task {undone} reverted" in said.stdout) == (0, True), said.stderr
         assert f"is task {undone}, {newest[:10]} on main" in said.stderr
         assert git(workspace, "rev-parse", "main^") == newest
         assert git(workspace, "ls-files").count(f"job_{undone}.py") == 0
@@ -36,8 +36,7 @@ def test_work_is_read_taken_back_and_brought_back(tmp_path: Path, server: WireSe
         assert (again.returncode, "already" in again.stderr) == (5, True)
         status, answer = daemon.ask("POST", f"/api/task/{3 - undone}/revert", {})
         assert (status, answer["task_id"], answer["forced"]) == (200, 3 - undone, False)
-        assert "Taken back" not in daemon.cli("--show", "1").stdout
-        assert "taken back" in daemon.cli("--show", "1").stdout
+        assert "reverted" in daemon.cli("--show", "1").stdout
         assert "unread" not in daemon.cli("--status").stdout
         assert daemon.cli("--undo", "--yes").returncode == 4
     alone = daemon.cli("--reapply", "1", "--json")

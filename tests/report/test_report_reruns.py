@@ -117,7 +117,7 @@ def test_a_commit_is_read_and_taken_back_when_it_was(history: History) -> None:
     early, late = (summarise(history.store.db, FIRST, until).commits for until in (moment, end))
     assert (early.total.reverted, early.unread) == (0, len(commits))
     assert (late.total.reverted, late.unread) == (1, len(commits) - 1)
-    assert "taken back" in render(summarise(history.store.db, FIRST, end))
+    assert "· reverted" in render(summarise(history.store.db, FIRST, end))
 
 
 def test_what_the_pruned_log_told_is_no_longer_known_instead_of_none(history: History) -> None:

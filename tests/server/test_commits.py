@@ -88,7 +88,7 @@ def test_a_revert_is_passed_on_with_what_was_asked(client: Client, ledger: State
     said = client.post("/api/task/1/revert", {"force": True, "reapply": True}).json
     assert (said["forced"], said["reapplied"], said["by"]) == (True, True, "b" * 40)
     refused = client.request("POST", "/api/task/2/revert")
-    assert (refused.status, "nothing to take back" in refused.json["error"]) == (409, True)
+    assert (refused.status, "nothing to revert" in refused.json["error"]) == (409, True)
 
 
 def test_a_task_tells_by_what_it_was_taken_back(context: AppContext, client: Client, ledger: StateStore) -> None:

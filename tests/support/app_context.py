@@ -161,7 +161,7 @@ def reverted(task_id: int, force: bool, reapply: bool) -> Future[Reverted]:
     if task_id == 99:
         raise UnknownTask(task_id)
     if task_id != 1:
-        raise NotReverted(f"task {task_id} made no commit, so there is nothing to take back")
+        raise NotReverted(f"task {task_id} made no commit, so there is nothing to revert")
     done: Future[Reverted] = Future()
     done.set_result(
         Reverted(

@@ -23,8 +23,8 @@ export function Ask({ask, onDone, withTask = true}) {
       ${ask.subject && !isQuestion ? html` · <code>${ask.subject}</code>` : null} · <${Moment} at=${ask.asked_at} />
       ${ask.assumed_at ? html` · assumed <${Moment} at=${ask.assumed_at} />: <b>${ask.default}</b>` : null}</p>
     <div class="actions">
-      <input type="text" aria-label=${isQuestion ? 'Answer' : 'Remark'} maxlength="2000"
-        placeholder=${isQuestion ? ask.default : 'a remark, if you like'} value=${answer}
+      <input type="text" aria-label=${isQuestion ? 'Answer' : 'Note'} maxlength="2000"
+        placeholder=${isQuestion ? ask.default : 'note (optional)'} value=${answer}
         onInput=${(event) => setAnswer(event.target.value)} />
       <${Button} sends kind="main" onClick=${decide(true)}>${isQuestion ? 'Answer' : 'Approve'}<//>
       <${Button} sends onClick=${decide(false)}>${isQuestion ? 'Decline' : 'Deny'}<//>

@@ -82,6 +82,6 @@ function Cause({cause, span, onDone}) {
  */
 export function Causes({causes, since, until, onDone}) {
   const span = Object.fromEntries(Object.entries({since, until}).filter(([, bound]) => bound));
-  return causes.length ? html`<${Card} title="Why tasks failed" id="causes">
+  return causes.length ? html`<${Card} title="Top failures" id="causes">
     <ul class="plain causes">${causes.map((cause) => html`<${Cause} key=${cause.id} cause=${cause} span=${span} onDone=${onDone} />`)}</ul><//>` : null;
 }

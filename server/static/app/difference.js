@@ -23,7 +23,7 @@ export function rowsOf(hunks) {
     ...(index || hunk.old > 1 || hunk.new > 1 ? [{kind: 'place', parts: `line ${hunk.new}`}] : []), ...hunk.lines]);
 }
 
-const Mode = () => html`<span class="modes" role="group" aria-label="How differences are shown">
+const Mode = () => html`<span class="modes" role="group" aria-label="How the diff is shown">
   ${[['unified', 'Unified'], ['split', 'Side by side']].map(([name, title]) => html`<button type="button" class="bare small"
     aria-pressed=${String(mode.value === name)} onClick=${() => change(name)}>${title}</button>`)}</span>`;
 

@@ -47,7 +47,7 @@ const columns = (onMenu) => [
   {key: 'status', label: 'Status', sort: true, cell: (task) => html`<${Standing} task=${task} />`},
   {key: 'description', label: 'Task', what: true, cell: (task) => html`<${What} task=${task} />`},
   {key: 'priority', label: 'Priority', number: true, minor: true, sort: true, most: true},
-  {key: 'iteration_count', label: 'Tries', number: true, minor: true, sort: true, most: true},
+  {key: 'iteration_count', label: 'Iterations', number: true, minor: true, sort: true, most: true},
   {key: 'cost', label: 'Cost', number: true, minor: true, sort: true, most: true,
     cell: ({spent}) => (spent.model_calls ? html`<${Money} usd=${spent.cost_usd} unpriced=${spent.unpriced} />` : '–')},
   {key: 'commit', label: 'Commit', minor: true,

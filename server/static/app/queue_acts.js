@@ -21,7 +21,7 @@ export const FITTING = {
 const TOLD = {cancel: ['Cancel', 'cancelled'], retry: ['Retry', 'queued again'], prioritise: ['Prioritise', 'prioritised']};
 const REMARK = {
   cancel: 'A task that runs ends at its next safe point.',
-  retry: 'They are tried again from the beginning, with all their tries.',
+  retry: 'They are tried again from the beginning, as a new attempt.',
   prioritise: 'Those with a higher priority are begun sooner.',
 };
 

@@ -13,7 +13,7 @@ import {useWalk} from './inbox/walk.js';
 const ASKED = ['asked', 'answered', 'task_moved'];
 const COMMITTED = ['commit_recorded', 'reviewed', 'reverted'];
 
-const NothingAsked = () => html`<${Empty}>Nothing waits for you. Tasks ask here for packages, for more budget, about what
+const NothingAsked = () => html`<${Empty}>Nothing needs your decision. Tasks ask here for packages, for more budget, about what
   their checks found, and with <code>--clarify</code> about vague words.<//>`;
 
 const NothingUnread = () => html`<${Empty}>You have read every commit.<//>`;
@@ -24,7 +24,7 @@ function Inbox() {
   const walk = useWalk(asks.data?.approvals ?? [], commits.data?.commits ?? [], asks.reload);
   const unread = commits.data?.unread ?? 0;
   return html`<h1 class="unseen">Inbox</h1>
-    <${Card} title="Waits for your decision" id="asks" hint=${asks.data?.approvals.length
+    <${Card} title="Needs your decision" id="asks" hint=${asks.data?.approvals.length
     ? html`<kbd>j</kbd> <kbd>k</kbd> walk · <kbd>a</kbd> approve · <kbd>d</kbd> deny · <kbd>r</kbd> answer · <kbd>x</kbd> choose` : null}>
       <${Loaded} of=${asks}>${({approvals}) => (approvals.length
     ? html`<${Asks} asks=${approvals} walk=${walk} reload=${asks.reload} />` : html`<${NothingAsked} />`)}<//>

@@ -15,7 +15,7 @@ import {Worth} from './memory/worth.js';
 const LEARNED = ['lesson_stored', 'lesson_retired', 'lesson_restored', 'task_moved'];
 
 const NoLessons = () => html`<${Empty}>Nothing was learned yet. A lesson is made when a task failed first and passed later:
-  the error, and the change that mended it.<//>`;
+  the error, and the change that fixed it.<//>`;
 
 const NothingFits = () => html`<${Empty}>No lesson fits. <${Button} kind="small" onClick=${reset}>Show all<//><//>`;
 

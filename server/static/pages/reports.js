@@ -19,7 +19,7 @@ const COLUMNS = [
     ? html`<${Moment} at=${row.since} form="day" /> to <${Moment} at=${row.until} form="day" />` : html`<span class="none">–</span>`)},
   column('tasks done', 'Done'),
   column('succeeded', 'Succeeded'),
-  column('at the first try', 'First try', {minor: true}),
+  column('at the first try', 'First iteration', {minor: true}),
   column('commits', 'Commits', {minor: true}),
   column('tokens', 'Tokens', {minor: true}),
   column('cost in USD', 'Cost, USD'),

@@ -1,4 +1,4 @@
-// Repositories: what holds for the tasks of each, where it comes from, and changing it.
+// Repositories: the effective settings of each, where it comes from, and changing it.
 
 import {fault, patch, useData} from '../app/api.js';
 import {Button, Card, Empty, Fault, Loaded, Moment, Pill} from '../app/parts.js';
@@ -31,7 +31,7 @@ function Otherwise({option}) {
   return html`<p class="hint">found: <code>${spelled(option.name, option.found)}</code> in ${option.place}</p>`;
 }
 
-function Option({option, draft, error, edit, takeBack}) {
+function Option({option, draft, error, edit, remove}) {
   const {name} = option;
   const tied = {id: `o-${name}`, 'aria-describedby': [`h-${name}`, error && `e-${name}`].filter(Boolean).join(' '), 'aria-invalid': error ? 'true' : undefined};
   const shown = draft ?? (option.kept === null ? '' : spelled(name, option.kept));
@@ -44,7 +44,7 @@ function Option({option, draft, error, edit, takeBack}) {
       placeholder=${option.value === null ? '' : spelled(name, option.value)} onInput=${(event) => edit(name, event.target.value)} />`}
       ${error ? html`<p class="error" id=${`e-${name}`} role="alert">${error}</p>` : null}<${Otherwise} option=${option} /></td>
     <td><${From} option=${option} />${option.kept !== null && !option.by_hand
-    ? html` <${Button} sends kind="bare" aria-label=${`Take back ${name}`} onClick=${() => takeBack(name)}>take back<//>` : null}</td></tr>`;
+    ? html` <${Button} sends kind="bare" aria-label=${`Remove ${name}`} onClick=${() => remove(name)}>remove<//>` : null}</td></tr>`;
 }
 
 function Options({data, keep}) {
@@ -65,10 +65,10 @@ function Options({data, keep}) {
   const edit = (name, text) => setDrafts({...drafts, [name]: text});
   const save = () => send(Object.fromEntries(Object.entries(drafts).map(([name, text]) => [name, read(name, text)])));
   return html`<form onSubmit=${(event) => { event.preventDefault(); save(); }}>
-    <table aria-label="What holds here"><thead><tr><th scope="col">What</th><th scope="col">Value</th><th scope="col">From</th></tr></thead>
+    <table aria-label="Effective settings"><thead><tr><th scope="col">What</th><th scope="col">Value</th><th scope="col">From</th></tr></thead>
       <tbody>${data.options.map((option) => html`<${Option} key=${option.name} option=${option} draft=${drafts[option.name]}
-        error=${faults[option.name]} edit=${edit} takeBack=${(name) => send({[name]: null})} />`)}</tbody></table>
-    <div class="end"><p class="hint">An empty field takes a value back. What is saved counts for tasks that wait, too.</p>
+        error=${faults[option.name]} edit=${edit} remove=${(name) => send({[name]: null})} />`)}</tbody></table>
+    <div class="end"><p class="hint">An empty field removes a value. What is saved counts for tasks that wait, too.</p>
       <${Button} sends kind="main" type="button" disabled=${!Object.keys(drafts).length} onClick=${save}>Save<//></div></form>`;
 }
 
@@ -113,7 +113,7 @@ function All() {
   const found = useData('/api/git', {}, MOVED);
   const seen = Object.fromEntries((found.data?.repositories ?? []).map((each) => [each.path, each]));
   return html`<${Card} title="Repositories" actions=${html`<${Another} />`}
-    hint="choose one to see how it is tested, and what holds for its tasks">
+    hint="choose one to see how it is tested, and its effective settings">
     <${Loaded} of=${known}>${(data) => html`<${Table} label="Repositories" columns=${COLUMNS} keyOf=${(row) => row.path}
       onOpen=${(row) => choose(row.path)} rows=${data.repositories.map((path) => seen[path] ?? {path})} />`}<//><//>`;
 }

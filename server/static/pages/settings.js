@@ -56,7 +56,7 @@ function All({data}) {
   const whole = !words.length && !changed;
   return html`<div class="bar"><input type="search" class="wide" data-search aria-label="Search the settings" placeholder="Search: workers, budget, quiet …"
       value=${search} onInput=${(event) => setSearch(event.target.value)} />
-      <${Check} label="only what is not at its default" checked=${changed} onChange=${(event) => setChanged(event.target.checked)} />
+      <${Check} label="changed only" checked=${changed} onChange=${(event) => setChanged(event.target.checked)} />
       <${Effective} rows=${data.settings} /></div>
     ${data.faults.length ? html`<${Fault} error=${`The settings have faults, so the old ones still hold: ${data.faults.join('; ')}`} />` : null}
     <div class="settings"><${Groups} groups=${groups} />

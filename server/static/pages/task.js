@@ -1,4 +1,4 @@
-// A task: where it stands, its course step by step, and all that can be done with it.
+// A task: its status, its timeline step by step, and all that can be done with it.
 
 import {page, useData} from '../app/api.js';
 import {LogLines} from '../app/loglines.js';
@@ -22,10 +22,10 @@ const about = new Set([id]);
 const concerns = (line) => about.has(line.task_id);
 
 const tabsOf = (task, course) => [
-  ['course', 'Course'],
-  ['change', 'Whole change'],
+  ['course', 'Timeline'],
+  ['change', 'Diff'],
   ['lessons', `Lessons (${course.recalls.length})`],
-  ['asked', 'What was asked'],
+  ['asked', 'Prompt'],
   ['log', 'Log'],
   ...(course.forks.length ? [['forks', `Forks (${course.forks.length})`]] : []),
 ];
@@ -41,7 +41,7 @@ function Part({name, task, course}) {
 
 function Body({task, course, reload}) {
   const {part} = place.value;
-  return html`<section class="card" aria-label="Course and change">
+  return html`<section class="card" aria-label="Timeline and diff">
     ${course.running ? html`<div class="follow"><${Check} label="Follow the newest step" checked=${following.value}
       onChange=${(event) => { following.value = event.target.checked; }} /></div>` : null}
     <${Tabs} label="Parts of the page" tabs=${tabsOf(task, course)} chosen=${part}

@@ -33,7 +33,7 @@ export function Figures({report}) {
   return html`<section class="figures" aria-label="How things stand">
     <${Counts} queue=${report.queue} />
     <dl>
-      <div><dt>up for</dt><dd><${Span} since=${startedAt} /></dd></div>
+      <div><dt>uptime</dt><dd><${Span} since=${startedAt} /></dd></div>
       <div><dt>next checkpoint</dt><dd><${Moment} at=${report.next_checkpoint_at} /></dd></div>
     </dl>
     ${isAsked ? null : html`<${Button} sends onClick=${takeStock}>Checkpoint now<//>`}

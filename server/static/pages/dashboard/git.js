@@ -12,7 +12,7 @@ const COMMITTED = ['commit_recorded', 'reverted', 'reviewed', 'database_restored
 
 const Commit = ({commit}) => html`<li class="commit" data-commit=${commit.commit}>
   <p><a href=${`/task/${commit.task_id}`} title=${commit.subject}>${firstLine(commit.subject, 90)}</a>
-    ${commit.reverted_by ? html`<${Pill} status="bad">taken back<//>` : commit.reviewed_at ? null : html`<${Pill} status="ask">unread<//>`}</p>
+    ${commit.reverted_by ? html`<${Pill} status="bad">reverted<//>` : commit.reviewed_at ? null : html`<${Pill} status="ask">unread<//>`}</p>
   <small><code>${commit.commit.slice(0, 8)}</code> ${commit.target || commit.branch}
     ${commit.label ? ` · ${words(commit.label)}` : ''}${' · '}<${Moment} at=${commit.at} /></small></li>`;
 

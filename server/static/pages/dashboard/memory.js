@@ -10,7 +10,7 @@ const KINDS = ['lesson_stored', 'lesson_retired', 'lesson_restored', 'task_moved
 const signed = (share) => `${share < 0 ? '−' : '+'}${percent(Math.abs(share)).replace(' %', '')} points`;
 
 function worth({solve_rate: rate, shown, control}) {
-  if (!rate) return `not known yet: ${counted(shown.whole, 'attempt')} with lessons, ${control.whole} without by lot`;
+  if (!rate) return `not known yet: ${counted(shown.whole, 'attempt')} with lessons, ${control.whole} in the control group`;
   const isSure = rate.low > 0 || rate.high < 0;
   return html`<b class=${isSure ? (rate.estimate > 0 ? 'good' : 'bad') : ''}>${signed(rate.estimate)}</b> solved
     ${' '}<span class="hint">(${signed(rate.low)} to ${signed(rate.high)}${isSure ? '' : '; may be chance'})</span>`;

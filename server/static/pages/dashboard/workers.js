@@ -40,7 +40,7 @@ function WorkerCard({worker, line}) {
   return html`<li class=${classes('worker', {busy: isBusy})} data-worker=${worker.name}>
     <div class="worker-head">
       <${Dot} kind=${isBusy ? 'busy' : ''} /><b>${worker.name}</b>
-      <span class="hint">${isBusy ? html`${worker.iteration ? `try ${worker.iteration}` : 'beginning'}
+      <span class="hint">${isBusy ? html`${worker.iteration ? `iteration ${worker.iteration}` : 'beginning'}
         ${worker.attempt > 1 ? ` · attempt ${worker.attempt}` : ''}` : 'idle'}</span>
       ${isBusy && worker.since ? html`<span class="time"><${Span} since=${worker.since} /></span>` : null}
     </div>

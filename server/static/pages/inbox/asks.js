@@ -30,15 +30,15 @@ function Acts({ask, reload}) {
     if (event.key === 'Enter' && asks && draft.peek().trim()) press(true)();
   };
   return html`<div class="acts">
-    <input type="text" maxlength="2000" aria-label=${asks ? 'Answer' : 'Remark'} value=${draft.value}
-      placeholder=${asks ? ask.default || 'your answer' : 'a remark, if you like'} onKeyDown=${typed}
+    <input type="text" maxlength="2000" aria-label=${asks ? 'Answer' : 'Note'} value=${draft.value}
+      placeholder=${asks ? ask.default || 'your answer' : 'note (optional)'} onKeyDown=${typed}
       onInput=${(event) => { draft.value = event.target.value; }} />
     <${Button} sends kind="main" onClick=${press(true)}>${asks ? (draft.value.trim() || !ask.default ? 'Answer' : 'Go with it') : 'Approve'}<//>
     <${Button} sends onClick=${press(false)}>${asks ? 'Decline' : 'Deny'}<//>
   </div>`;
 }
 
-/** What is asked; below its first paragraph the difference of a changed test, or a setup script. */
+/** What is asked; below its first paragraph the diff of a changed test, or a setup script. */
 function Question({text, hasCode}) {
   const end = hasCode ? text.indexOf('\n\n') : -1;
   if (end < 0) return html`<p class="question">${text}</p>`;
@@ -72,7 +72,7 @@ function Several({asks, walk, reload}) {
   };
   return html`<div class="several" role="group" aria-label="Decide what is chosen">
     <b>${counted(ids.length, 'ask')} chosen</b>
-    <input type="text" maxlength="2000" aria-label="Remark for all" placeholder="a remark for all, if you like" value=${remark.value}
+    <input type="text" maxlength="2000" aria-label="Note for all" placeholder="note for all (optional)" value=${remark.value}
       onInput=${(event) => { remark.value = event.target.value; }} />
     <${Button} sends kind="main" onClick=${press(true)}>Approve all<//>
     <${Button} sends onClick=${press(false)}>Deny all<//>

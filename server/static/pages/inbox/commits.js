@@ -1,4 +1,4 @@
-// Commits that were not read: how large each is and what vouches for it; read, looked at, or taken back.
+// Commits that were not read: how large each is and what vouches for it; read, looked at, or reverted.
 
 import {fault, post} from '../../app/api.js';
 import {Button, Moment, Pill, confirmed} from '../../app/parts.js';
@@ -21,18 +21,18 @@ const Files = ({commit}) => (commit.files?.length ? html`<ul class="files">
   ${commit.files.slice(0, SHOWN).map((file) => html`<${File} key=${file.path} file=${file} />`)}
   ${commit.file_count > SHOWN ? html`<li class="hint">${counted(commit.file_count - SHOWN, 'more file')}</li>` : null}</ul>` : null);
 
-async function takeBack(commit) {
+async function revert(commit) {
   const isSure = await confirmed({
-    title: `Take back the work of task ${commit.task_id}?`,
+    title: `Revert the work of task ${commit.task_id}?`,
     text: html`<b>${commit.subject}</b> is undone by a new commit on <code>${commit.target}</code>, once the tests that its files reach have passed without it.`,
-    yes: 'Take it back',
+    yes: 'Revert',
     no: 'Keep the commit',
     danger: true,
   });
   if (!isSure) return;
   toast('Running the tests; this may take a while.');
   const answer = await post(`/api/task/${commit.task_id}/revert`, {});
-  toast(answer.ok ? `Taken back by ${answer.data.by.slice(0, 10)}.` : fault(answer), answer.ok ? 'good' : 'bad');
+  toast(answer.ok ? `Reverted by ${answer.data.by.slice(0, 10)}.` : fault(answer), answer.ok ? 'good' : 'bad');
   status.reload();
 }
 
@@ -53,7 +53,7 @@ function Commit({commit, walk}) {
     <div class="acts">
       <${Button} sends onClick=${() => markRead('Marked as read.', {commit: commit.commit})}>Mark as read<//>
       <a role="button" class="button" href=${`/review?task=${commit.task_id}#${commit.commit}`}>Look at the change</a>
-      ${isStanding ? html`<${Button} sends kind="danger" onClick=${() => takeBack(commit)}>Take back …<//>` : null}
+      ${isStanding ? html`<${Button} sends kind="danger" onClick=${() => revert(commit)}>Revert …<//>` : null}
       <span class="command hint"><code>${command}</code><${Copy} text=${command} what="the command" /></span>
     </div>
   </li>`;

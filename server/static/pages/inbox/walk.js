@@ -46,7 +46,7 @@ export function useWalk(asks, commits, reload) {
     x: ['choose an ask, for several at once', () => ask() && toggle(chosen, ask().approval_id)],
     a: ['approve, or answer what is typed', () => decided(true)],
     d: ['deny', () => decided(false)],
-    r: ['answer or remark', () => element(at.peek())?.querySelector('input[type=text]')?.focus()],
+    r: ['answer or note', () => element(at.peek())?.querySelector('input[type=text]')?.focus()],
     m: ['mark the commit as read', () => commit() && act('/api/commits/reviewed', 'Marked as read.', {commit: commit().commit})],
     Enter: ['open the task', open],
   });

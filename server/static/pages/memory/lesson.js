@@ -1,4 +1,4 @@
-// One lesson in full: what failed, what mended it, what it is worth, and where it was used.
+// One lesson in full: what failed, its fix, what it is worth, and where it was used.
 
 import {post, fault, useData} from '../../app/api.js';
 import {Button, Dialog, Diff, Empty, Loaded, Moment, Pill, confirmed} from '../../app/parts.js';
@@ -9,7 +9,7 @@ import {State} from './list.js';
 import {shown} from './model.js';
 import {Range} from './range.js';
 
-const ARMS = {shown: ['shown', 'running'], control: ['seen nothing, by lot', ''], probation: ['left out: on probation', 'waiting']};
+const ARMS = {shown: ['shown', 'running'], control: ['control group', ''], probation: ['left out: on probation', 'waiting']};
 const KINDS = ['lesson_retired', 'lesson_restored'];
 
 async function sent(lesson, verb, said, reloads) {
@@ -53,12 +53,12 @@ const Facts = ({lesson}) => html`<dl class="lesson-facts">
 
 function Use({use}) {
   const [said, colour] = ARMS[use.arm];
-  const seen = use.seen_in.map(({iteration, phase}) => `${words(phase ?? '')} of try ${iteration ?? 0}`).join(', ');
+  const seen = use.seen_in.map(({iteration, phase}) => `${words(phase ?? '')} of iteration ${iteration ?? 0}`).join(', ');
   return html`<tr><td class="what"><a href=${`/task/${use.task_id}`}>#${use.task_id} ${use.description}</a>
       <small>attempt ${use.attempt}${seen ? `, before ${seen}` : ''}</small></td>
     <td><${Pill} status=${colour}>${said}<//></td>
     <td>${use.solved === null ? html`<span class="hint">runs</span>` : html`<${Pill} status=${use.solved ? 'done' : 'failed'}>${use.solved ? 'solved' : 'not solved'}<//>`}</td>
-    <td class="number">${use.iterations === null ? '–' : counted(use.iterations, 'try', 'tries')}</td>
+    <td class="number">${use.iterations === null ? '–' : counted(use.iterations, 'iteration')}</td>
     <td class="minor"><${Moment} at=${use.at} /></td></tr>`;
 }
 
@@ -67,14 +67,14 @@ const Uses = ({uses}) => (uses.length ? html`<div class="scroll"><table aria-lab
   : html`<${Empty}>No attempt was near to it yet.<//>`);
 
 const Fix = ({file}) => html`<details class="file" open><summary><code>${file.path || 'the change'}</code></summary>
-  <${Diff} rows=${file.rows} label=${`What mended ${file.path || 'it'}`} /></details>`;
+  <${Diff} rows=${file.rows} label=${`Fix for ${file.path || 'the failure'}`} /></details>`;
 
 const Body = ({lesson, reloads}) => html`<div class="lesson">
   ${lesson.lesson ? html`<p class="lead">${lesson.lesson}</p>` : null}
   <${Facts} lesson=${lesson} />
   <h3>${lesson.kind === 'failure' ? 'What failed' : 'The task that it solved'}</h3>
   <pre class="wrap" tabindex="0">${lesson.error}</pre>
-  ${lesson.fix.length ? html`<h3>What mended it</h3>${lesson.fix.map((file) => html`<${Fix} key=${file.path} file=${file} />`)}` : null}
+  ${lesson.fix.length ? html`<h3>Fix</h3>${lesson.fix.map((file) => html`<${Fix} key=${file.path} file=${file} />`)}` : null}
   <h3>Where it was near</h3><${Uses} uses=${lesson.uses} />
   ${lesson.failed_code ? html`<details><summary>The whole change that failed</summary><pre tabindex="0">${lesson.failed_code}</pre></details>` : null}
   ${lesson.signature ? html`<details><summary>Its signature, by which it is found</summary><pre class="wrap" tabindex="0">${lesson.signature}</pre></details>` : null}

@@ -38,7 +38,7 @@ const InUse = ({title, found}) => html`<dt>${title}</dt><dd><b><${Count} value=$
 export const Worth = ({learning}) => html`<div class="worth">
   <div class="scroll" tabindex="0" role="region" aria-label="What lessons change"><table class="uplift">
     <tbody>${FIGURES.map((figure) => html`<${Figure} key=${figure.name} figure=${figure} found=${learning[figure.name]} />`)}</tbody></table>
-    <p class="hint">Solved with lessons: ${rate(learning.shown)}; without, by lot: ${rate(learning.control)}. Each figure is the difference, with lessons less
+    <p class="hint">Solved with lessons: ${rate(learning.shown)}; control group: ${rate(learning.control)}. Each figure is the difference, with lessons less
       without, and its 95 % interval. <code>RECALL_CONTROL_SHARE</code> sets the share that sees none.</p></div>
   <dl>
     <${InUse} title="Failures" found=${learning.failures} />

@@ -27,7 +27,7 @@ async function sendRevert(commit, reapply, force = false) {
 async function revert(commit, mark) {
   const isSure = await confirmed({
     title: `Revert “${commit.subject}”?`,
-    text: html`A new commit on <code>${commit.target}</code> undoes it, once the tests that its files reach have passed without it. It can be brought back.`,
+    text: html`A new commit on <code>${commit.target}</code> undoes it, once the tests that its files reach have passed without it. It can be reapplied.`,
     no: 'Keep it',
     yes: 'Revert',
     danger: true,
@@ -42,7 +42,7 @@ async function revert(commit, mark) {
   if (!answer.ok) return;
   const undo = async () => {
     const back = await sendRevert(commit, true);
-    toast(back.ok ? 'Brought back.' : fault(back), back.ok ? 'good' : 'bad');
+    toast(back.ok ? 'Reapplied.' : fault(back), back.ok ? 'good' : 'bad');
     if (back.ok) await mark(null);
   };
   await mark(answer.data.by);

@@ -1,4 +1,4 @@
-// All that holds now, to read and to copy.
+// The effective settings, to read and to copy.
 
 import {Button, Dialog} from '../../app/parts.js';
 import {html, useState} from '../../app/ui.js';
@@ -12,7 +12,7 @@ function text(rows) {
 
 export function Effective({rows}) {
   const [open, setOpen] = useState(false);
-  return html`<${Button} onClick=${() => setOpen(true)}>What holds now<//>
-    <${Dialog} open=${open} title="What holds now" wide onClose=${() => setOpen(false)}>
+  return html`<${Button} onClick=${() => setOpen(true)}>Effective settings<//>
+    <${Dialog} open=${open} title="Effective settings" wide onClose=${() => setOpen(false)}>
       <pre tabindex="0" aria-label="Settings that hold">${text(rows)}</pre><//>`;
 }

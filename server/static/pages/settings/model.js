@@ -10,7 +10,7 @@ import {same, typed, written} from './values.js';
 export const known = source('/api/settings');
 
 /** A draft that lets config.yaml decide again; JSON leaves it out. */
-export const TAKE_BACK = Symbol('take back');
+export const REMOVE = Symbol('remove');
 
 /** By name what was typed; null puts a setting back to its default. */
 export const drafts = signal({});
@@ -39,7 +39,7 @@ export const saved = (row) => (row.waits ? row.next : row.value);
 /** What stands in a setting's control. */
 export function shown(row) {
   const all = drafts.value;
-  if (!(row.name in all) || all[row.name] === TAKE_BACK) return row.veiled ? '' : typed(row, saved(row));
+  if (!(row.name in all) || all[row.name] === REMOVE) return row.veiled ? '' : typed(row, saved(row));
   return all[row.name] === null ? typed(row, row.default) : all[row.name];
 }
 
@@ -51,7 +51,7 @@ export const isSet = (row) => ['config.yaml', 'page'].includes(row.origin)
   && (row.kind === 'secret' ? row.is_set : row.veiled || !same(saved(row), row.default));
 
 function isNews(row, draft) {
-  if (draft === TAKE_BACK) return row.origin === 'page';
+  if (draft === REMOVE) return row.origin === 'page';
   if (draft === null) return isSet(row);
   if (row.kind === 'secret') return draft !== '';
   const value = written(row, draft);
@@ -61,7 +61,7 @@ function isNews(row, draft) {
 /** Whether a line was added that is still empty. */
 const isBegun = (row, draft) => Array.isArray(draft) && draft.some(({key}) => key === '');
 
-/** Type something, or go back to the default (null) or to what config.yaml says (TAKE_BACK). */
+/** Type something, or go back to the default (null) or to what config.yaml says (REMOVE). */
 export function edit(row, draft) {
   const {[row.name]: _, ...others} = drafts.peek();
   drafts.value = isNews(row, draft) || isBegun(row, draft) ? {...others, [row.name]: draft} : others;
@@ -84,7 +84,7 @@ export function undoAll() {
 export function body() {
   const all = drafts.peek();
   const named = rows().filter(({name}) => drafted.peek().includes(name));
-  const typedIn = named.filter(({name}) => all[name] !== TAKE_BACK);
+  const typedIn = named.filter(({name}) => all[name] !== REMOVE);
   return {
     changes: Object.fromEntries(typedIn.map((row) => [row.name, all[row.name] === null ? null : written(row, all[row.name])])),
     take_back: named.filter((row) => !typedIn.includes(row)).map(({name}) => name),

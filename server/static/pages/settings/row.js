@@ -3,7 +3,7 @@
 import {Button, Pill} from '../../app/parts.js';
 import {classes, html} from '../../app/ui.js';
 import {Control, GROUPS} from './controls.js';
-import {TAKE_BACK, drafts, edit, isSet, outlook, saved, undo} from './model.js';
+import {REMOVE, drafts, edit, isSet, outlook, saved, undo} from './model.js';
 import {Told} from './told.js';
 import {bounds, brief} from './values.js';
 
@@ -28,13 +28,13 @@ function Foot({row}) {
   return html`<p class="foot hint">${facts}
     ${draft ? html` <${Button} kind="bare" onClick=${() => undo(row.name)} aria-label=${`Undo ${row.name}`}>undo<//>` : null}
     ${!draft && isSet(row) ? html` <${Button} kind="bare" onClick=${() => edit(row, null)}
-      aria-label=${row.kind === 'secret' ? `Remove ${row.name}` : `Default for ${row.name}`}>${row.kind === 'secret' ? 'remove' : 'use the default'}<//>` : null}
+      aria-label=${row.kind === 'secret' ? `Remove ${row.name}` : `Default for ${row.name}`}>${row.kind === 'secret' ? 'remove' : 'use default'}<//>` : null}
     ${row.in_file ? html` <span>config.yaml says ${row.in_file}</span>` : null}
-    ${!draft && row.in_file ? html` <${Button} kind="bare" onClick=${() => edit(row, TAKE_BACK)} aria-label=${`Take back ${row.name}`}>take back<//>` : null}</p>`;
+    ${!draft && row.in_file ? html` <${Button} kind="bare" onClick=${() => edit(row, REMOVE)} aria-label=${`Remove ${row.name}`}>remove<//>` : null}</p>`;
 }
 
 function outlookOf(row, draft) {
-  if (draft === TAKE_BACK) return 'what config.yaml says will hold again';
+  if (draft === REMOVE) return 'what config.yaml says will hold again';
   return draft === null ? (row.kind === 'secret' ? 'will be removed' : 'the default will hold') : '';
 }
 

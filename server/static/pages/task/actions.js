@@ -1,4 +1,4 @@
-// What can be done with a task: cancel, retry, fork, and with its commit: read, take back, bring back.
+// What can be done with a task: cancel, retry, fork, and with its commit: read, revert, reapply.
 
 import {fault, post} from '../../app/api.js';
 import {Button, Check, Dialog, Field} from '../../app/parts.js';
@@ -51,31 +51,31 @@ function ForkForm({task, course, from, close, reload}) {
   return html`
     <p>A new task with the files and the plan as they were after a step. This one is not touched.</p>
     <${Field} as="select" label=${`After step, of attempt ${attempt}`} value=${form.step} onChange=${change('step')}>
-      ${steps.map((step) => html`<option value=${step.step_no}>${step.step_no} · ${step.phase.toLowerCase()}, try ${step.iteration} · ${step.note.slice(0, 60)}</option>`)}<//>
+      ${steps.map((step) => html`<option value=${step.step_no}>${step.step_no} · ${step.phase.toLowerCase()}, iteration ${step.iteration} · ${step.note.slice(0, 60)}</option>`)}<//>
     <${Field} as="select" label="Model" value=${form.model} onChange=${change('model')} hint="Asked first in every phase; the others follow where it cannot answer.">
       <option value="">as the settings say</option>
       ${(status.data?.models ?? []).map((model) => html`<option value=${label(model)}>${label(model)}${model.available ? '' : ' (not available now)'}</option>`)}<//>
-    <${Field} as="textarea" label="Remark" rows="3" maxlength="4000" value=${form.note} onInput=${change('note')}
-      hint="Added to the task's words. With a remark it goes on with code, whichever step this was." />
+    <${Field} as="textarea" label="Note" rows="3" maxlength="4000" value=${form.note} onInput=${change('note')}
+      hint="Added to the task's words. With a note it goes on with code, whichever step this was." />
     ${error ? html`<p class="error" role="alert">${error}</p>` : null}
     <footer><${Button} onClick=${close}>Do not fork<//><${Button} sends kind="main" onClick=${send}>Fork task<//></footer>`;
 }
 
-/** Taking back what was integrated, or bringing it back: asks first, and says what the tests say. */
+/** Reverts what was integrated, or reapplies it: asks first, and says what the tests say. */
 export function Revert({task, isTaken}) {
   // What was asked for stays while the dialog is open, whatever happens to the commit meanwhile.
   const [open, setOpen] = useState(null);
   const reapply = open?.reapply ?? isTaken;
   const [force, setForce] = useState(false);
   const [error, setError] = useState('');
-  const what = reapply ? 'Bring back' : 'Take back';
+  const what = reapply ? 'Reapply' : 'Revert';
   const close = () => { setOpen(null); setError(''); };
   const send = async () => {
     setError('');
     const answer = await post(`/api/task/${task.task_id}/revert`, {force, reapply});
     if (!answer.ok) return setError(fault(answer));
     close();
-    return toast(`${reapply ? 'Brought back' : 'Taken back'} by ${answer.data.by.slice(0, 10)} on ${answer.data.branch}. ${answer.data.judged}`, 'good');
+    return toast(`${reapply ? 'Reapplied' : 'Reverted'} by ${answer.data.by.slice(0, 10)} on ${answer.data.branch}. ${answer.data.judged}`, 'good');
   };
   return html`<${Button} sends kind=${reapply ? 'small' : 'danger small'} onClick=${() => setOpen({reapply: isTaken})}>${what}…<//>
     <${Dialog} open=${open !== null} title=${`${what} the work of task ${task.task_id}?`} onClose=${close}>

@@ -21,7 +21,7 @@ function Row({task, commit, isNewest}) {
       <span>${where}</span><${Pill} status=${WORTH[commit.label] ?? ''}>${words(commit.label || 'not judged')}<//><${OpenCounts} remarks=${commit.remarks} />
       ${commit.added || commit.removed ? html`<${Lines} added=${commit.added} removed=${commit.removed} />` : null}
       <span class="hint"><${Moment} at=${commit.at} /></span>
-      ${commit.reverted_by ? html`<${Pill} status="warn">taken back by ${commit.reverted_by.slice(0, 10)}<//>` : null}
+      ${commit.reverted_by ? html`<${Pill} status="warn">reverted by ${commit.reverted_by.slice(0, 10)}<//>` : null}
       <span class="actions">
         <a class="button small" href=${`/api/commit/${commit.commit}/proof`} download>Proof</a>${button}
         ${commit.reviewed_at ? html`<span class="hint">read <${Moment} at=${commit.reviewed_at} /></span>`

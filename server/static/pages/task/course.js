@@ -1,4 +1,4 @@
-// The course of a task: its attempts, and of one each try as a strip of its phases, to scale, with rows that open.
+// The course of a task: its attempts, and of one each iteration as a strip of its phases, to scale, with rows that open.
 
 import {Count, Empty, Moment, Money, Span, Tabs} from '../../app/parts.js';
 import {useKeys} from '../../app/keys.js';
@@ -15,7 +15,7 @@ const at = signal(null);
 
 const isOpen = (step) => place.value.step === step.step_no && (place.value.attempt ?? step.attempt) === step.attempt;
 
-/** The phases of a try, each as wide as it took long. */
+/** The phases of an iteration, each as wide as it took long. */
 function Strip({each, longest}) {
   const whole = each.phases.reduce((sum, run) => sum + run.duration_s, 0) || 1;
   const said = each.phases.map((run) => `${words(run.phase)} ${duration(run.duration_s)}`).join(', ');
@@ -68,14 +68,14 @@ const MARKED = {WARNING: 'warn', ERROR: 'bad'};
 const Mark = ({mark}) => html`<li class="mark"><span class=${classes('flag', MARKED[mark.level])}>${words(mark.event)}</span>
   <span class="note">${mark.message}</span><span class="took"><${Moment} at=${mark.at} form="clock" /></span></li>`;
 
-/** Steps and marks of a try in the order of time. */
+/** Steps and marks of an iteration in the order of time. */
 function inOrder(steps, marks) {
   const rows = [...steps.map((step) => ({at: step.started_at, step})), ...marks.map((mark) => ({at: mark.at, mark}))];
   return rows.sort((one, other) => (one.at < other.at ? -1 : one.at > other.at ? 1 : one.step ? -1 : 1));
 }
 
 function Try({task, each, longest, marks, running}) {
-  const title = each.iteration ? `Try ${each.iteration}` : 'Before the first try';
+  const title = each.iteration ? `Iteration ${each.iteration}` : 'Before the first iteration';
   return html`<section class="try" aria-label=${title}>
     <header><h2>${title}</h2><${Strip} each=${each} longest=${longest} /><${Tests} row=${each} />
       <span class="hint">${duration(each.duration_s)}${each.tokens_in ? html` · <${Count} value=${each.tokens_in + each.tokens_out} /> tokens` : ''}
@@ -152,10 +152,10 @@ function useArrival() {
 
 const Attempts = ({course}) => (course.attempts.length < 2 ? null : html`
   <${Tabs} label="Attempts" chosen=${String(course.attempt)} tabs=${course.attempts.map((each) => [String(each.attempt),
-    html`Attempt ${each.attempt} <small>${counted(each.iterations, 'try', 'tries')}, ${duration(each.duration_s)}</small>`])}
+    html`Attempt ${each.attempt} <small>${counted(each.iterations, 'iteration')}, ${duration(each.duration_s)}</small>`])}
     onChoose=${(name) => go({attempt: Number(name), iteration: null, step: null, tab: '', item: ''})} />`);
 
-/** The attempt that is shown, try by try. */
+/** The attempt that is shown, iteration by iteration. */
 export function Course({task, course}) {
   const steps = useMemo(() => course.tries.flatMap((each) => each.steps), [course]);
   useSteps(steps);
@@ -172,7 +172,7 @@ export function Course({task, course}) {
     ${running && !course.tries.length ? html`<ol class="course"><${Running} task=${task} running=${running} /></ol>` : null}`;
 }
 
-/** The marks of each try: those behind its begin and before the next one's. */
+/** The marks of each iteration: those behind its begin and before the next one's. */
 function marksOf(course) {
   const mine = course.marks.filter((mark) => (mark.attempt ?? course.attempt) === course.attempt);
   const begins = course.tries.map((each) => each.started_at);

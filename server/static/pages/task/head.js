@@ -10,21 +10,21 @@ import {Actions} from './actions.js';
 import {Commits} from './commits.js';
 
 const MEND = {
-  gave_up: 'Its tries are used up. Retry it for fresh ones, or fork from a step with another model or a remark.',
-  stuck: 'It went in circles. Fork from an earlier step with another model, or with a remark that shows the way.',
+  gave_up: 'Its iterations are used up. Retry it for a new attempt, or fork from a step with another model or a note.',
+  stuck: 'It went in circles. Fork from an earlier step with another model, or with a note that shows the way.',
   budget: 'Its budget is spent. A retry gives it a fresh one; more for each task stands in the settings.',
   timeout: 'It took too long (TASK_TIMEOUT). Retry it, give it more time, or make it smaller.',
   crashed: 'The daemon died under it more than once. Look at the log before you retry it.',
   dependency: 'What it depends on did not succeed. Retry that one first.',
-  refused: 'It cannot be done as it was asked. Mend what is named and submit it anew.',
-  error: 'Something failed that is not its own fault. Mend what is named, then retry it.',
+  refused: 'It cannot be done as it was asked. Correct what is named and submit it anew.',
+  error: 'Something failed that is not its own fault. Correct what is named, then retry it.',
   user: 'Retry it to take it up again.',
 };
 const WAITS = {
   queued: 'waits for a worker',
   blocked: 'waits for other tasks',
   scheduled: 'waits for its time',
-  waiting: 'waits for you',
+  waiting: 'needs your decision',
 };
 
 function why(task) {
@@ -66,7 +66,7 @@ function Facts({task, course}) {
   const {spent} = task;
   const fork = course?.forked_from;
   return html`<dl class="facts">
-    <${Fact} name="Attempt, tries"><span class="number">${task.attempt || '–'}, ${task.iteration_count || '–'}</span><//>
+    <${Fact} name="Attempt, iteration"><span class="number">${task.attempt || '–'}, ${task.iteration_count || '–'}</span><//>
     <${Fact} name="Tokens in, out"><${Count} value=${spent.tokens_in} />, <${Count} value=${spent.tokens_out} /><//>
     <${Fact} name="Cost"><${Money} usd=${spent.cost_usd} unpriced=${spent.unpriced} /><//>
     <${Fact} name="Models, tests"><span title=${`${spent.model_calls} model calls`}><${Span} seconds=${spent.model_s} />, <${Span} seconds=${spent.suite_s} /></span><//>
@@ -95,7 +95,7 @@ const Parts = ({parts}) => (parts.length ? html`<h2>Subtasks</h2><ul class="plai
 export function Asks({asks, isWaiting, onDone}) {
   const open = asks.filter((ask) => ask.granted === null && isWaiting);
   if (!open.length) return null;
-  return html`<${Card} title="Waits for your decision" id="asks" class="asks">
+  return html`<${Card} title="Needs your decision" id="asks" class="asks">
     <ul class="plain">${open.map((ask) => html`<${Ask} key=${ask.approval_id} ask=${ask} onDone=${onDone} withTask=${false} />`)}</ul><//>`;
 }
 

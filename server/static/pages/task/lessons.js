@@ -6,7 +6,7 @@ import {html} from '../../app/ui.js';
 
 const ARM = {
   shown: ['shown', 'the attempt saw it'],
-  control: ['left out', 'this attempt saw no lesson at all, by lot, so that it is known what lessons are worth'],
+  control: ['control group', 'this attempt was drawn to see no lesson, so that it is known what lessons are worth'],
   probation: ['on probation', 'the others were shown without this one, to know what it is worth'],
 };
 
@@ -16,7 +16,7 @@ function Row({one}) {
   const [said, about] = ARM[one.arm] ?? [one.arm, ''];
   return html`<tr><td class="number">${one.score.toFixed(2)}</td><td class="number">${age(one.age_days)}</td>
     <td title=${about}>${said}</td><td class="what"><a href=${`/memory#${one.kind}-${one.item}`}>${one.about || `${one.kind} ${one.item}`}</a></td>
-    <td class="hint minor nowrap">attempt ${one.attempt}${one.phase ? `, ${words(one.phase)}` : ''}${one.iteration ? `, try ${one.iteration}` : ''}</td></tr>`;
+    <td class="hint minor nowrap">attempt ${one.attempt}${one.phase ? `, ${words(one.phase)}` : ''}${one.iteration ? `, iteration ${one.iteration}` : ''}</td></tr>`;
 }
 
 export const Lessons = ({recalls}) => (recalls.length ? html`

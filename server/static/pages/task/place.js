@@ -6,7 +6,7 @@ import {signal} from '../../app/ui.js';
 export const PARTS = ['change', 'lessons', 'asked', 'log', 'forks'];
 
 /**
- * `part` is what is shown; of the course, `attempt` (null is the newest), the open `step` of it with its try, the step's
+ * `part` is what is shown; of the course, `attempt` (null is the newest), the open `step` of it with its iteration, the step's
  * `tab`, and in that a test or a file (`item`).
  * @typedef {{part: string, attempt: number|null, iteration: number|null, step: number|null, tab: string, item: string}}
  *   Place

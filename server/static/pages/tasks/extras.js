@@ -6,7 +6,7 @@ import {html} from '../../app/ui.js';
 
 /** Limits that the form knows; `scale` makes what is typed into what the API takes. */
 export const LIMITS = [
-  {name: 'iterations', label: 'Tries', hint: 'at most'},
+  {name: 'iterations', label: 'Iterations', hint: 'at most'},
   {name: 'attempts', label: 'Attempts', hint: 'at most'},
   {name: 'wall_s', label: 'Minutes', hint: 'at most', scale: 60},
   {name: 'cost_usd', label: 'US dollars', hint: 'at most'},
