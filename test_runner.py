@@ -21,7 +21,7 @@ from pathlib import Path
 
 from checks.hooks.hooks import CommandHooks
 from core.dependencies import ImportCache
-from core.errors import CommandBlocked
+from core.errors import CommandBlocked, NotJudgeable
 from core.events import Emitter, Kind, Level
 from core.held_out import HeldOut
 from core.isolation import SandboxLimits
@@ -97,6 +97,7 @@ class SuiteRunner(Suite):
         Raises:
             SandboxError: nothing could be run.
             CommandBlocked: its command is one of those that never run.
+            NotJudgeable: the tree provides a package that the runner consists of.
             ValueError: the job is for some of its tests alone.
         """
         if job.only:
@@ -114,6 +115,7 @@ class SuiteRunner(Suite):
         Raises:
             SandboxError: nothing could be run.
             CommandBlocked: its command is one of those that never run.
+            NotJudgeable: the tree provides a package that the runner consists of.
         """
         started = time.monotonic()
         shown = replace(job, given={**job.given, **job.held.shown}, held=HeldOut())
@@ -131,6 +133,7 @@ class SuiteRunner(Suite):
     async def _tried(self, job: SuiteJob, planned: Plan) -> Trial:
         if not planned.files and not planned.command:
             return Trial(reason="there are no tests to run", dropped=planned.dropped)
+        _check_judgeable(planned)
         run = await self._runs.run(job, planned)
         if planned.command:
             found = await self._of_command(job, run)
@@ -165,6 +168,7 @@ class SuiteRunner(Suite):
 
     async def _ran(self, job: SuiteJob, planned: Plan) -> Verdict:
         """What a plan proved that there is something to run in."""
+        _check_judgeable(planned)
         run = await self._runs.settled(job, planned)
         found = await (self._of_command(job, run) if planned.command else self._weighed(job, run))
         if found.passed and run.answer:
@@ -293,6 +297,12 @@ def _standing(job: SuiteJob, run: Run, ids: Collection[str]) -> dict[str, set[st
             return {}
         found[path].add(bare)
     return found
+
+
+def _check_judgeable(planned: Plan) -> None:
+    """Judge nothing where the tests would meet the runner's own copy of what they test."""
+    if planned.not_judged and not planned.command:
+        raise NotJudgeable(planned.not_judged)
 
 
 def _refusal(job: SuiteJob, planned: Plan) -> Judgement | None:

@@ -12,6 +12,7 @@ import shlex
 from dataclasses import dataclass, field, replace
 from functools import partial
 
+from agent.kinds import asks_for_documents
 from agent.machine import FIRST, Machine
 from agent.services import AgentServices
 from attempt import landed_packages, subtasks
@@ -37,9 +38,10 @@ from core.repository_commands import Purpose
 from core.repository_settings import RepositorySettings
 from core.revisions import Workspace
 from core.states import Ending, Outcome, Phase
-from core.tasks import Limits, Spent, Task
-from core.tree import Tree
+from core.tasks import Language, Limits, Spent, Task
+from core.tree import Tree, text_of
 from db.commit_ledger import CommitLedger
+from languages.python import commands, own_packages
 from languages.repository_commands.find import find, judged_here
 from taskqueue import store as task_store
 from verdict.held.holding import hold
@@ -193,6 +195,17 @@ class Attempt:
         self.events.emit(Kind.COMMAND_BLOCKED, text[:500], level=Level.WARNING, **data)
         raise CommandBlocked(f"{text} To allow it, give the task `allow: [{blocked.rule}]`.")
 
+    def _not_judged(self, workspace: Workspace) -> str:
+        """Why there can be no verdict on a repository of the owner's, before anything is spent on it; empty for most.
+
+        What is judged without its tests, as documentation is, is let through; the verdict looks again.
+        """
+        spec, tree = self.task.spec, workspace.tree
+        by_command = spec.test_command and not spec.tests and commands.parse(spec.test_command) is None
+        if workspace.is_own or spec.language is not Language.PYTHON or by_command or asks_for_documents(spec):
+            return ""
+        return own_packages.why_not_judged(own_packages.found_in(tree.entries(), lambda path: text_of(tree, path)))
+
     async def _until_ended(self, time: PausableTimeLimit) -> AttemptResult:
         self._check_command()
         if why := self.services.unable(self.task.spec):
@@ -205,6 +218,8 @@ class Attempt:
         except GitError as error:
             return self.ended(Ending.REFUSED, str(error))
         await asyncio.to_thread(self._apply_found, workspace)
+        if why := await asyncio.to_thread(self._not_judged, workspace):
+            return self.ended(Ending.REFUSED, why)
         if found := await landed_before(self.task, self.services, workspace):
             return self.ended(Ending.COMMITTED, "its commit was found after the restore", found.id, found.branch)
         workspace, stored = await self._rejoined(workspace, stored)

@@ -24,7 +24,7 @@ from attempt.verify import OpenedSuite
 from core.commit_message import CommitMessage
 from core.dependencies import ImportCache, dependants
 from core.environments import EnvironmentStore
-from core.errors import GitError, MergeConflict, NotReverted, SandboxError
+from core.errors import GitError, MergeConflict, NotJudgeable, NotReverted, SandboxError
 from core.events import Emitter, Event, Kind, Level, RevertedData
 from core.isolation import RunLimits
 from core.ports import Suite
@@ -218,7 +218,7 @@ class Reverter:
                     suite=opened.suite, limits=limits, packages={**landed, **own}, environments=opened.environments
                 )
                 judged = judged.plus(await judge.judge(part, found), scope)
-        except SandboxError as error:
+        except (SandboxError, NotJudgeable) as error:
             raise not_judged(entry, str(error), reapply=revert.reapply) from None
         if judged.broken:
             paths = changed | {name.partition("::")[0] for name in judged.broken if "::" in name}

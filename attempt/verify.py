@@ -19,7 +19,7 @@ from core.change_checks import LINTER_NOTE
 from core.commit_message import task_of, trailers
 from core.dependencies import ImportCache
 from core.environments import EnvironmentStore
-from core.errors import CommandBlocked, NoEvidence, SandboxError, UnknownCommit
+from core.errors import CommandBlocked, NoEvidence, NotJudgeable, SandboxError, UnknownCommit
 from core.isolation import RUN_LIMITS, RunLimits
 from core.ports import Suite
 from core.revert import undoes
@@ -136,7 +136,7 @@ class Verification:
         suite = opened.suite if note.format == FORMAT else WithRegression(opened.suite, ImportCache())
         try:
             return await suite.judge(again.job)
-        except (SandboxError, CommandBlocked) as error:
+        except (SandboxError, CommandBlocked, NotJudgeable) as error:
             return unchecked("tests", f"nothing could be run: {error}")
 
 

@@ -177,6 +177,8 @@ class Plan:
         dropped: files of the change that are not staged, path to reason.
         options: the runner's.
         paths: folders that modules are imported from.
+        own: packages of the base that the test libraries have as well, name to folder: the run has the base's.
+        not_judged: why no run of the tests would say anything of the change; empty where it would.
         command: run as it is in the place of a known runner.
         calls: made in place of tests: module, function, arguments and named arguments, packed.
         program: does something of its own with the tests.
@@ -196,6 +198,8 @@ class Plan:
     dropped: Mapping[str, str]
     options: tuple[str, ...]
     paths: tuple[str, ...]
+    own: Mapping[str, str] = field(default_factory=dict)
+    not_judged: str = ""
     command: tuple[str, ...] = ()
     calls: tuple[tuple[str, str, object, object], ...] = ()
     program: ProgramRun | None = None

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from core.dependencies import ImportCache, closure
@@ -36,7 +36,10 @@ class Planner(ABC):
         self._job, self._imports = job, imports
         self._entries = job.base.entries()
         present = self._entries.keys() | job.start.keys()
-        self._sifted = test_config.sift(job.change, base=self._before, given=job.given, present=present)
+        self._packages = self._own_packages(present)
+        self._sifted = test_config.sift(
+            job.change, base=self._before, given=job.given, present=present, own=self._packages
+        )
         own = {
             p: t
             for p, t in job.own.items()
@@ -67,6 +70,7 @@ class Planner(ABC):
             files=files, texts=texts, mounted=mounted(files), closure=seen, dropped=self._dropped,
             removed=tuple(sorted(p for p in gone if p in self._entries and (seen is None or p in seen))),
             options=self._options(support), paths=self._paths(),
+            own=self._packages, not_judged=self._not_judged(),
             command=() if named is not None or self._tests else self._job.command,
             split=self._split(files, support),
             canary=self._canary(next((folder_of(f.path) for f in files if f.role is Role.REGRESSION), "")),
@@ -107,6 +111,14 @@ class Planner(ABC):
     def _paths(self) -> tuple[str, ...]:
         """Folders of the tree that modules are imported from."""
         return ()
+
+    def _own_packages(self, _present: Collection[str]) -> Mapping[str, str]:
+        """Packages of the base that the test libraries have as well: name to the folder that holds it."""
+        return {}
+
+    def _not_judged(self) -> str:
+        """Why no run of the tree's tests would say anything; empty where it would."""
+        return ""
 
     def _built(self) -> Iterable[tuple[str, str]]:
         """Path and text of files that a build would have made, which the code may want."""

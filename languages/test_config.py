@@ -20,7 +20,9 @@ LIBRARY_NAMES = frozenset({
     "pytest", "_pytest", "pluggy", "iniconfig", "packaging", "py", "pygments", "hypothesis", "sortedcontainers",
     "nightshift_inside",
 })  # fmt: skip
-"""Top-level names in the test libraries; a module of the workspace under such a name would never be imported."""
+"""Top-level names in the test libraries; a new module under such a name would hide one of them."""
+SEALED_NAMES = frozenset({"pytest", "_pytest", "pluggy", "hypothesis", "nightshift_inside"})
+"""Those that the runner consists of: where they are tested, its tests would meet the runner's own copy."""
 
 MAX_FILE_BYTES = 2 << 20
 MAX_TOTAL_BYTES = 16 << 20
@@ -39,7 +41,14 @@ class Sifted:
     dropped: Mapping[str, str]
 
 
-def sift(change: Change, *, base: Callable[[str], str | None], given: Files, present: Collection[str] = ()) -> Sifted:
+def sift(
+    change: Change,
+    *,
+    base: Callable[[str], str | None],
+    given: Files,
+    present: Collection[str] = (),
+    own: Mapping[str, str] | None = None,
+) -> Sifted:
     """Divide a change.
 
     Args:
@@ -47,6 +56,7 @@ def sift(change: Change, *, base: Callable[[str], str | None], given: Files, pre
         base: the text of a file as it was before the change, None where there is none.
         given: the task's tests; the same text in the change is no fault.
         present: the paths of all files as they were before.
+        own: packages that were there before and have the name of a test library, to the folder that holds them.
     """
     folders = frozenset(_test_folders(given))
     dropped, kept, total = dict[str, str](), dict[str, str | None](), 0
@@ -55,7 +65,7 @@ def sift(change: Change, *, base: Callable[[str], str | None], given: Files, pre
         total += size
         if size > MAX_FILE_BYTES or total > MAX_TOTAL_BYTES:
             dropped[path] = f"too large: {MAX_FILE_BYTES >> 20} MB a file, {MAX_TOTAL_BYTES >> 20} MB together"
-        elif reason := _fault(path, text, base, given, folders):
+        elif reason := _fault(path, text, base, given, folders, own or {}):
             dropped[path] = reason
         elif path not in given:
             kept[path] = text
@@ -75,7 +85,12 @@ def _drop_repositories(kept: dict[str, str | None], dropped: dict[str, str], oth
 
 
 def _fault(
-    path: str, text: str | None, base: Callable[[str], str | None], given: Files, folders: Collection[str]
+    path: str,
+    text: str | None,
+    base: Callable[[str], str | None],
+    given: Files,
+    folders: Collection[str],
+    own: Mapping[str, str],
 ) -> str | None:
     if why := path_fault(path):
         return why
@@ -87,7 +102,7 @@ def _fault(
         return "tests come from the task or the repository"
     if any(path.startswith(folder) for folder in folders):
         return "lies in the folder of the given tests"
-    return configures_tests(path, text, base) or _shadows(path, base)
+    return configures_tests(path, text, base) or _shadows(path, base, own)
 
 
 def configures_tests(path: str, text: str | None, base: Callable[[str], str | None]) -> str | None:
@@ -106,14 +121,14 @@ def configures_tests(path: str, text: str | None, base: Callable[[str], str | No
     return None
 
 
-def _shadows(path: str, base: Callable[[str], str | None]) -> str | None:
+def _shadows(path: str, base: Callable[[str], str | None], own: Mapping[str, str]) -> str | None:
     """The reason to drop a new module that hides one of the standard library or the test libraries."""
+    folder = "src" if path.startswith("src/") else "."
     parts = path.removeprefix("src/").split("/")
-    is_module = parts[0].endswith((".py", ".so", ".pyi")) if len(parts) == 1 else True
     name = parts[0].partition(".")[0]
-    if not is_module or base(path) is not None:
+    if not path.endswith((".py", ".so", ".pyi")) or base(path) is not None:
         return None
-    if name in LIBRARY_NAMES:
+    if name in LIBRARY_NAMES and own.get(name) != folder:
         return f"has the name of a test library ({name})"
     if name in sys.stdlib_module_names and (len(parts) == 1 or path.endswith(".py")):
         return f"has the name of a standard module ({name}); choose another one"

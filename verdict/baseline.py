@@ -18,7 +18,7 @@ from verdict import kept
 
 MOST, MOST_TESTS = 2000, 500
 """So many files are remembered, and of a file so many tests; one with more is looked at again."""
-_VERSION, _WHAT = 1, "how suites ended before"
+_VERSION, _WHAT = 2, "how suites ended before"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -18,10 +18,12 @@ from core.paths import at_or_below, path_fault
 from core.ports import Sandbox, Shell
 from core.shell import ShellJob, ShellResult
 from core.text import encode
+from core.tree import text_of
 from environments.layers import LayerStore
 from environments.making import Environments, runtime_of
 from languages.go import plan as golang
 from languages.javascript.plan import RESERVED_MB
+from languages.python import own_packages
 from sandbox import packing, services
 from sandbox.cleaning import Mask, line, printed
 from sandbox.inside.time_limits import BUSIEST
@@ -141,6 +143,7 @@ def _staged(job: ShellJob, runtime: Runtime, trees: TreeStore) -> _Staged:
         "digests": [digest for _, _, digest, _ in index],
         "command": job.command,
         "environ": runtime.of_process,
+        "own": dict(own_packages.found_in(job.base.entries(), lambda path: text_of(job.base, path))),
         **services.told(runtime),
         "node": runtime.node.path if runtime.node else None,
         "go": golang.told(runtime.go) if runtime.go else None,

@@ -112,7 +112,8 @@ def _split(plan: Plan, files: list[tuple[str, int, bool]], runtime: Runtime) -> 
     split = plan.split
     return {
         "files": split.suites, "suites": split.suites, "texts": dict(split.texts), "hidden": split.hidden,
-        "roots": split.roots, "conftests": split.conftests, "settings": dict(split.settings), "options": plan.options,
+        "roots": split.roots, "own": dict(plan.own), "conftests": split.conftests, "settings": dict(split.settings),
+        "options": plan.options,
         "paths": (), "environ": runtime.of_services, "executable": "", "preload": plan.preload,
         "simple": dict(split.simple),
     }  # fmt: skip
@@ -127,6 +128,7 @@ def _instructions(
         "files": plan.order,
         "options": (*plan.options, *(word for plugin in runtime.plugins for word in ("-p", plugin))),
         "paths": tuple(dict.fromkeys((*plan.paths, *runtime.roots))),
+        "own": dict(plan.own),
         "environ": runtime.of_process,
         "executable": runtime.executable,
         "preload": plan.preload,

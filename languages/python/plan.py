@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Mapping
 
 from core.dependencies import ImportCache
 from core.projects import place_of
@@ -12,7 +12,7 @@ from core.tree import Tagged
 from core.verdicts import SuiteJob
 from languages.plan import Plan, Role, SplitPlan, SuiteFile
 from languages.planning import Planner
-from languages.python import commands, package_layout, pytest_settings, split, suite
+from languages.python import commands, own_packages, package_layout, pytest_settings, split, suite
 from languages.python.assertions import checks_something
 from languages.python.faults import mutated
 from sandbox.runtime import Runtime
@@ -102,6 +102,12 @@ class _PytestPlanner(Planner):
         own, (whole, _) = package_layout.read(self._before, self._entries.keys()), place_of(self._job.base)
         version = package_layout.tag_version(whole.described() if isinstance(whole, Tagged) else "")
         yield from ((path, package_layout.version_text(path, version)) for path in own.version_files)
+
+    def _own_packages(self, present: Collection[str]) -> Mapping[str, str]:
+        return own_packages.found_in(present, self._before, pytest_settings.read(self._before).paths)
+
+    def _not_judged(self) -> str:
+        return own_packages.why_not_judged(self._packages)
 
     def _paths(self) -> tuple[str, ...]:
         return tuple(dict.fromkeys((".", *(["src"] if self._has_src else []), *self._settings.paths)))

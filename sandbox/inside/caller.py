@@ -24,7 +24,7 @@ def preload(_libraries):
 def serve(libraries):
     """Serve the one job that comes; `libraries` are import paths for the called code."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    first = Child(session, libraries)  # before the job comes, so that nothing of it is in its memory
+    first = Child(calling, libraries)  # before the job comes, so that nothing of it is in its memory
     supervisor.hide()
     supervisor.answer_job(lambda job, source: run(job, source, first))
 
@@ -33,12 +33,13 @@ def run(job, source, first):
     """Make the calls, with the services of the job; returns the answer."""
     beside = services.started(job)
     files.write(files.contents(job, source), job["watched"])
-    told = {"calls": job["calls"], "paths": job["session"]["paths"], "environ": job["environ"]}
+    session = job["session"]
+    told = {"calls": job["calls"], "paths": session["paths"], "own": session["own"], "environ": job["environ"]}
     first.send(marshal.dumps(told))
     return {"python": sys.version.split()[0], "calls": first.watch(job)} | beside.ended()
 
 
-def session(told, events, libraries):
+def calling(told, events, libraries):
     """In the child: the calls."""
     sys.path.extend(libraries)
     sys.argv[:] = ["calls"]

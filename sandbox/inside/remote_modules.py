@@ -46,11 +46,12 @@ class Finder:
         side: the connection.
         helpers: full name to path and text, for modules of the tests; the text is None for a package without one.
         libraries: import paths of the test libraries.
+        own: packages of the workspace that are among these libraries as well.
     """
 
-    def __init__(self, side, helpers, libraries):
+    def __init__(self, side, helpers, libraries, own=()):
         self._side, self._helpers = side, helpers
-        self._libraries, self._known = libraries, {}
+        self._libraries, self._known = libraries, dict.fromkeys(own, False)
 
     def find_spec(self, name, _path=None, _target=None):
         """Where a module comes from; None leaves it to the usual finders."""

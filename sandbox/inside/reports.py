@@ -12,6 +12,7 @@ import stat
 from collections.abc import Iterator, Sequence
 from typing import Any, NoReturn
 
+from . import own_packages
 from .child import Child, Ends
 
 PRINTED = 1 << 20
@@ -47,7 +48,7 @@ def command(job: Job) -> dict[str, Any]:
 
 def _env(job: Job) -> dict[str, str]:
     if job["go"] is None:
-        return dict(os.environ)
+        return {**os.environ, **own_packages.search_path(job["session"]["own"])}
     from . import go  # noqa: PLC0415 (only where it is needed)
 
     return {**os.environ, **go.environment(job["go"], go.work_folder())}

@@ -15,7 +15,7 @@ import operator
 import os
 import sys
 
-from . import descriptions, standard, values
+from . import descriptions, own_packages, standard, values
 
 LENGTH, MOST_BYTES = 4, 16 << 20  # of what tells a length, of an answer
 HELD = 50  # more containers than this are not followed
@@ -297,5 +297,6 @@ def run(config, descriptor):
     os.chdir(workspace)
     os.environ.update(config["environ"])
     sys.path.extend(os.path.normpath(os.path.join(workspace, path)) for path in config["paths"])
+    own_packages.take(config["own"], workspace)
     Server(descriptor).serve()
     return 0

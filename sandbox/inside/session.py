@@ -23,7 +23,7 @@ import _pytest.fixtures
 import pytest
 from _pytest.config import hookimpl
 
-from . import must_fail, precompiled, seal, segments
+from . import must_fail, own_packages, precompiled, seal, segments
 
 PLUGINS_OFF = (
     "terminal", "cacheprovider", "stepwise", "junitxml", "pastebin", "doctest", "setuponly", "setupplan",
@@ -74,6 +74,7 @@ def run(config, events, libraries):
     recorder = Recorder(events, config["token"], code, config["without"], config["budget"])
     recorder.has_environment = bool(config["executable"])
     recorder.standing = frozenset(config["standing"])
+    recorder.own = config["own"]
     return pytest_main(words(config), recorder)
 
 
@@ -82,7 +83,7 @@ def prepare(config, libraries):
     os.environ.update(config["environ"])
     sys.executable = config["executable"] or sys.executable
     os.environ["PYTEST_DISABLE_PLUGIN_AUTOLOAD"] = "1"
-    os.environ["PYTHONPATH"] = os.pathsep.join(libraries)
+    os.environ.update(own_packages.search_path(config["own"], libraries))
     tempfile.gettempdir()  # as pytest's capturing does: a test may import `tempfile.tempdir`, which is None before
     for name in config["preload"]:
         __import__(name)
@@ -158,6 +159,7 @@ class Recorder(Coroutines):
     def __init__(self, events, token, code, without, budget):
         self._code, self._without = code, frozenset(without)
         self._budget, self._session = Budget(**budget), None
+        self.own = {}  # packages of the workspace that this process has as well: name to folder
         self._differing = []
         self._events, self._write, self._dumps = events, os.write, json.dumps
         self._mark, self._genuine, self._xfailed = token.encode(), AssertionError, pytest.xfail.Exception
@@ -195,6 +197,7 @@ class Recorder(Coroutines):
     def pytest_load_initial_conftests(self, early_config):
         """Compile the tests before a conftest can import tested code."""
         self._code.compile(early_config)
+        own_packages.take(self.own)  # not before: pytest asks for some of them while it reads its settings
         if self.has_environment:  # what tests start is pytest as it is where they are at home
             os.environ.pop("PYTEST_DISABLE_PLUGIN_AUTOLOAD", None)
 

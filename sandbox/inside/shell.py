@@ -11,7 +11,7 @@ import re
 import signal
 import sys
 
-from . import changes, files, services, supervisor
+from . import changes, files, own_packages, services, supervisor
 from .child import Child, Ends
 
 KEPT = 32 << 10
@@ -90,4 +90,5 @@ def settled(job, libraries):
             file.write(text)
         os.chmod(path, mode)
     path = os.pathsep.join((programs, more.pop("PATH", os.environ.get("PATH", "/usr/bin:/bin"))))
+    more |= own_packages.search_path(job["own"])
     return {**os.environ, **more, "PATH": path, "VIRTUAL_ENV": venv, "PWD": tree}

@@ -50,9 +50,9 @@ class Split:
             tree: path to bytes of the workspace without its tests.
         """
         self._tests.send(marshal.dumps(job["split"]))
-        self._code.send(
-            marshal.dumps({"root": _folder("code", tree), "paths": job["session"]["paths"], "environ": job["environ"]})
-        )
+        session, root = job["session"], _folder("code", tree)
+        told = {"root": root, "paths": session["paths"], "own": session["own"], "environ": job["environ"]}
+        self._code.send(marshal.dumps(told))
         found = self._tests.watch({**job, **job["split_time"]}, spare=[self._first.pid])
         self._code.discard()
         return found

@@ -19,7 +19,7 @@ import pytest
 from _pytest.config import hookimpl
 from _pytest.outcomes import Failed
 
-from . import session
+from . import own_packages, session
 from .connection import Side
 from .precompiled import Precompiled
 from .remote_modules import Finder
@@ -40,8 +40,9 @@ def run(config, events, descriptor, libraries):
     session.prepare(config, libraries)
     side, here = Side(descriptor), os.getcwd()
     helpers = dict(_helpers(config["texts"], config["suites"], config["roots"]))
-    sys.meta_path.insert(0, Finder(side, helpers, libraries))
+    sys.meta_path.insert(0, Finder(side, helpers, libraries, config["own"]))
     if config["simple"]:
+        own_packages.forget(config["own"])
         return call_directly(config, Reporter(events, side))
     for path, text in config["settings"].items():
         with open(path, "w", encoding="utf-8") as file:
@@ -183,8 +184,9 @@ class Tests(Reporter):
 
     @hookimpl(tryfirst=True)
     def pytest_load_initial_conftests(self, early_config):
-        """Compile the tests."""
+        """Compile the tests; from then on packages that this process has as well are those of the code side."""
         self._code.compile(early_config)
+        own_packages.forget(self._config["own"])
 
     def pytest_sessionstart(self, session):
         """Take up conftests, the uppermost first; what is below may replace what is above."""
