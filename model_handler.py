@@ -31,6 +31,7 @@ from models.base import BaseModelHandler
 from models.budgets import Budget, BudgetExhausted, BudgetLedger, CallEstimate, SpendingLimits, SpentSince
 from models.errors import BackendMisconfigured, BackendUnfit, CircuitOpen
 from models.gateway_reports import GatewayEvents, may_come_back, next_times, why_nobody
+from models.live import LiveCalls
 from models.routing import BackendPool, ClientOrder, Router, Routes, RoutingConfig, available, first_ready
 
 Place = tuple[int, int, int, int]
@@ -83,6 +84,9 @@ class ModelHandler:
         pauses: where it is kept, over restarts, that a provider asked to be left alone.
         routes: what models did with earlier tasks, by which `RoutingConfig.measured` orders them.
         forms: how well models called tools, by which the form of their calls is chosen.
+
+    Attributes:
+        live: what models write just now.
     """
 
     def __init__(  # noqa: PLR0913 (the chain, its config and eight keywords, of which six have a default)
@@ -100,6 +104,7 @@ class ModelHandler:
         forms: Forms | None = None,
     ) -> None:
         self._steps, self._clock, self._emit, self._pauses, self._forms = steps, clock, emit, pauses, forms
+        self.live = LiveCalls(clock)
         self._pool = self._new_pool(backends, config or RoutingConfig())
         self._ledger, self._router = BudgetLedger(budgets or SpendingLimits(), clock, spent_since), Router(routes)
         self._events = GatewayEvents(emit, self._pool.config.masker)
@@ -126,7 +131,15 @@ class ModelHandler:
         retiring.add_done_callback(lambda done: self._retiring.pop(done, None))
 
     def _new_pool(self, backends: Sequence[BaseModelHandler], config: RoutingConfig) -> BackendPool:
-        return BackendPool(backends, config, clock=self._clock, emit=self._emit, pauses=self._pauses, forms=self._forms)
+        return BackendPool(
+            backends,
+            config,
+            clock=self._clock,
+            emit=self._emit,
+            pauses=self._pauses,
+            forms=self._forms,
+            live=self.live,
+        )
 
     def for_task(self, task_id: int | None, limits: Limits, spent: Spent, wanted: str = "") -> BoundModel:
         """The gateway for one attempt.

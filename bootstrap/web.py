@@ -166,6 +166,7 @@ def open_web(
         repository_settings=services.repository_settings,
         environments=lambda: made_environments(settings()),
         check_models=actions.check_models,
+        live=services.models.live,
         install_extra=services.extras.install,
         work=lambda: work_settings(settings()),
         ensure_extra=services.extras.ensure,

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from typing import Any, ClassVar, Self
 
 from core.dialogue import Completion, Finish, Message, ModelRequest
-from models.base import BackendSettings, CallText, OnText
+from models.base import BackendSettings, CallName, CallText, OnText
 from models.http_access import choose, fetch_json
 from models.remote import RemoteBackend
 from models.tool_wire import CallParts, paired, tool_calls
@@ -223,7 +223,7 @@ def _take(event: Any, received: _Received) -> str:
         _count(event.message.usage, received)
     elif event.type == "content_block_start" and event.content_block.type == "tool_use":
         received.calls[event.index] = CallParts(id=event.content_block.id or "", name=event.content_block.name)
-        return CallText(event.content_block.name)
+        return CallName(event.content_block.name)
     elif event.type == "content_block_delta":
         return _take_delta(event, received)
     elif event.type == "message_delta":

@@ -41,6 +41,7 @@ from models.base import BaseModelHandler, events_about
 from models.budgets import Price, price_of
 from models.call import CallPolicy, Charge, call_once
 from models.errors import BackendMisconfigured, BackendUnfit, CircuitOpen, TimedOut, ToolsRefused
+from models.live import LiveCalls
 from models.token_estimates import TokenEstimator
 
 CLOCK_SLACK = timedelta(minutes=5)
@@ -375,12 +376,13 @@ class BackendClient:
         prices: what the owner's models cost.
         pauses: where it is kept that a provider asked to be left alone, over restarts.
         forms: how well its model called tools.
+        live: gets what it writes as it comes.
 
     Attributes:
         recoveries: how often it came up since the process began.
     """
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 (all by name, and two have a default)
         self,
         backend: BaseModelHandler,
         *,
@@ -391,9 +393,11 @@ class BackendClient:
         prices: Mapping[str, Price],
         pauses: PauseStore,
         forms: Forms | None = None,
+        live: LiveCalls | None = None,
     ) -> None:
         self.backend, self._policy, self._clock, self._emit, self._masker = backend, policy, clock, emit, masker
         self._prices, self._pauses, self._forms = prices, pauses, forms or NothingKnown()
+        self._live = live
         self._known: KnownForms = {}
         self.circuit = CircuitBreaker(
             clock, failures=policy.breaker_failures, pause_s=policy.breaker_s, pause_max_s=policy.breaker_max_s
@@ -543,7 +547,9 @@ class BackendClient:
             formed = self.formed(request)
             try:
                 async with self._slots:
-                    completion = await call_once(self.backend, formed, self._policy, self._lost_to(charge, lost))
+                    completion = await call_once(
+                        self.backend, formed, self._policy, self._lost_to(charge, lost), self._live
+                    )
             except BackendUnfit:
                 self.circuit.succeeded()
                 raise

@@ -22,6 +22,12 @@ class CallText(str):
     __slots__ = ()
 
 
+class CallName(CallText):
+    """The piece that begins a tool call: the tool's name. The pieces of its arguments follow."""
+
+    __slots__ = ()
+
+
 EnsureExtra = Callable[[str], None]
 """Sees to it that the packages of an extra are installed, which may take minutes; raises a `NightshiftError` whose text
 is for the owner where they are not."""
@@ -130,7 +136,7 @@ class BaseModelHandler(ABC):
     async def generate(self, request: ModelRequest, *, on_text: OnText | None = None) -> Completion:
         """Ask once. `on_text` gets the reply's pieces on the caller's loop, or "" as a mere sign of life.
 
-        Pieces of tool calls come as `CallText`.
+        Pieces of tool calls come as `CallText`, the first one of each as `CallName`.
 
         Raises:
             ModelUnavailable: connection, time-out, overload or a reply that broke off; asking again may help.

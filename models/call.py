@@ -11,6 +11,7 @@ from core.dialogue import Completion, Finish, ModelRequest
 from core.errors import ModelUnavailable
 from models.base import BaseModelHandler, CallText, OnText
 from models.errors import TimedOut
+from models.live import LiveCalls
 from models.token_estimates import estimate_reply, estimate_request, estimate_tokens
 
 MAX_REPLY_CHARS = 8_000_000
@@ -65,21 +66,34 @@ Charge = Callable[[Completion], None]
 
 
 async def call_once(
-    backend: BaseModelHandler, request: ModelRequest, policy: CallPolicy, on_lost: Charge
+    backend: BaseModelHandler,
+    request: ModelRequest,
+    policy: CallPolicy,
+    on_lost: Charge,
+    live: LiveCalls | None = None,
 ) -> Completion:
-    """Ask once.
+    """Ask once; `live` gets what is written as it comes.
 
     Raises:
         ModelUnavailable: also `TimedOut`, when one of the time-outs is over.
         ModelRefused: the backend will not answer this.
     """
-    call = _Call(backend, request, policy)
+    call, shown = _Call(backend, request, policy), live.begin(request, backend) if live else None
+    completion: Completion | None = None
     try:
-        return await call.timed()
+        completion = await call.timed(shown.take if shown else _unwatched)
     except BaseException:
         if call.was_written:
             on_lost(call.so_far({"lost": True}))
         raise
+    finally:
+        if shown:
+            shown.end(completion)
+    return completion
+
+
+def _unwatched(_piece: str) -> None:
+    """Nobody watches this call."""
 
 
 class _Call:
@@ -94,11 +108,12 @@ class _Call:
         self._began_s = self._loop.time()
         self._last_s = self._began_s + policy.total_s
 
-    async def timed(self) -> Completion:
-        """Ask; each sign of life moves the deadline, but never past the total."""
+    async def timed(self, watch: OnText) -> Completion:
+        """Ask; each sign of life moves the deadline, but never past the total, and goes to who watches."""
         try:
             async with asyncio.timeout(self._first_s()) as limit:
-                return _plausible(await self._backend.generate(self._request, on_text=self._on_text(limit)), self)
+                on_text = self._on_text(limit, watch)
+                return _plausible(await self._backend.generate(self._request, on_text=on_text), self)
         except TimeoutError:
             return self._out_of_time()
 
@@ -107,8 +122,9 @@ class _Call:
         policy, backend = self._policy, self._backend
         return min(policy.first_text_s, policy.total_s) if backend.streams and not backend.free else policy.total_s
 
-    def _on_text(self, limit: asyncio.Timeout) -> OnText:
+    def _on_text(self, limit: asyncio.Timeout, watch: OnText) -> OnText:
         def receive(text: str) -> None:
+            watch(text)
             if text:
                 (self._calls if isinstance(text, CallText) else self._received).append(text)
                 self._chars += len(text)

@@ -18,7 +18,7 @@ from typing import Any, Self
 from core.dialogue import Completion, Finish, Message, ModelRequest
 from core.errors import ModelUnavailable
 from core.tools import ToolCall, ToolProtocol
-from models.base import BackendSettings, BaseModelHandler, CallText, OnText
+from models.base import BackendSettings, BaseModelHandler, CallName, CallText, OnText
 from models.errors import BackendMisconfigured, ToolsRefused, from_status, quote, too_long
 from models.http_access import CODERS, UNCOMPRESSED, Probe, bounded, choose, fetch_json, is_loopback
 from models.token_estimates import estimate_reply, estimate_request
@@ -189,7 +189,7 @@ class OllamaBackend(BaseModelHandler):
             async for part in stream:
                 text = part.message.content or ""
                 received.texts.append(text)
-                calls = [_call(call.function, received) for call in part.message.tool_calls or ()]
+                calls = [piece for call in part.message.tool_calls or () for piece in _call(call.function, received)]
                 if part.done:
                     received.last = part
                 for piece in (text, *calls):
@@ -251,12 +251,12 @@ def _turns(messages: Sequence[Message]) -> list[dict[str, Any]]:
     return turns
 
 
-def _call(function: Any, received: _Received) -> CallText:
-    """Add a call, which comes as a whole and without an id."""
+def _call(function: Any, received: _Received) -> tuple[CallName, CallText]:
+    """Add a call, which comes as a whole and without an id; its texts."""
     number = len(received.tools)
     call = ToolCall(name=function.name, arguments=dict(function.arguments), id=f"call_{number}")
     received.tools.append(call)
-    return CallText(call.name + written_arguments(call))
+    return CallName(call.name), CallText(written_arguments(call))
 
 
 def _size(row: Mapping[str, Any]) -> int:

@@ -10,7 +10,7 @@ from typing import Any, ClassVar, Self
 
 from core.dialogue import Completion, Finish, Message, ModelRequest
 from core.tools import ToolProtocol
-from models.base import BackendSettings, CallText, OnText
+from models.base import BackendSettings, CallName, CallText, OnText
 from models.http_access import CODERS, choose, fetch_json
 from models.remote import RemoteBackend
 from models.token_estimates import estimate_reply, estimate_request
@@ -177,7 +177,7 @@ class OpenAIBackend(RemoteBackend):
         received.finish = choice.finish_reason or received.finish
         text = choice.delta.content or ""
         received.texts.append(text)
-        return [text, *(_take_call(call, received) for call in choice.delta.tool_calls or ())]
+        return [text, *(one for call in choice.delta.tool_calls or () for one in _take_call(call, received))]
 
     def _completion(self, request: ModelRequest, received: _Received, latency_s: float) -> Completion:
         text = "".join(received.texts)
@@ -206,17 +206,21 @@ def _turn(message: Message) -> dict[str, Any]:
     return {**turn, "tool_call_id": message.call_id} if message.role == "tool" else turn
 
 
-def _take_call(piece: Any, received: _Received) -> CallText:
-    """Add a piece of a call. Some servers leave out the index or give the same to all: then a new id begins a call."""
+def _take_call(piece: Any, received: _Received) -> tuple[CallText, ...]:
+    """Add a piece of a call; its texts.
+
+    Some servers leave out the index or give the same to all: then a new id begins a call.
+    """
     parts, given = received.open_calls.get(piece.index), piece.function
-    if parts is None or (piece.id and parts.id and piece.id != parts.id):
+    begins = parts is None or bool(piece.id and parts.id and piece.id != parts.id)
+    if parts is None or begins:
         parts = received.open_calls[piece.index] = CallParts()
         received.calls.append(parts)
     name, arguments = (given.name or "", given.arguments or "") if given else ("", "")
     parts.id = parts.id or piece.id or ""
     parts.name = parts.name if parts.name == name else parts.name + name
     parts.arguments += arguments
-    return CallText(name + arguments)
+    return (CallName(name), CallText(arguments)) if begins else (CallText(name + arguments),)
 
 
 def _usage(request: ModelRequest, written: int, usage: Any) -> tuple[int, int, Mapping[str, Any]]:

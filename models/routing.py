@@ -40,6 +40,7 @@ from models.backend_client import BackendClient, Forms, InMemoryPauseStore, Paus
 from models.base import BaseModelHandler
 from models.budgets import Price
 from models.call import CallPolicy
+from models.live import LiveCalls
 from models.token_estimates import estimate_request, most_cautious
 
 
@@ -75,6 +76,7 @@ class BackendPool:
         emit: takes the events.
         pauses: where it is kept that a provider asked to be left alone.
         forms: how well models called tools.
+        live: gets what models write as it comes.
 
     Attributes:
         clients: of all backends, in the order of the chain.
@@ -91,6 +93,7 @@ class BackendPool:
         emit: Sink,
         pauses: PauseStore | None = None,
         forms: Forms | None = None,
+        live: LiveCalls | None = None,
     ) -> None:
         self.config, kept = config, pauses or InMemoryPauseStore()
         self.clients = tuple(
@@ -103,6 +106,7 @@ class BackendPool:
                 prices=config.prices,
                 pauses=kept,
                 forms=forms,
+                live=live,
             )
             for backend in backends
         )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
@@ -23,6 +23,7 @@ from core.tree import Tree
 from db.database import Database
 from db.event_log import EventLog
 from db.step_store import StepStore
+from models.live import LiveCalls
 from queue_manager import QueueManager
 from server.settings_port import CLOSED, SettingsPort
 from settings.reloaded import Reloaded
@@ -183,7 +184,7 @@ class AppContext:
     `repository_settings` what holds for their tasks, `environments` what was made of their declarations.
     `install_extra` begins to install optional packages, `ensure_extra` returns when they are there. `work` has the
     settings that a forecast rests on. `check_models` looks now which models answer; what waited for one that does goes
-    on.
+    on. `live` has what models write just now.
     """
 
     database: Database
@@ -214,6 +215,7 @@ class AppContext:
     ensure_extra: Callable[[str], None] = cannot_install
     work: Callable[[], WorkSettings] = WorkSettings
     check_models: Callable[[], Future[Sequence[ModelStatus]]] = cannot_check
+    live: LiveCalls = field(default_factory=LiveCalls)
     clock: Clock = utc_now
 
 

@@ -38,6 +38,12 @@ class StreamQuery(Query):
         return EventFilter(level=self.level, task_id=self.task, worker=self.worker, kind=self.kind)
 
 
+class FollowQuery(StreamQuery):
+    """Which events to show as they happen, and whether with what models write."""
+
+    live: bool = Field(False, description="also what models write just now, as events of the type `writing`")
+
+
 class TextQuery(StreamQuery):
     """Which events to read, also by what they say."""
 

@@ -10,12 +10,16 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
+from contextlib import nullcontext
 from typing import Any
 from urllib.parse import urlencode
 
 from db.event_log import EventFilter, EventLog
+from models.live import LiveCalls
 from server.auth.asgi import Receive, Refused, Scope, Send, gone, header, refuse
-from server.log.log_query import StreamQuery
+from server.formatting import Mask
+from server.log.live import Live
+from server.log.log_query import FollowQuery
 from server.log.tail import Line, Tail, passes
 from server.query import BadQuery, read_query
 
@@ -41,6 +45,8 @@ class Stream:
 
     Args:
         events: the log.
+        live: what models write just now, for those who ask for it.
+        mask: takes secrets out of that.
         heartbeat_s: a beat is sent after so many silent seconds, so that dead connections are found.
         retry_ms: how long a browser waits before it reconnects.
         max_clients: more are refused with 503.
@@ -50,6 +56,8 @@ class Stream:
     def __init__(
         self,
         events: EventLog,
+        live: LiveCalls,
+        mask: Mask,
         *,
         heartbeat_s: float = 15.0,
         retry_ms: int = 2000,
@@ -57,6 +65,7 @@ class Stream:
         send_wall_s: float = 60.0,
     ) -> None:
         self._tail = Tail(events, look_s=heartbeat_s)
+        self._live = Live(live, mask)
         self._heartbeat_s = heartbeat_s
         self._hello = f"retry: {retry_ms}\n\n".encode()
         self._max_clients = max_clients
@@ -87,7 +96,7 @@ class Stream:
         else:
             await self._serve(query, receive, send)
 
-    async def _serve(self, query: StreamQuery, receive: Receive, send: Send) -> None:
+    async def _serve(self, query: FollowQuery, receive: Receive, send: Send) -> None:
         feed = asyncio.create_task(self._feed(query, _Writer(send, self._send_wall_s)))
         left = asyncio.create_task(gone(receive))
         self._feeds.add(feed)
@@ -106,9 +115,9 @@ class Stream:
         elif not feed.cancelled() and error:
             raise error
 
-    async def _feed(self, query: StreamQuery, writer: _Writer) -> None:
+    async def _feed(self, query: FollowQuery, writer: _Writer) -> None:
         wanted = query.wanted
-        async with self._tail.followed():
+        async with self._tail.followed(), self._live.followed() if query.live else nullcontext() as live:
             cursor = self._tail.newest if query.after is None else query.after
             await writer.begin(self._hello)
             if cursor > self._tail.newest and cursor > (newest := await self._tail.newest_stored()):
@@ -116,10 +125,13 @@ class Stream:
                 cursor = newest
                 await writer.write(f"event: resync\nid: {cursor}\ndata: {{}}\n\n".encode())
             while not (self._closing or self._tail.failed):
-                news = self._tail.news
+                news = {self._tail.news, live.news} if live else {self._tail.news}
                 reached, lines = await self._next(cursor, wanted)
-                if lines:
-                    await writer.write(b"".join(line.frame for line in lines))
+                frames = [line.frame for line in lines]
+                if live:
+                    frames += live.take(wanted.task_id)
+                if frames:
+                    await writer.write(b"".join(frames))
                 if reached == cursor:
                     await self._rest(news, writer)
                 cursor = reached
@@ -132,10 +144,10 @@ class Stream:
         lines = self._tail.after(cursor, BATCH)
         return (lines[-1].id if lines else cursor), [line for line in lines if passes(line, wanted)]
 
-    async def _rest(self, news: asyncio.Future[None], writer: _Writer) -> None:
+    async def _rest(self, news: set[asyncio.Future[None]], writer: _Writer) -> None:
         """Wait for news; send a heartbeat when nothing was sent for long."""
         due_s = writer.sent_at + self._heartbeat_s - time.monotonic()
-        await asyncio.wait({news}, timeout=max(0.0, due_s))
+        await asyncio.wait(news, return_when=asyncio.FIRST_COMPLETED, timeout=max(0.0, due_s))
         if time.monotonic() - writer.sent_at >= self._heartbeat_s:
             await writer.write(BEAT)
 
@@ -180,14 +192,14 @@ class _Writer:
         await self._send({"type": "http.response.body", "body": data, "more_body": False})
 
 
-def _read(scope: Scope) -> StreamQuery:
+def _read(scope: Scope) -> FollowQuery:
     """The query; a browser that reconnects sends the old address and the newer `Last-Event-ID`."""
     try:
-        query = read_query(StreamQuery, scope["query_string"].decode("latin-1"))
+        query = read_query(FollowQuery, scope["query_string"].decode("latin-1"))
         last = header(scope, b"last-event-id")
         if not last:
             return query
-        resumed = read_query(StreamQuery, urlencode({"after": last}))
+        resumed = read_query(FollowQuery, urlencode({"after": last}))
     except BadQuery as bad:
         raise Refused(400, str(bad), fields=bad.fields) from None
     return query.model_copy(update={"after": resumed.after})

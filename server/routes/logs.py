@@ -5,7 +5,7 @@ from __future__ import annotations
 from db.event_log import LogPage
 from server.context import AppContext
 from server.endpoint import Endpoint, Routes
-from server.log.log_query import DownloadQuery, LogsQuery, StreamQuery, check_place
+from server.log.log_query import DownloadQuery, FollowQuery, LogsQuery, check_place
 from server.schemas import Logs, logs_of
 
 routes = Routes()
@@ -42,8 +42,9 @@ NATIVE = (
         path="/api/logs/stream",
         summary="Events as they happen (server-sent events). Each has its id, and the JSON of a log line as its data; "
         "`Last-Event-ID` resumes behind it. Other event types: `resync` (ids began anew), `beat` (nothing happened for "
-        "15 s) and `end` (the server stops).",
-        query=StreamQuery,
+        "15 s), `end` (the server stops) and, with `live=true`, `writing`: what is new of the replies that models "
+        "write just now. These have no id and are not sent again; whoever connects gets first what was written so far.",
+        query=FollowQuery,
         media="text/event-stream",
         errors=(400, 503),
     ),

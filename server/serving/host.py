@@ -56,7 +56,7 @@ class Host:
         self._listen = listen or Listen()
         self._listen.check()
         self._access = Access(self._listen.token) if self._listen.token else None
-        self._stream = Stream(context.events)
+        self._stream = Stream(context.events, context.live, context.mask)
         self._download = Download(context.events, context.mask)
         self._ready: Future[None] = Future()
         self._thread: threading.Thread | None = None

@@ -101,7 +101,7 @@ def test_when_the_tab_that_listens_goes_the_next_goes_on_where_it_was(
     for page in (second, third):
         assert until_seen(page, ids[-1]) == ids
     assert len(asked) == 2
-    assert asked[1].endswith(f"?after={ids[9]}"), "it resumes behind the last line that it saw"
+    assert asked[1].endswith(f"&after={ids[9]}"), "it resumes behind the last line that it saw"
 
 
 def test_a_tab_that_joins_gets_what_happened_since_its_page_was_made(

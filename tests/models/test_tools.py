@@ -21,7 +21,7 @@ from core.tool_forms import FormCounts, FormReport, KnownForms
 from core.tools import ToolCall, ToolParameter, ToolProtocol, ToolSpec
 from db import tool_forms
 from models import BACKENDS, backend_class
-from models.base import BackendSettings, BaseModelHandler, CallText
+from models.base import BackendSettings, BaseModelHandler, CallName, CallText
 from models.errors import ToolsRefused
 from models.openai_compat import OpenAIBackend
 from models.token_estimates import estimate_request
@@ -122,6 +122,19 @@ async def test_a_call_whose_arguments_come_in_pieces_is_read_whole(rig: Rig) -> 
     assert (completion.text, completion.finish) == ("Let me look.", Finish.TOOL)
     assert "".join(piece for piece in heard if not isinstance(piece, CallText)) == completion.text
     assert len("".join(piece for piece in heard if isinstance(piece, CallText))) > len(LONG)
+
+
+async def test_whoever_listens_hears_where_each_call_begins(rig: Rig) -> None:
+    say(rig.server, calls(("read_file", {"path": "a.py"}), ("write_file", {"path": "b.py", "content": LONG})))
+    heard: list[str] = []
+    completion = await rig.backend.generate(ask(), on_text=heard.append)
+    found: list[tuple[str, str]] = []
+    for piece in heard:
+        if isinstance(piece, CallName):
+            found.append((piece, ""))
+        elif isinstance(piece, CallText):
+            found[-1] = (found[-1][0], found[-1][1] + piece)
+    assert [(name, json.loads(written)) for name, written in found] == named(completion)
 
 
 async def test_parallel_calls_keep_their_order_and_have_ids_of_their_own(rig: Rig) -> None:

@@ -249,7 +249,7 @@ def wait_until(true: Callable[[], bool], wall_s: float = 2) -> None:
 @asynccontextmanager
 async def streaming(context: AppContext, **settings: Any) -> AsyncIterator[tuple[int, Stream]]:
     """The stream alone, with settings of its own, on this test's loop."""
-    stream, bound = Stream(context.events, **settings), bind_tcp("127.0.0.1", 0)
+    stream, bound = Stream(context.events, context.live, context.mask, **settings), bind_tcp("127.0.0.1", 0)
     started = asyncio.Event()
     engine = Engine(stream, started.set)
     serving = asyncio.create_task(engine.serve([bound]))

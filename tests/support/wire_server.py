@@ -39,6 +39,7 @@ no tools and none of these turns. While `no_tools` is set, a request that offers
 | `hang` | nothing, until the client goes away |
 | `slow` | silence for `seconds`, then the proper answer |
 | `stall` | half of the answer, then silence until the client goes away |
+| `hold` | half of the answer, and the rest after `server.let_go()` |
 | `cut` | half of the answer, then the connection is reset |
 | `quiet` | half of the answer, then a polite end without the final event |
 | `error_event` | half of the answer, then the API's own error event |
@@ -142,6 +143,7 @@ class WireServer:
         self.errors: list[Exception] = []
         self.port = 0
         self.portal = ""
+        self.let_go: Callable[[], object] = lambda: None
         self.no_tools, self.no_tools_status = "", 400
         self.listed: dict[str, Any] = {}
         self.props: dict[str, Any] = {}
@@ -226,7 +228,8 @@ class WireServer:
         app.router.add_route("*", "/{path:.*}", self._route)
         runner = web.AppRunner(app, handler_cancellation=True, access_log=None, shutdown_timeout=0.05)
         stop, loop = asyncio.Event(), asyncio.get_running_loop()
-        self._halt = lambda: loop.call_soon_threadsafe(stop.set)
+        self._halt, self._let_go = lambda: loop.call_soon_threadsafe(stop.set), asyncio.Event()
+        self.let_go = lambda: loop.call_soon_threadsafe(self._let_go.set)
         try:
             await runner.setup()
             site = web.TCPSite(runner, "127.0.0.1", self.port, reuse_address=True)
@@ -344,7 +347,7 @@ class WireServer:
     async def _send(
         self, request: web.Request, dialect: Dialect, record: Recorded, answer: Answer, kind: str, drip_s: float
     ) -> web.StreamResponse:
-        broken_off = kind in ("stall", "cut", "quiet", "error_event", "drip")
+        broken_off = kind in ("stall", "hold", "cut", "quiet", "error_event", "drip")
         if not record.body.get("stream", record.api == "ollama"):
             return await _reset(request) if broken_off else web.json_response(dialect.whole(answer))
         response = web.StreamResponse(headers={"Content-Type": dialect.content_type})
@@ -359,14 +362,22 @@ class WireServer:
         while kind == "drip":
             await response.write(events[1])
             await asyncio.sleep(drip_s)
-        if kind == "stall":
-            await asyncio.Event().wait()
         if kind == "cut":
             return await _reset(request, response)
+        await self._end(response, dialect, events[max(1, body_end // 2) :], kind)
+        return response
+
+    async def _end(self, response: web.StreamResponse, dialect: Dialect, rest: Sequence[bytes], kind: str) -> None:
+        """What comes after the half of an answer that broke off."""
+        if kind == "hold":
+            await self._let_go.wait()
+            for event in rest:
+                await response.write(event)
+        if kind == "stall":
+            await asyncio.Event().wait()
         if kind == "error_event":
             await response.write(dialect.error_event("the server is overloaded"))
         await response.write_eof()
-        return response
 
 
 def _phase(turns: Sequence[Mapping[str, str]]) -> str:

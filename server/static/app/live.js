@@ -4,12 +4,13 @@
 // and the next one leads when it goes. Each tab remembers the id of the last line it saw. A tab that joins says it, and
 // gets what it has missed from the leader's ring, or is told to read all anew; a new leader resumes behind its own. So
 // no line is lost or seen twice, whoever leads. Without locks (a plain address that is not loopback) each tab listens
-// for itself.
+// for itself. What models write just now goes the same way, but is neither remembered nor resumed (`live_text.js`).
 
 import {after, parse} from './boot.js';
+import {forget, frames, write} from './live_text.js';
 import {signal} from './ui.js';
 
-const STREAM = '/api/logs/stream';
+const STREAM = '/api/logs/stream?live=true';
 const RING = 1000;
 const RETRY_MS = 2000;
 const LOOK_MS = 5_000;
@@ -81,11 +82,12 @@ function lead() {
 
 function listen() {
   heardAt = Date.now();
-  feed = new EventSource(cursor === null ? STREAM : `${STREAM}?after=${cursor}`);
+  feed = new EventSource(cursor === null ? STREAM : `${STREAM}&after=${cursor}`);
   feed.onopen = opened;
   feed.onerror = lost;
   feed.onmessage = (event) => received(parse(event.data));
   feed.addEventListener('beat', () => { heardAt = Date.now(); });
+  feed.addEventListener('writing', (event) => written(parse(event.data)));
   feed.addEventListener('resync', (event) => {
     const id = Number(event.lastEventId);
     mending = null;
@@ -102,6 +104,12 @@ function received(line) {
     mending.ids.push(line.id);
     mended();
   }
+}
+
+function written(frame) {
+  heardAt = Date.now();
+  tell({kind: 'writing', frame});
+  write(frame);
 }
 
 /** After a sleep, or behind a network that went away, a connection may be dead without a word. */
@@ -122,6 +130,8 @@ function lost() {
 
 async function opened() {
   heardAt = Date.now();
+  forget();
+  tell({kind: 'forget'});
   show('live');
   if (lostAt === null) return;
   const away = mending = {awayS: (Date.now() - lostAt) / 1000, ids: [], newest: null};
@@ -154,6 +164,8 @@ function mended() {
 const HEARD = {
   line: ({line}) => (joined ? deliver(line) : held.push(line)),
   state: ({state}) => { connection.value = state; },
+  writing: ({frame}) => write(frame),
+  forget,
   gap: (message) => { gap.value = message.gap; },
   resync: ({id}) => resync(id),
   lead: (message) => {
@@ -171,7 +183,7 @@ function hello() {
 function welcome({from, cursor: theirs}) {
   const reaches = theirs >= floor;
   const lines = reaches ? ring.filter((line) => line.id > theirs) : [];
-  tell({kind: 'welcome', to: from, lines, missed: !reaches, cursor, state: connection.value});
+  tell({kind: 'welcome', to: from, lines, missed: !reaches, cursor, state: connection.value, writing: frames()});
 }
 
 function enter(message) {
@@ -180,6 +192,7 @@ function enter(message) {
   if (message.missed) resync(message.cursor);
   [...message.lines, ...held].forEach(deliver);
   held = [];
+  message.writing.forEach(write);
 }
 
 // ---- coming and going

@@ -1,9 +1,10 @@
-// What runs now: each task with its phase, and of its open step what the model said last and which tools it called.
+// What runs now: each task with its phase, what the model writes, and what it said last and which tools it called.
 
 import {useData} from '../../app/api.js';
 import {Card, Dot, Empty, Span} from '../../app/parts.js';
 import {counted, firstLine, words} from '../../app/text.js';
 import {classes, html} from '../../app/ui.js';
+import {Writing, callOf} from '../../app/writing.js';
 
 const TAIL = 600;
 const TOOLS = 3;
@@ -19,13 +20,14 @@ function telling({running, tries}) {
   return tries.flatMap((each) => each.steps).findLast((step) => step.calls) ?? null;
 }
 
-/** Its newest reply and its last tool calls; of the open step they come as they are made. */
-function Reply({task, step}) {
+/** Its newest reply and its last tool calls; of the open step they come as they are made. While the next reply is
+ * written, that one is shown instead. */
+function Reply({task, step, isWriting}) {
   const path = `/api/task/${task}/step/${step.attempt}/${step.step_no}`;
   const detail = useData(path, {}, step.isOpen ? (line) => line.task_id === task : undefined);
-  const said = detail.data?.calls.at(-1)?.parts.findLast((part) => part.role === 'reply')?.said.text;
+  const said = isWriting ? '' : detail.data?.calls.at(-1)?.parts.findLast((part) => part.role === 'reply')?.said.text;
   const tools = detail.data?.tools.slice(-TOOLS) ?? [];
-  return html`<p class="hint">${step.isOpen ? 'Last reply' : `Last reply, in ${words(step.phase)}`}</p>
+  return html`${isWriting ? null : html`<p class="hint">${step.isOpen ? 'Last reply' : `Last reply, in ${words(step.phase)}`}</p>`}
     ${tools.length ? html`<ul class="plain tool-lines" aria-label="Last tool calls">${tools.map((each) => html`<${Tool} key=${`${each.call_no}-${each.seq}`} call=${each} />`)}</ul>` : null}
     ${said ? html`<pre class="wrap said" tabindex="0" aria-label="Last reply">${tail(said)}</pre>` : null}`;
 }
@@ -33,13 +35,16 @@ function Reply({task, step}) {
 function Work({worker}) {
   const task = worker.task_id;
   const course = useData(`/api/task/${task}/timeline`, {}, (line) => line.task_id === task);
-  const step = course.data?.running ? telling(course.data) : null;
+  const running = course.data?.running;
+  const step = running ? telling(course.data) : null;
+  const call = running ? callOf(task, running) : null;
   return html`<li class="work" data-task=${task}>
     <p class="what"><${Dot} kind="busy" /> <a href=${`/task/${task}`}><span class="number">#${task}</span> ${firstLine(worker.description, 160)}</a></p>
     <p class="hint">${worker.name} · ${worker.phase ? words(worker.phase) : 'beginning'}${worker.iteration ? ` · iteration ${worker.iteration}` : ''}
       ${worker.since ? html` · <${Span} since=${worker.since} />` : null}</p>
-    <p class="line">${worker.last_line ? firstLine(worker.last_line, 200) : 'Waits for the first reply.'}</p>
-    ${step ? html`<${Reply} key=${`${step.attempt}-${step.step_no}`} task=${task} step=${step} />` : null}
+    ${worker.last_line || !call ? html`<p class="line">${worker.last_line ? firstLine(worker.last_line, 200) : 'Waits for the first reply.'}</p>` : null}
+    ${call ? html`<${Writing} call=${call} small />` : null}
+    ${step ? html`<${Reply} key=${`${step.attempt}-${step.step_no}`} task=${task} step=${step} isWriting=${Boolean(call?.parts.length)} />` : null}
   </li>`;
 }
 

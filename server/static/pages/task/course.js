@@ -4,6 +4,7 @@ import {Count, Empty, Moment, Money, Span, Tabs} from '../../app/parts.js';
 import {useKeys} from '../../app/keys.js';
 import {counted, duration, words} from '../../app/text.js';
 import {classes, html, signal, useEffect, useMemo, useRef} from '../../app/ui.js';
+import {Writing, callOf} from '../../app/writing.js';
 import {go, place, toggle} from './place.js';
 import {Step} from './step.js';
 
@@ -89,17 +90,19 @@ function Try({task, each, longest, marks, running}) {
 }
 
 function Running({task, running}) {
-  const step = {attempt: running.attempt, step_no: running.step_no, iteration: running.iteration, phase: running.phase ?? '', unfinished: true};
+  const step = {attempt: running.attempt, step_no: running.step_no, iteration: running.iteration, phase: running.phase ?? '', unfinished: true, isEmpty: !(running.calls || running.tools)};
   const open = isOpen(step);
+  const call = callOf(task.task_id, running);
   return html`<li class=${classes('step', 'running', {open})} id=${`s${running.attempt}-${running.step_no}`}>
     <button type="button" class="bare head" aria-expanded=${String(open)} onClick=${() => toggle(step)}>
       <span class="no">${running.step_no}</span>
-      <span class="phase now">${(running.phase ?? 'beginning').toLowerCase()}</span>
+      <span class="phase now">${(running.phase ?? call?.phase ?? 'beginning').toLowerCase()}</span>
       <span class="note">${running.last_line || 'at work'}</span>
       <span class="flags">${running.tools ? html`<span class="flag">${counted(running.tools, 'tool call')}</span>` : null}
         ${running.calls ? html`<span class="flag">${counted(running.calls, 'reply', 'replies')}</span>` : null}</span>
       <span class="took">${running.since ? html`<${Span} since=${running.since} />` : '…'}</span>
     </button>
+    ${call ? html`<${Writing} call=${call} small=${!open} />` : null}
     <div class="body" hidden=${!open}>${open ? html`<${Step} task=${task} step=${step} />` : null}</div>
   </li>`;
 }

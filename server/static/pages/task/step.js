@@ -15,11 +15,11 @@ import {Tools} from './tools.js';
 
 const FIRST = {CODING: 'change', TESTING: 'tests'};
 
-/** @param {{task: object, step: object}} props the step is a row of the timeline; `unfinished` while it runs */
+/** @param {{task: object, step: object}} props the step is a row of the timeline; `unfinished` while it runs, `isEmpty` while that has no reply yet */
 export function Step({task, step}) {
   const path = `/api/task/${task.task_id}/step/${step.attempt}/${step.step_no}`;
   const kinds = step.unfinished ? (line) => line.task_id === task.task_id : undefined;
-  const detail = useData(path, {}, kinds);
+  const detail = useData(step.isEmpty ? null : path, {}, kinds);
   if (step.unfinished && detail.data === null) return html`<${Empty}>It runs; prompts and replies stand here as soon as there is one.<//>`;
   return html`<${Loaded} of=${detail}>${(data) => html`<${Detail} task=${task} step=${step} detail=${data} />`}<//>`;
 }

@@ -1,0 +1,140 @@
+"""The reply of a model on the pages while it is written: of a real daemon whose model stops in the middle."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Browser, BrowserContext, Locator, Page, expect
+
+from core.masking import MASK
+from tests.browser.test_access_for_all import faults, wide_things
+from tests.support.answers import job
+from tests.support.browser import LIVE, NARROW, Watch, context_of, drawn
+from tests.support.daemon import Daemon, settings_for, until
+from tests.support.wire_dialects import Reply
+from tests.support.wire_server import WireServer
+
+PATIENCE_MS = 60_000
+KEY = "sk-abcdefghijklmnopqrstuvwxyz0123"
+PLAN = f"1. Read <img src=x onerror=alert(1)> first.\n2. Use {KEY} and\u202e nothing else.\n" + "3. Write it.\n" * 120
+CODE = "def total(numbers):\n    return sum(x for x in numbers if x > 5)\n"
+
+
+class Acts:
+    """A model that plans, looks around, writes a file and says that it is done."""
+
+    def __init__(self) -> None:
+        self.calls = 0
+
+    def __call__(self, phase: str, _messages: list[dict[str, str]]) -> str | Reply:
+        """The reply to one request."""
+        if phase == "PLANNING":
+            return PLAN
+        self.calls += 1
+        if self.calls == 1:
+            written = {"path": "job_5.py", "content": CODE * 20}
+            return Reply(text="I write it.", finish="tool", tools=[("write_file", written)])
+        return Reply(text="", finish="tool", tools=[("done", {"summary": "Sum what is above 5"})])
+
+
+@pytest.fixture
+def server() -> Iterator[WireServer]:
+    with WireServer(Acts()) as running:
+        yield running
+
+
+@pytest.fixture
+def daemon(tmp_path: Path, server: WireServer) -> Iterator[Daemon]:
+    more = {"EXPLORE": "on", "REPAIR_FIRST_S": "0", "ENABLE_REVIEW": "false", "ENABLE_AUDIT": "false"}
+    with Daemon(tmp_path / "home", settings_for(server, ENABLE_CLARIFY="false", **more)) as running:
+        yield running
+
+
+@pytest.fixture
+def tabs(browser: Browser, daemon: Daemon) -> Iterator[BrowserContext]:
+    with context_of(browser, daemon.url) as made:
+        yield made
+
+
+@pytest.fixture
+def page(tabs: BrowserContext, daemon: Daemon) -> Iterator[Page]:
+    page = tabs.new_page()
+    watch = Watch(page, daemon.url)
+    yield page
+    watch.check()
+
+
+def opened(page: Page, path: str) -> Page:
+    page.goto(path)
+    page.wait_for_selector(LIVE, state="attached")
+    drawn(page)
+    return page
+
+
+def reply(page: Page) -> Locator:
+    return page.get_by_label("Reply as it is written")
+
+
+def test_a_reply_is_seen_as_it_is_written_in_every_tab_and_stays_when_it_is_whole(
+    page: Page, tabs: BrowserContext, daemon: Daemon, server: WireServer
+) -> None:
+    server.fail_next("hold", phase="PLANNING")
+    number = daemon.submit(**job(5))
+    opened(page, f"/task/{number}")
+    expect(reply(page)).to_contain_text("1. Read <img src=x onerror=alert(1)> first.", timeout=PATIENCE_MS)
+    expect(reply(page)).to_contain_text(f"2. Use {MASK} and\\u{{202e}} nothing else.")
+    expect(page.locator(".writing")).to_contain_text(re.compile(r"openai=tiny-coder writes: about \d+ tokens so far"))
+    # A page that is opened in the middle, in a tab that does not listen itself.
+    brief = opened(tabs.new_page(), "/")
+    expect(reply(brief)).to_contain_text("3. Write it.")
+    assert reply(brief).inner_text() == reply(page).inner_text()
+    assert reply(page).get_attribute("aria-live") == "off"
+    at_end = "(pre) => pre.scrollHeight - pre.scrollTop - pre.clientHeight < 5 && pre.scrollHeight > pre.clientHeight"
+    assert reply(page).evaluate(at_end), "its end is in sight"
+    server.let_go()
+    until(lambda: daemon.get(f"/api/task/{number}")["status"] == "done", 120)
+    expect(page.locator(".writing")).to_have_count(0)
+    expect(page.locator("#s1-0")).to_contain_text("planning")
+
+
+def test_a_tool_call_is_seen_as_it_is_made_and_a_model_that_is_silent_is_waited_for(
+    page: Page, daemon: Daemon, server: WireServer
+) -> None:
+    server.fail_next("hold", phase="CODING")
+    server.fail_next("hang", phase="CODING")
+    number = daemon.submit(**job(5))
+    opened(page, f"/task/{number}")
+    call = page.locator(".writing-call")
+    expect(call).to_contain_text("write_file", timeout=PATIENCE_MS)
+    expect(call).to_contain_text(CODE.strip(), use_inner_text=True)
+    server.let_go()
+    expect(page.locator(".writing")).to_contain_text(
+        re.compile(r"openai=tiny-coder was asked .*\d+ s.* ago and has written nothing yet"), timeout=PATIENCE_MS
+    )
+    expect(reply(page)).to_have_count(0)
+    expect(page.locator(".step.running .flags")).to_contain_text("1 tool call")
+
+
+def test_whoever_scrolls_up_is_left_there_and_the_page_is_fit_for_all(
+    page: Page, daemon: Daemon, server: WireServer
+) -> None:
+    server.fail_next("hold", phase="PLANNING")
+    number = daemon.submit(**job(5))
+    opened(page, f"/task/{number}")
+    expect(reply(page)).to_contain_text("3. Write it.", timeout=PATIENCE_MS)
+    page.locator(".step.running > .head").click()
+    assert not faults(page)
+    page.set_viewport_size({"width": NARROW[0], "height": NARROW[1]})
+    assert not faults(page)
+    assert not wide_things(page)
+    reply(page).evaluate("(pre) => { pre.scrollTop = 0; }")
+    page.wait_for_function("document.querySelector('.writing pre').scrollTop === 0")
+    server.fail_next("hold", phase="CODING")
+    before = reply(page).inner_text()
+    reply(page).evaluate("(pre) => { window.pre = pre; }")
+    server.let_go()
+    page.wait_for_function("(text) => window.pre.innerText.length > text.length || !window.pre.isConnected", arg=before)
+    assert page.evaluate("window.pre.scrollTop") == 0

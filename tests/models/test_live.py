@@ -1,0 +1,155 @@
+"""What models write just now: who is told of it, and how little of it is kept."""
+
+from __future__ import annotations
+
+import threading
+from datetime import UTC, datetime
+
+from core.dialogue import Completion, ModelRequest
+from core.states import Phase
+from models.base import CallName, CallText
+from models.live import KEPT_CHARS, MOST_ENDED, CallEnd, LiveCalls, LivePart, LiveText
+from tests.models.test_call import Script
+
+BEGAN = datetime(2026, 11, 26, 4, 0, tzinfo=UTC)
+
+
+def begun(calls: LiveCalls, task_id: int | None = 7) -> LiveText:
+    request = ModelRequest(phase=Phase.CODING, messages=(), task_id=task_id, attempt=2, step_no=3, call_no=1)
+    text = calls.begin(request, Script([]))
+    assert text
+    return text
+
+
+def said(calls: LiveCalls) -> str:
+    (call,) = calls.open()
+    return "".join(part.text for part in call.parts)
+
+
+def test_a_call_is_told_from_its_beginning_to_its_end() -> None:
+    calls, woken = LiveCalls(lambda: BEGAN), list[int]()
+    calls.watch(lambda: woken.append(1))
+    text = begun(calls)
+    (call,) = calls.news()
+    assert (call.task_id, call.attempt, call.step_no, call.call_no) == (7, 2, 3, 1)
+    assert (call.backend, call.model, call.phase, call.began_at) == ("script", "m", Phase.CODING, BEGAN)
+    assert (call.thinks, call.parts, call.end) == (False, (), None)
+    text.take("")
+    assert calls.news()[0].thinks
+    text.take("Let me ")
+    text.take("look.")
+    (call,) = calls.news()
+    assert call.parts == (LivePart(text="Let me look."),)
+    assert (call.tokens, call.estimated) == (3, True)
+    text.end(Completion(text="Let me look.", backend="script", model="m", tokens_out=5))
+    (call,) = calls.news()
+    assert (call.end, call.tokens, call.estimated) == (CallEnd.ANSWERED, 5, False)
+    assert (calls.open(), calls.news()) == ([], [])
+    assert len(woken) == 4
+
+
+def test_tool_calls_are_parts_of_their_own() -> None:
+    calls = LiveCalls()
+    text = begun(calls)
+    for piece in ("I look.", CallName("run"), CallText('{"com'), CallText('mand":"ls"}'), CallName("done")):
+        text.take(piece)
+    text.take(CallText("{}"))
+    assert calls.open()[0].parts == (
+        LivePart(text="I look."),
+        LivePart(tool="run", text='{"command":"ls"}'),
+        LivePart(tool="done", text="{}"),
+    )
+
+
+def test_a_reply_that_broke_off_ends_too_and_an_estimate_stays_one() -> None:
+    calls = LiveCalls()
+    calls.watch(lambda: None)
+    first, second = begun(calls), begun(calls)
+    first.end(None)
+    second.end(Completion(text="x", backend="b", model="m", tokens_out=9, extra={"estimated": True}))
+    assert [(call.end, call.estimated) for call in calls.news()] == [(CallEnd.BROKEN, True), (CallEnd.ANSWERED, True)]
+
+
+def test_who_watches_is_woken_once_for_all_that_comes_until_he_looks() -> None:
+    calls, woken = LiveCalls(), list[int]()
+    end = calls.watch(lambda: woken.append(1))
+    text = begun(calls)
+    for _ in range(100):
+        text.take("word ")
+    assert len(woken) == 1
+    assert len(calls.news()) == 1
+    text.take("more")
+    assert len(woken) == 2
+    end()
+    calls.news()
+    text.take("more")
+    assert len(woken) == 2
+
+
+def test_nothing_is_kept_for_nobody() -> None:
+    calls = LiveCalls()
+    text = begun(calls)
+    text.take("x")
+    text.end(None)
+    assert (calls.open(), calls.news()) == ([], [])
+    assert calls.begin(ModelRequest(phase=Phase.CODING, messages=()), Script([])) is None
+
+
+def test_of_a_long_reply_the_end_is_kept() -> None:
+    calls = LiveCalls()
+    text = begun(calls)
+    for number in range(20_000):
+        text.take(f"{number} ")
+    (call,) = calls.open()
+    assert call.cut
+    kept = said(calls)
+    assert KEPT_CHARS - 10 <= len(kept) <= 2 * KEPT_CHARS
+    assert kept.endswith("19998 19999 ")
+    assert kept.split()[0] == str(20_000 - len(kept.split())), "no word is cut in two"
+    assert call.tokens > 20_000, "all that was written counts"
+
+
+def test_whole_parts_go_first() -> None:
+    calls = LiveCalls()
+    text = begun(calls)
+    for number in range(9):
+        text.take(CallName(f"tool_{number}"))
+        text.take(CallText("x" * (KEPT_CHARS // 2 - 100)))
+    (call,) = calls.open()
+    assert [part.tool for part in call.parts][-2:] == ["tool_7", "tool_8"]
+    assert sum(len(part.text) for part in call.parts) <= 2 * KEPT_CHARS
+
+
+def test_what_is_dropped_does_not_hide_that_a_key_began() -> None:
+    calls = LiveCalls()
+    text = begun(calls)
+    key = "-----BEGIN RSA PRIVATE KEY-----\n" + "MIIEpAIBAAKCAQEA\n" * 200 + "-----END RSA PRIVATE KEY-----\n"
+    text.take("a" * (KEPT_CHARS - 1500) + "\n" + key)
+    text.take("b " * ((KEPT_CHARS - len(key)) // 2 + 1000))
+    kept = said(calls)
+    assert calls.open()[0].cut
+    assert kept.startswith("-----BEGIN RSA PRIVATE KEY-----"), kept[:80]
+
+
+def test_it_is_written_and_read_by_two_threads() -> None:
+    calls = LiveCalls()
+    calls.watch(lambda: None)
+    ended = threading.Event()
+
+    def write() -> None:
+        for _ in range(MOST_ENDED):
+            text = begun(calls)
+            for _ in range(20):
+                text.take("word ")
+            text.end(None)
+        ended.set()
+
+    writer = threading.Thread(target=write)
+    writer.start()
+    found = dict[int, str]()
+    while not ended.is_set():
+        found |= {call.call: "".join(part.text for part in call.parts) for call in calls.news()}
+    writer.join()
+    found |= {call.call: "".join(part.text for part in call.parts) for call in calls.news()}
+    assert set(found.values()) == {"word " * 20}
+    assert max(found) == MOST_ENDED

@@ -1,0 +1,230 @@
+"""What models write, on its way to the pages: whole for each client, without secrets however they are cut, bounded."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Sequence
+from typing import Any
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from core.dialogue import Completion, ModelRequest
+from core.masking import Masker
+from core.states import Phase
+from models.base import CallName, CallText
+from models.live import KEPT_CHARS, LiveCalls, LiveText
+from server.context import AppContext
+from server.log.live import MOST_FRAMES, Live, Watcher
+from tests.models.test_call import Script
+from tests.server.test_stream import streaming
+from tests.support.app_context import Client
+from tests.support.sse import Listener
+
+SECRET, SHAPED = "hunter2-hunter2-hunter2", "sk-abcdefghijklmnopqrstuvwxyz0123"
+
+
+def begun(calls: LiveCalls, task_id: int = 7) -> LiveText:
+    text = calls.begin(ModelRequest(phase=Phase.CODING, messages=(), task_id=task_id, attempt=1), Script([]))
+    assert text
+    return text
+
+
+class Screen:
+    """What a page shows of the calls, by their numbers, put together from frames as the pages do."""
+
+    def __init__(self) -> None:
+        self.parts: dict[int, list[tuple[str, str]]] = {}
+        self.last: dict[str, Any] = {}
+
+    def read(self, frames: Sequence[bytes]) -> None:
+        for frame in frames:
+            head, data = frame.decode().split("\n", 1)
+            assert head == "event: writing", "it has no id, so that no client resumes behind it"
+            self.take(json.loads(data.removeprefix("data: ")))
+
+    def take(self, told: dict[str, Any]) -> None:
+        known = self.parts.get(told["call"], [])
+        assert told["keep"] <= len(known)
+        parts, new = known[: told["keep"]], [(each["tool"], each["text"]) for each in told["parts"]]
+        if told["appends"]:
+            tool, text = parts.pop()
+            new[0] = (tool, text + new[0][1])
+        self.parts[told["call"]], self.last = parts + new, told
+
+    def text(self, call: int = 1) -> str:
+        return "".join(text for _, text in self.parts.get(call, ()))
+
+
+async def shown(live: Live, watcher: Watcher, screen: Screen) -> None:
+    """Wait until what was written is on the screen."""
+    await live.news
+    screen.read(watcher.take(None))
+
+
+async def test_a_reply_grows_on_the_screen_and_ends() -> None:
+    calls, screen = LiveCalls(), Screen()
+    live = Live(calls, Masker(), pause_s=0)
+    async with live.followed() as watcher:
+        text = begun(calls)
+        await shown(live, watcher, screen)
+        assert (screen.last["thinks"], screen.text()) == (False, "")
+        text.take("Let me ")
+        await shown(live, watcher, screen)
+        assert screen.text() == "Let me "
+        text.take("look. Now ")
+        await shown(live, watcher, screen)
+        assert screen.last["parts"] == [{"tool": "", "text": "look. Now "}], "only what is new is sent"
+        text.take(CallName("run"))
+        text.take(CallText('{"command": "ls'))
+        await shown(live, watcher, screen)
+        assert screen.parts[1] == [("", "Let me look. Now "), ("run", '{"command": ')]
+        text.end(Completion(text="", backend="script", model="m", tokens_out=12))
+        await shown(live, watcher, screen)
+        assert screen.parts[1][1] == ("run", '{"command": "ls')
+        assert (screen.last["end"], screen.last["tokens"], screen.last["estimated"]) == ("answered", 12, False)
+
+
+async def test_who_joins_in_the_middle_gets_what_was_written_so_far() -> None:
+    calls, first, second = LiveCalls(), Screen(), Screen()
+    text = begun(calls)
+    text.take("before anybody watched ")
+    live = Live(calls, Masker(), pause_s=0)
+    async with live.followed() as watcher:
+        first.read(watcher.take(None))
+        assert first.text() == "before anybody watched "
+        text.take("and after ")
+        await shown(live, watcher, first)
+        async with live.followed() as other:
+            second.read(other.take(None))
+            assert second.parts == first.parts
+            text.take("that")
+            text.end(None)
+            await shown(live, watcher, first)
+            second.read(other.take(None))
+    assert first.text() == second.text() == "before anybody watched and after that"
+    assert first.last["end"] == "broken"
+
+
+async def test_nobody_is_watched_for_when_nobody_watches() -> None:
+    calls = LiveCalls()
+    live = Live(calls, Masker(), pause_s=0)
+    async with live.followed():
+        assert calls._watchers
+    assert not calls._watchers
+    async with live.followed() as watcher:
+        begun(calls)
+        await live.news
+        assert len(watcher.take(None)) == 1
+
+
+async def test_only_the_wanted_task_is_told() -> None:
+    calls, live = LiveCalls(), None
+    live = Live(calls, Masker(), pause_s=0)
+    begun(calls, 1)
+    begun(calls, 2)
+    async with live.followed() as watcher:
+        (frame,) = watcher.take(2)
+        assert b'"task_id":2' in frame
+
+
+async def test_who_falls_behind_gets_all_of_it_again_and_no_queue_grows_for_him() -> None:
+    calls, quick, slow = LiveCalls(), Screen(), Screen()
+    live = Live(calls, Masker(), pause_s=0)
+    text = begun(calls)
+    async with live.followed() as watcher, live.followed() as behind:
+        slow.read(behind.take(None))
+        for number in range(2 * MOST_FRAMES):
+            text.take(f"{number} ")
+            await shown(live, watcher, quick)
+        assert len(live._frames) == MOST_FRAMES
+        frames = behind.take(None)
+        assert len(frames) == 1
+        slow.read(frames)
+        assert slow.parts == quick.parts
+        assert behind.take(None) == []
+
+
+async def test_a_reply_that_is_cut_at_its_beginning_is_shown_from_there() -> None:
+    calls, screen = LiveCalls(), Screen()
+    live = Live(calls, Masker(), pause_s=0)
+    text = begun(calls)
+    async with live.followed() as watcher:
+        for number in range(3 * KEPT_CHARS // 1000):
+            text.take(f"{number} ".rjust(1000, "-"))
+            await shown(live, watcher, screen)
+    assert screen.last["cut"]
+    assert screen.text() == "".join(part.text for part in calls.open()[0].parts)
+
+
+SAID = ["a ", "key ", f"{SECRET} ", f"{SHAPED} ", "é\u2028 ", "\x1b[31m ", "x" * 600 + " ", "\n"]
+WORDS = st.lists(st.sampled_from(SAID), max_size=12)
+
+
+@settings(max_examples=60, deadline=None)
+@given(words=WORDS, data=st.data())
+def test_no_secret_is_shown_however_it_is_cut_into_pieces(words: list[str], data: st.DataObject) -> None:
+    whole = "".join(words)
+    cuts = sorted(data.draw(st.sets(st.integers(0, len(whole)), max_size=40)))
+    pieces = [whole[a:b] for a, b in zip([0, *cuts], [*cuts, len(whole)], strict=True)]
+
+    async def told() -> None:
+        mask = Masker([SECRET])
+        calls, screen = LiveCalls(), Screen()
+        live, text = Live(calls, mask, pause_s=0), begun(calls)
+        final = mask.shown(whole)
+        async with live.followed() as watcher:
+            screen.read(watcher.take(None))
+            for piece in pieces:
+                text.take(piece)
+                await shown(live, watcher, screen)
+                assert SECRET[:8] not in screen.text()
+                assert "sk-" not in screen.text()
+                assert final.startswith(screen.text()), "what was shown is not taken back"
+            text.end(None)
+            await shown(live, watcher, screen)
+            assert screen.text() == final
+
+    asyncio.run(told())
+
+
+# Over HTTP.
+
+
+def test_only_who_asks_for_it_is_told_and_by_events_without_an_id(
+    context: AppContext, client: Client, listen: type[Listener]
+) -> None:
+    plain, live = listen(client.host.port), listen(client.host.port, "?live=true")
+    text, screen = begun(context.live), Screen()
+    text.take("written <b>now</b> ")
+    while not screen.text():
+        (kind, number, data), *_ = live.take(1)
+        assert (kind, number) == ("writing", None)
+        screen.take(data)
+    assert screen.text() == "written <b>now</b> "
+    context.queue.pause("for the log").result()
+    assert plain.take(1)[0][0] == "message", "an event of the log is the first that it hears of"
+
+
+def test_who_connects_in_the_middle_is_told_what_was_written(
+    context: AppContext, client: Client, listen: type[Listener]
+) -> None:
+    context.mask.learn([SECRET])
+    begun(context.live, 3).take(f"the password is {SECRET} and more")
+    begun(context.live, 4).take("of another task ")
+    (_, _, data), *_ = listen(client.host.port, "?live=true&task=3").take(1)
+    assert data["parts"] == [{"tool": "", "text": "the password is *** and "}]
+    assert (data["task_id"], data["keep"], data["appends"]) == (3, 0, False)
+
+
+async def test_the_server_stops_while_something_is_written(context: AppContext) -> None:
+    text = begun(context.live)
+    async with streaming(context) as (port, stream):
+        listener = await asyncio.to_thread(Listener, port, "?live=true")
+        text.take("word ")
+        await asyncio.to_thread(listener.take, 1)
+        await stream.close()
+        rest = await asyncio.to_thread(listener.rest)
+        assert rest[-1][0] == "end"
+        listener.close()
