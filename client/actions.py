@@ -8,6 +8,7 @@ from typing import Any
 from client import (
     approvals,
     benchmark,
+    benchmark_report,
     brief,
     changes,
     commits,
@@ -62,6 +63,7 @@ ACTIONS: Mapping[str, Callable[[Session, Values], int]] = {
     "verify": lambda s, v: commits.verify(s, v["commit"], v["repo"] or ""),
     "repo-settings": lambda s, v: repository.repository_settings(s, v["path"], v["changes"]),
     "report": lambda s, v: daemon.report(s, v["week"]),
+    "bench report": lambda s, v: benchmark_report.report(s, v["repo"], v["mode"]),
     "bench mine": lambda s, v: benchmark.mine(s, v["repo"], commits=v["commits"]),
     "memory export": lambda s, v: transfer.export_memory(s, v["file"]),
     "memory import": lambda s, v: transfer.import_memory(s, v["file"]),

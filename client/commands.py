@@ -305,6 +305,11 @@ def _bench() -> click.Group:
             _option("--commits", type=Whole(1_000_000), default=2000, metavar="N",
                     help="Look at the newest N; 2000 by default."),
         ),
+        _command(
+            "report", "What each arm solved at what price, and which differences are no chance.", repo,
+            _option("--mode", type=click.Choice(["shown", "words"]),
+                    help="Of items whose tests were shown, or held out; by default as in the newest run."),
+        ),
     ]  # fmt: skip
     group = Group("bench", commands=commands, help="Measure models on tasks from a repository's own history.")
     group.section, group.listed, group.short_help = Section.LOOK, "bench", "What models are worth on your own history."

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import date
 from pathlib import Path
 from typing import Annotated, ClassVar, Literal
 
@@ -50,6 +51,8 @@ that can code."""
     """A `.gguf` file for llama.cpp, or a folder of them. Unset: the one of gpt4all_model_path."""
     model_prices: dict[str, PriceIn] = Field(default_factory=dict)
     """What models cost, by their names, in USD for a million tokens. Without a price only tokens are counted."""
+    model_cutoffs: dict[str, date] = Field(default_factory=dict)
+    """When the training of models ended, by their names: the benchmark tells later commits apart."""
     edit_format: Literal["auto", "whole", "edit"] = "auto"
     """How models write changes: whole files, edits of a few lines, or what fits the model and the file (auto)."""
     explore: Annotated[Literal["auto", "on", "off"], BeforeValidator(Explore.typed)] = "auto"

@@ -1,0 +1,69 @@
+"""The figures of a benchmark at the terminal."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from benchmark.store import BenchmarkStore, Mode
+from client.errors import Exit
+from config import settings_at
+from settings.places import find_places
+from tests.support.benchmarks import NEWEST, arm, items, results, stored
+from tests.support.home import Home
+
+WEAK, STRONG = arm("weak", model="small"), arm("strong", model="large")
+
+
+@pytest.fixture
+def database(home: Home) -> Path:
+    return settings_at(find_places(home.path)).benchmark_db_path
+
+
+@pytest.fixture
+def shop(home: Home, database: Path) -> str:
+    """A repository of which the strong arm solved 18 of 20 items, the weak one 5."""
+    repo = home.path / "shop"
+    (repo / "inner").mkdir(parents=True)
+    stored(database, str(repo), {WEAK: range(5), STRONG: range(18)})
+    return str(repo)
+
+
+def test_the_report_is_markdown_for_people_and_json_for_scripts(home: Home, shop: str) -> None:
+    text = home.cli("bench", "report", f"{shop}/inner").out
+    assert text.startswith("# Benchmark of shop\n")
+    assert "| `strong` | 18 of 20 (90%) |" in text
+    assert "| `weak`   |  5 of 20 (25%) |" in text
+    found = home.cli("bench", "report", shop, "--json").json
+    assert (found["repo"], found["mode"], found["items"]) == (shop, "shown", 20)
+    assert found["arms"][0]["solved"] == {"part": 18, "whole": 20}
+    assert len(found["arms"][0]["outcomes"]) == 20
+    assert found["comparisons"][0]["p_value"] < 0.01
+
+
+def test_cutoffs_are_those_of_the_settings(home: Home, shop: str) -> None:
+    (home.path / "config.yaml").write_text("model_cutoffs: {large: 2026-10-25, cloud=small: 2026-10-26}\n")
+    arms = {each["arm"]["name"]: each for each in home.cli("bench", "report", shop, "--json").json["arms"]}
+    assert arms["strong"]["after_cutoff"] == {"part": 5, "whole": 7}
+    assert arms["weak"]["after_cutoff"] == {"part": 0, "whole": 6}
+
+
+def test_the_report_is_of_one_mode_by_default_that_of_the_newest_run(home: Home, shop: str, database: Path) -> None:
+    own = items(20, repo=shop)
+    with BenchmarkStore(database) as store:
+        for result in results(WEAK, own, range(2)):
+            store.add_result(result, Mode.WORDS)
+        store.begin_run(shop, Mode.WORDS, ["weak"], [item.key for item in own], NEWEST)
+    for said in ((), ("--mode", "words")):
+        found = home.cli("bench", "report", shop, "--json", *said).json
+        assert (found["mode"], [each["solved"]["part"] for each in found["arms"]]) == ("words", [2])
+    assert home.cli("bench", "report", shop, "--json", "--mode", "shown").json["mode"] == "shown"
+
+
+def test_a_repository_without_items_is_named_with_what_to_do(home: Home, tmp_path: Path) -> None:
+    for _ in range(2):
+        refused = home.cli("bench", "report", str(tmp_path / "other"))
+        assert refused.code == Exit.FAILED
+        assert "nightshift bench mine" in refused.err
+        stored(settings_at(find_places(home.path)).benchmark_db_path, str(tmp_path / "shop"), {})

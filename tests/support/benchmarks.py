@@ -1,0 +1,69 @@
+"""Scripted benchmarks: items of a history that never was, and arms that solve what they are told to."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+from benchmark.results import Arm, Item, Result
+from benchmark.store import BenchmarkStore
+
+REPO = "/home/me/shop"
+NEWEST = datetime(2026, 11, 1, tzinfo=UTC)
+DAY = timedelta(days=1)
+
+
+def items(count: int, *, lines: Sequence[int] = (10,), repo: str = REPO) -> list[Item]:
+    """So many items, a day apart, the oldest first; their sizes in turn."""
+    return [
+        Item(
+            key=f"{repo}@{number:040x}",
+            repo=repo,
+            commit=f"{number:040x}",
+            parent=f"{number + 1:040x}",
+            subject=f"Change {number}",
+            statement=f"Make change {number}",
+            lines=lines[number % len(lines)],
+            files=1,
+            committed_at=NEWEST - (count - 1 - number) * DAY,
+            fail_to_pass=(f"test_{number}",),
+            pass_to_pass_count=3,
+        )
+        for number in range(count)
+    ]
+
+
+def arm(name: str, backend: str = "cloud", model: str = "coder", **settings: Any) -> Arm:
+    """An arm that works as the settings say, unless told otherwise."""
+    usual = {"protocol": "auto", "tools": False, "readers": False, "memory": False}
+    return Arm(name=name, backend=backend, model=model, **{**usual, **settings})
+
+
+def results(arm: Arm, items: Iterable[Item], solved: Collection[int], **used: Any) -> list[Result]:
+    """What became of items, of which the arm solved those with these numbers."""
+    usual = {"cost_usd": 0.1, "tokens_in": 9000, "tokens_out": 1000, "seconds": 60.0, "iterations": 2,
+             "format_errors": 0, "finished_at": NEWEST}  # fmt: skip
+    return [
+        Result(
+            item=item.key,
+            arm=arm.name,
+            solved=number in solved,
+            outcome="committed" if number in solved else "gave_up",
+            **{**usual, **used},
+        )
+        for number, item in enumerate(items)
+    ]
+
+
+def stored(path: Path, repo: str, arms: Mapping[Arm, Collection[int]], count: int = 20, **used: Any) -> None:
+    """Store items of a repository, and what each arm solved of them, by their numbers."""
+    own = items(count, repo=repo)
+    with BenchmarkStore(path) as store:
+        for item in own:
+            store.add_item(item)
+        for one, solved in arms.items():
+            store.add_arm(one)
+            for result in results(one, own, solved, **used):
+                store.add_result(result)
