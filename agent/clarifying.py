@@ -41,7 +41,9 @@ _MAX_ITEMS = 12
 def _text(value: Any) -> str:
     if isinstance(value, list):
         value = "; ".join(map(str, value))
-    return " ".join(printable(str(value if value is not None else "")).split())[:_MAX_CHARS]
+    # Each a line of its own, and that as it was written: two spaces in an example of an output are two.
+    lines = printable(str(value if value is not None else "")).splitlines()
+    return " ".join(filter(None, map(str.strip, lines)))[:_MAX_CHARS]
 
 
 def _texts(value: Any) -> list[str]:

@@ -259,7 +259,7 @@ def _text(value: Any) -> str:
 
 def _texts(value: Any) -> list[str]:
     items = value if isinstance(value, list) else [value]
-    return [text for item in items[:_MAX_CRITERIA] if (text := " ".join(_text(item).split()))]
+    return [text for item in items[:_MAX_CRITERIA] if (text := " ".join(map(str.strip, _text(item).splitlines())))]
 
 
 class SubtaskIn(BaseModel):

@@ -12,14 +12,19 @@ from the original (`x < y` where the two are never equal) and one helper that th
 them. One alone would be too little, because a test that only calls the code notices the faults that raise errors. Tests
 that look at types or truth alone notice less than half, since most of the mutants give another value of the right type.
 Tests that were written again may not notice fewer mutants than the version before.
+
+Where the change brings no test of its own and only alters existing ones, these must notice two thirds of more
+mutants: they were altered for what they contradicted, and may say nothing of what else the task asked for. If they do
+not, tests are written.
 """
 
 from __future__ import annotations
 
 import asyncio
 import hashlib
+import math
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from core.line_changes import written
@@ -35,7 +40,9 @@ from verdict.judging import Judgement, Run
 from verdict.suite_runs import SuiteRuns
 from verdict.time_limits import TimeLimit
 
-MOST = 4
+MOST, MOST_ALTERED = 4, 8
+_OF_WRITTEN, _OF_ALTERED = 0.5, 2 / 3
+"""How many mutants are tried, and the share that must be noticed: by tests that were written, or only altered."""
 MAX_BYTES = 200_000
 """Larger files get no mutants: they are generated, or take longer to look at than is worth it."""
 
@@ -62,16 +69,19 @@ class Mutant:
         return f"`{self.was}` in {self.function} ({self.path}:{self.line}) becomes {self.now}"
 
 
-def mutants(change: Change, before: Callable[[str], str | None], most: int = MOST) -> tuple[Mutant, ...]:
+def mutants(
+    change: Change, before: Callable[[str], str | None], most: int = MOST, aside: Collection[str] = _RARELY_TESTED
+) -> tuple[Mutant, ...]:
     """The mutants of a change's files of Python, JavaScript and Go, the most telling first.
 
     Args:
         change: path to new text; what is removed has no mutants.
         before: the text of a file without the change, None where there is none.
         most: how many at most.
+        aside: functions whose mutants come last.
     """
     found = [c for path, text in sorted(change.items()) if text for c in _of_file(path, text, before(path))]
-    return tuple(_spread(found, most))
+    return tuple(_spread(found, most, aside))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -82,10 +92,9 @@ class _Candidate:
     fault: Fault
     make: Text
 
-    @property
-    def rank(self) -> int:
+    def rank(self, aside: Collection[str]) -> int:
         """How likely it is that the fault never shows."""
-        return self.fault.rank + 2 * (self.function.rpartition(".")[2] in _RARELY_TESTED)
+        return self.fault.rank + 2 * (self.function.rpartition(".")[2] in aside)
 
     @property
     def tie_breaker(self) -> str:
@@ -104,7 +113,7 @@ def _of_file(path: str, text: str, before: str | None) -> Iterator[_Candidate]:
         yield _Candidate(path=path, function=name, original=original, fault=fault, make=mutant)
 
 
-def _spread(found: list[_Candidate], most: int) -> Iterator[Mutant]:
+def _spread(found: list[_Candidate], most: int, aside: Collection[str]) -> Iterator[Mutant]:
     """Pick one after the other what tells most: a function or kind of fault counts less each time it was taken.
 
     Only what is picked is made: the text of each fault of a long file would take longer than the tests.
@@ -112,7 +121,7 @@ def _spread(found: list[_Candidate], most: int) -> Iterator[Mutant]:
     functions, kinds = Counter[tuple[str, str]](), Counter[str]()
     left = sorted(found, key=lambda candidate: candidate.tie_breaker)
     while left and most:
-        best = min(left, key=lambda c: c.rank + functions[c.path, c.function] + kinds[c.fault.kind])
+        best = min(left, key=lambda c: c.rank(aside) + functions[c.path, c.function] + kinds[c.fault.kind])
         left.remove(best)
         text = best.make()
         if text is None:
@@ -180,9 +189,12 @@ async def prove_own(job: SuiteJob, run: Run, found: Judgement, runs: SuiteRuns) 
         reason = "the self-written tests pass without the change too: they prove nothing"
         return replace(found, reason=reason, weak=weak)
     change = {path: text for path, text in job.change.items() if path not in run.plan.dropped}
-    broken = await asyncio.to_thread(mutants, change, _without(job))
+    altered = all(text_of(job.base, path) is not None for path in own)
+    most, aside = (MOST_ALTERED, ()) if altered else (MOST, _RARELY_TESTED)
+    broken = await asyncio.to_thread(mutants, change, _without(job), most, aside)
     time = _time(job, run, runs)
-    score = await _measured(job, broken, time, runs)
+    share = _OF_ALTERED if altered else _OF_WRITTEN
+    score = await _measured(job, broken, math.ceil(len(broken) * share), time, runs)
     found = replace(found, notes=(*found.notes, score.note))
     if not score.suffices:
         return replace(found, reason=f"the self-written tests prove too little: {_blunt(score.survivors)}", weak=weak)
@@ -202,9 +214,11 @@ def _time(job: SuiteJob, run: Run, runs: SuiteRuns) -> TimeLimit:
     return runs.time(job).at_most(cpu_s, idle_s=idle_s)
 
 
-async def _measured(job: SuiteJob, found: Sequence[Mutant], time: TimeLimit, runs: SuiteRuns) -> MutationScore:
-    """Try mutants, two at a time, until half of them are killed or cannot be any more; all where there is a former."""
-    needed, tried, survivors = (len(found) + 1) // 2, 0, list[Mutant]()
+async def _measured(
+    job: SuiteJob, found: Sequence[Mutant], needed: int, time: TimeLimit, runs: SuiteRuns
+) -> MutationScore:
+    """Try mutants, two at a time, until enough are killed or cannot be any more; all where there is a former."""
+    tried, survivors = 0, list[Mutant]()
     while tried < len(found) and (job.former or tried - len(survivors) < needed <= len(found) - len(survivors)):
         pair = found[tried : tried + AT_ONCE]
         killed = await asyncio.gather(*(_is_killed(job, mutant, time, runs) for mutant in pair))

@@ -31,6 +31,7 @@ from core.tasks import Files
 
 _WORD = re.compile(r"[\w./-]{3,200}")
 _NAMED = re.compile(r".*\w\.[A-Za-z]\w{0,9}")
+_DOCUMENT = re.compile(r"\b(?:readme|changelog)\b", re.IGNORECASE)
 _LISTED = 120
 _MAX_RELEVANT = 40
 _MAX_NEAR = 6
@@ -66,11 +67,17 @@ def _named(text: str) -> list[str]:
 
 
 def mentioned(text: str, view: View, *, by_name: bool = True) -> list[str]:
-    """The existing files that a text names by path or, with `by_name`, by a file name that only one of them has."""
+    """The existing files that a text names by path or, with `by_name`, by a file name that only one of them has.
+
+    A README or changelog at the root is named without its ending as well.
+    """
     words = _named(text)
     paths = [word for word in words if word in view]
-    if not by_name or len(paths) == len(words):
+    spoken = {word.lower() for word in _DOCUMENT.findall(text[:100_000])}
+    if not by_name or not (spoken or len(paths) < len(words)):
         return paths
+    if spoken:
+        paths += [path for path in view.paths() if "/" not in path and path.partition(".")[0].lower() in spoken]
     bases: dict[str, list[str]] = {word: [] for word in words if "/" not in word}
     for path in view.paths():
         bases.get(path.rsplit("/", 1)[-1], []).append(path)

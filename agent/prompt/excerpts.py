@@ -25,8 +25,9 @@ MOST_LINES = 60
 """Of the outline of a file."""
 _LINE_CHARS = 160
 _BLOCK_LINES, _LONG_LINES = 30, 150
-_NAMED, _MEMBER, _SPOKEN, _HEAD = 12.0, 8.0, 3.0, 0.5
-"""Weights: a part whose name the task writes, a member of such a class, a name that is an ordinary word; the head."""
+_NAMED, _MEMBER, _USES, _SPOKEN, _HEAD = 12.0, 8.0, 8.0, 3.0, 0.5
+"""Weights: a part whose name the task writes, a member of such a class, one that uses a name which few others use, a
+name that is an ordinary word; the head."""
 _LEAST, _LEAST_WEIGHT = 0.4, 1.0
 """Parts that weigh less than this share of the heaviest one, or than this at all, are left out; no named class's."""
 _GAP_LINES = 3
@@ -37,12 +38,16 @@ _FRAME = 30
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Part:
-    """A piece of a file: its lines from 1, both included; `holder` is the class that it is a member of."""
+    """A piece of a file: its lines from 1, both included; `holder` is the class that it is a member of.
+
+    A very long function is several of the same name, of which one `opens` it.
+    """
 
     first: int
     last: int
     name: str = ""
     holder: str = ""
+    opens: bool = True
 
 
 def face(path: str, text: str) -> list[str]:
@@ -110,17 +115,28 @@ def _chosen(found: Sequence[Part], lines: Sequence[str], interest: Interest, spa
 
 
 def _weights(found: Sequence[Part], lines: Sequence[str], interest: Interest) -> list[float]:
-    shared = [words_of("\n".join(lines[part.first - 1 : part.last])) & interest.words for part in found]
+    texts = ["\n".join(lines[part.first - 1 : part.last]) for part in found]
+    shared = [words_of(text) & interest.words for text in texts]
     frequency = Counter(word for words in shared for word in words)
+    uses = [
+        interest.names.intersection(NAME.findall(text)) - {part.name} for part, text in zip(found, texts, strict=True)
+    ]
+    used = Counter(name for names in uses for name in names)
     weights = list[float]()
-    for part, words in zip(found, shared, strict=True):
+    for part, words, names in zip(found, shared, uses, strict=True):
         length = 1 + (part.last - part.first) / 40
         weight = sum(math.log(1 + len(found) / frequency[word]) for word in words) / math.sqrt(length)
         weight += sum(math.log(1 + len(found) / frequency[word]) for word in words & words_of(part.name))
-        weight += _NAMED * (part.name in interest.names) + _MEMBER * (part.holder in interest.names)
+        weight += _NAMED * (part.name in interest.names and part.opens) + _MEMBER * (part.holder in interest.names)
+        weight += _USES * max((_rarity(used[name], len(found)) for name in names), default=0.0)
         weight += _SPOKEN * (part.name in interest.plain_names) + _HEAD * (part.first == 1)
         weights.append(weight)
     return weights
+
+
+def _rarity(holders: int, parts: int) -> float:
+    """1 for what one part of many holds, 0 for what all of them do."""
+    return math.log(parts / holders) / math.log(parts) if parts > 1 else 0.0
 
 
 def _joined(chosen: Sequence[Part]) -> list[tuple[int, int]]:
@@ -155,7 +171,7 @@ def _pieces(part: Part) -> Iterator[Part]:
     """A part, or several of the same name where it is very long."""
     step = part.last - part.first + 1 if part.last - part.first < _LONG_LINES else _BLOCK_LINES
     for first in range(part.first, part.last + 1, step):
-        yield replace(part, first=first, last=min(part.last, first + step - 1))
+        yield replace(part, first=first, last=min(part.last, first + step - 1), opens=first == part.first)
 
 
 def _python(text: str) -> Iterator[Part]:

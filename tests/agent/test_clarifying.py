@@ -25,7 +25,7 @@ CODE = block("login.py", "def greet(name):\n    return f'Hello, {name}' if name 
 READ = {
     "goal": "login.greet(name) greets by name",
     "inputs": "name: str",
-    "outputs": ["a text"],
+    "outputs": ["a text, such as `Hello,  Ada`\n  with two spaces"],
     "constraints": ["in login.py"],
     "acceptance_tests": ["greet('Ada') gives 'Hello, Ada'"],
     "questions": [
@@ -50,6 +50,7 @@ async def test_a_vague_task_is_put_in_other_words_that_every_later_prompt_shows(
         assert VAGUE in done.model.prompt(at)
         assert "Goal: login.greet(name) greets by name" in done.model.prompt(at)
         assert "- Which language? English" in done.model.prompt(at)
+        assert "Outputs: a text, such as `Hello,  Ada` with two spaces\n" in done.model.prompt(at)
 
 
 async def test_a_clear_task_costs_no_question_to_the_model() -> None:

@@ -215,6 +215,24 @@ def test_of_a_long_file_the_stretches_that_the_task_is_about_are_shown_as_they_a
     assert estimate_tokens(found.text) <= 3000
 
 
+def test_a_document_of_the_root_is_named_without_its_ending() -> None:
+    files = dict.fromkeys(("README.md", "docs/README.md", "CHANGELOG.rst", "changes/changelog.py", "a.py"), "x = 1\n")
+    view = View(FileTree(files), {})
+    assert mentioned("Say it in the README and the changelog", view) == ["CHANGELOG.rst", "README.md"]
+    assert mentioned("Mend a.py", view) == ["a.py"]
+
+
+def test_what_uses_a_name_of_the_task_is_shown_and_of_a_very_long_function_its_beginning() -> None:
+    fold = "def fold(text):\n    return text if KEEP_ENDS else text.strip()\n\n\n"
+    body = "".join(f"    text = text.replace('{n}', 'spaces')\n" for n in range(400))
+    text = f"KEEP_ENDS = False\n\n\n{_long_module()}{fold}def tidy(text, width=80):\n{body}    return fold(text)\n"
+    interest = interest_in("tidy() strips spaces unless KEEP_ENDS is set; let a call say keep_ends=True")
+    found = show_files(View(FileTree({"tidy.py": text}), {}), ["tidy.py"], 2000, interest=interest).text
+    assert "```python\nKEEP_ENDS = False\n```" in found
+    assert fold.strip() in found
+    assert "def tidy(text, width=80):\n    text = text.replace('0', 'spaces')\n" in found
+
+
 def test_a_long_file_that_the_task_says_nothing_about_is_shown_by_its_signatures_alone() -> None:
     shown = show_files(
         View(FileTree({"long.py": _long_module()}), {}), ["long.py"], 3000, interest=interest_in("Mend long.py")

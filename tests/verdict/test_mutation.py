@@ -179,6 +179,18 @@ async def test_tests_that_are_written_again_may_not_notice_less_than_before(judg
     assert right.passed, right.reason
 
 
+async def test_tests_that_were_only_altered_must_notice_more_than_written_ones(judge: Judge) -> None:
+    less = {"test_clamp.py": HEAD + "def test_low():\n    assert clamp(1, 2, 4) == 2\n"}
+    base = {"test_clamp.py": HEAD + "def test_low():\n    assert clamp(1, 2, 4) == 1\n"}
+    written, altered, sharp = await asyncio.gather(
+        judge(LONG, own=less), judge(LONG, own=less, base=base), judge(LONG, own=SHARP, base=base)
+    )
+    assert written.passed, written.reason
+    assert not altered.passed
+    assert altered.weak == ("test_clamp.py::test_low",)
+    assert sharp.passed, sharp.reason
+
+
 async def test_evidence_names_the_faults_that_no_test_notices(judge: Judge) -> None:
     own = {"test_clamp.py": HEAD + "def test_low():\n    assert clamp(1, 2, 4) == 2\n"}
     verdict = await judge(LONG, own=own, former=own)
