@@ -20,7 +20,7 @@ from core.change_checks import Approval, Ask
 from core.clock import Clock, to_text, utc_now
 from core.errors import InvalidTask
 from core.events import Event, Kind
-from core.forking import Fork
+from core.forking import Fork, Kept
 from core.masking import Masker
 from core.queueing import BY_OWNER, Heartbeat, PauseSource, PauseState, RetryPolicy, Submitted
 from core.states import Ending, Status
@@ -111,6 +111,23 @@ class QueueManager:
         The future fails as that of `submit`.
         """
         return self._refused(spec) or self._write(lambda tx: transitions.submit_fork(tx, spec, fork, state))
+
+    def submit_forks(self, forks: Sequence[tuple[TaskSpec, Fork]], state: str) -> Future[list[Submitted]]:
+        """Store several forks of one step, all or none.
+
+        Raises:
+            InvalidTask: one is refused before it is stored.
+        """
+        for spec, _ in forks:
+            self.check_new(spec)
+        return self._write(lambda tx: [transitions.submit_fork(tx, spec, fork, state) for spec, fork in forks])
+
+    def keep_fork(self, fork_id: int, spec: TaskSpec, fork: Fork, state: str) -> Future[Kept]:
+        """Store the task that lands what a held fork made, and end those beside it.
+
+        The future fails with `IllegalMove` where the fork has nothing to land, or another one is kept.
+        """
+        return self._write(lambda tx: transitions.keep(tx, fork_id, spec, fork, state))
 
     # Working
 

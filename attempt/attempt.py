@@ -69,6 +69,8 @@ class Origin:
     """Which model is asked first; empty: as the settings say."""
     state: AttemptState | None = None
     """The state that a step of the forked task left behind; None: a fresh one."""
+    held: bool = False
+    """What passes stays on the task's branch, until its owner keeps it."""
 
 
 class Attempt:
@@ -220,7 +222,7 @@ class Attempt:
         await asyncio.to_thread(self._apply_found, workspace)
         if why := await asyncio.to_thread(self._not_judged, workspace):
             return self.ended(Ending.REFUSED, why)
-        if found := await landed_before(self.task, self.services, workspace):
+        if found := await landed_before(self.task, self.services, workspace, held=origin.held):
             return self.ended(Ending.COMMITTED, "its commit was found after the restore", found.id, found.branch)
         workspace, stored = await self._rejoined(workspace, stored)
         await self._hold_out(workspace)
@@ -240,8 +242,9 @@ class Attempt:
                 return self.ended(state.ending or Ending.GAVE_UP, state.reason)
             held = state.still_held(self._held)
             landing = Integration(
-                self.task, self.services, self.events, held=held, resumed=resumed, test_paths=self._test_paths
-            )
+                self.task, self.services, self.events, held=held, resumed=resumed, test_paths=self._test_paths,
+                stays=self._origin.held,
+            )  # fmt: skip
             end = await landing.land(workspace, state)
             if isinstance(end, Landed):
                 ending = Ending.COMMITTED if end.commit else Ending.NO_CHANGE
@@ -455,7 +458,7 @@ def _origin(services: AttemptServices, task: Task) -> Origin:
     fork, digest = found
     state = services.steps.work(digest)
     first = state and replace(begun(state, fork), attempt=task.attempt, spent=task.spent)
-    return Origin(model=fork.model, state=first)
+    return Origin(model=fork.model, state=first, held=fork.held)
 
 
 def _check_asks(context: AttemptContext, state: AttemptState) -> None:

@@ -120,10 +120,12 @@ def _signs(state: AttemptState, verdict: Verdict | None, scope: Scope, mask: Cal
 # --- commits that the ledger has lost
 
 
-async def landed_before(task: Task, services: AttemptServices, workspace: Workspace) -> Commit | None:
+async def landed_before(
+    task: Task, services: AttemptServices, workspace: Workspace, *, held: bool = False
+) -> Commit | None:
     """The commit that ended this task in the lost life, entered into the ledger again; None when there is none.
 
-    A commit on the task's branch alone has not ended a task that is to be integrated.
+    A commit on the task's branch alone has not ended a task that is to be integrated; one that is `held` is not.
 
     Raises:
         GitError: git could not look.
@@ -132,7 +134,8 @@ async def landed_before(task: Task, services: AttemptServices, workspace: Worksp
     if not mark or task.id not in mark["tasks"]:
         return None
     since = max(filter(None, (workspace.since, from_text(mark["since"]) if mark["since"] else None)), default=None)
-    looked, moving = replace(workspace, since=since), await _moving(task, services, workspace)
+    looked = replace(workspace, since=since)
+    moving = not held and await _moving(task, services, workspace)
     found = await to_thread(services.git.find_commit, looked, task.id)
     if found is None or (moving and not await to_thread(services.git.contains, looked, found)):
         return None

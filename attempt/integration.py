@@ -67,6 +67,7 @@ class Integration:
         held: what no prompt showed of the task's tests; the merged tree is judged by it as well.
         resumed: whether an earlier daemon may have made the commit already.
         test_paths: where the repository's tests lie; empty: anywhere.
+        stays: the commit stays on its branch, whatever task and settings say.
     """
 
     def __init__(
@@ -78,8 +79,10 @@ class Integration:
         held: HeldOut | None = None,
         resumed: bool = False,
         test_paths: tuple[str, ...] = (),
+        stays: bool = False,
     ) -> None:
         self.task, self.services, self._resumed, self._test_paths = task, services, resumed, test_paths
+        self._stays = stays
         self._events = events.bind(phase=Phase.COMMIT)
         self._held = held or HeldOut()
 
@@ -89,7 +92,7 @@ class Integration:
         Raises:
             GitError: git could not do it.
         """
-        wanted = workspace.is_own or self._integration_wanted()
+        wanted = not self._stays and (workspace.is_own or self._integration_wanted())
         blocked = await asyncio.to_thread(self.services.git.blocked, workspace) if wanted else None
         moving = wanted and blocked is None
         async with self.services.merge_locks[workspace.git_dir] if moving else nullcontext():
@@ -106,6 +109,8 @@ class Integration:
         reason = verdict.labelled_reason if verdict else "tests passed"
         if left := masked(state.open_remarks, self.services.mask, workspace.scope.full):
             reason = f"findings left open: {counted(left)} ({left[0].where}: {left[0].reason}); {reason}"
+        if self._stays:
+            reason = f"{reason}; it stays on {commit.branch} until it is kept"
         return Landed(reason=f"{reason}; {blocked}" if blocked else reason, commit=commit.id, branch=commit.branch)
 
     async def _committed(self, workspace: Workspace, state: AttemptState, *, moving: bool) -> Commit | None:
@@ -364,8 +369,9 @@ class Integration:
         await asyncio.gather(
             self._note(workspace, state, commit, verdict, names),
             asyncio.wrap_future(store.record_commit(entry)),
-            self._keep_packages(workspace, state),
         )
+        if integrated:
+            await self._keep_packages(workspace, state)
         pushed = await asyncio.to_thread(git.push, workspace, target)  # the note goes with the branch
         if pushed.pushed:
             await asyncio.wrap_future(store.record_push(entry.repo, entry.commit))

@@ -252,9 +252,13 @@ def _tasks() -> Iterator[click.Command]:
         "fork", "Add a task that begins where another one was.\n\nPLACE is the number of that task, or ID:STEP, or "
         "ID:ATTEMPT:STEP.", _argument("place", metavar="PLACE"),
         _option("--model", metavar="NAME", help="Who is asked first in the fork."),
+        _option("--models", metavar="A,B,...", help="A fork for each; none lands until you `keep` one."),
         _option("--remark", metavar="TEXT", help="Added to the task's words."),
-        section=Section.TASKS, listed="fork ID[:STEP]", short_help="Begin a task where another one was.",
+        section=Section.TASKS, listed="fork, keep ID",
+        short_help="Begin a task where another one was; keep lands a fork.",
     )  # fmt: skip
+    yield _command("keep", "Land what a fork of `fork --models` committed, and end those beside it.",
+                   _argument("id", type=_ID), section=Section.TASKS)  # fmt: skip
 
 
 def _looking() -> Iterator[click.Command]:

@@ -14,6 +14,7 @@ from client.connection import Connection
 from client.errors import DaemonGone
 from core.errors import ConfigError
 from core.events import Level
+from core.forking import Kept
 from core.revert import Reverted
 from core.status import install_by_hand
 from server.approvals import ApprovalRow, Approvals
@@ -25,7 +26,7 @@ from server.routes.brief import BriefAnswer, ReadUpTo
 from server.routes.environments import KeptEnvironments
 from server.routes.watching import ForecastAnswer
 from server.schemas import Installing, Logs, Moved, Paused, Submitted, TaskDetail, Tasks, adapter
-from server.timeline.forking import Forked, ForkIn
+from server.timeline.forking import Forked, ForkIn, Matrix, MatrixIn
 from server.timeline.step_answers import StepDetail
 from server.timeline.timeline_answers import Timeline
 from settings.reloaded import Reloaded
@@ -121,6 +122,14 @@ class DaemonClient:
     def fork(self, task_id: int, asked: ForkIn) -> Forked:
         """Add a task that begins where another one was."""
         return self._post(f"/api/task/{task_id}/fork", Forked, _plain(asked))
+
+    def fork_by_models(self, task_id: int, asked: MatrixIn) -> Matrix:
+        """Add a fork of one step for each model."""
+        return self._post(f"/api/task/{task_id}/forks", Matrix, _plain(asked))
+
+    def keep(self, task_id: int) -> Kept:
+        """Land what a fork committed."""
+        return self._post(f"/api/task/{task_id}/keep", Kept)
 
     def pause(self) -> Paused:
         """Have no more tasks claimed."""

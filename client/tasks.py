@@ -5,23 +5,24 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import click
-from pydantic import ValidationError
+from pydantic import BaseModel, ValidationError
 
 from client.changes import IN_SHORT, diff_blocks, failed_tests, more_of
 from client.errors import Exit, exit_of, print_error
-from client.output import Cell
+from client.output import Cell, Lines, Tone
 from client.session import Session
 from core.errors import InvalidTask, NightshiftError
 from core.program import typed
 from core.states import Status
 from server.lists.bulk import MAX_PRIORITY, Action, BulkIn, BulkResult, FilterIn
 from server.schemas import Moved
-from server.timeline.forking import ForkIn
+from server.timeline.forking import ForkIn, MatrixIn
 
 _PLACE = re.compile(r"([0-9]{1,18})(?::([0-9]{1,9}))??(?::([0-9]{1,9}))?", re.ASCII)
+M = TypeVar("M", bound=BaseModel)
 _FAILED = FilterIn(status=frozenset({Status.FAILED}))
 
 
@@ -193,30 +194,65 @@ def prioritise(session: Session, words: Sequence[str]) -> int:
     return Exit.OK
 
 
-def fork(session: Session, place: str, *, model: str | None = None, note: str = "") -> int:
-    """Submit a task with the files and the plan that a step of another one left behind.
+def fork(session: Session, place: str, *, model: str | None = None, models: str | None = None, note: str = "") -> int:
+    """Submit a task with the files and the plan that a step of another one left behind, or one for each of `models`.
 
     Args:
         session: where to.
         place: of the step, as `parse_place` reads it.
         model: who is asked first in the new task.
+        models: several, with commas between them; what these forks commit waits for `keep`.
         note: added to the task's words.
 
     Raises:
         InvalidTask: names what is wrong, such as a model that is not configured.
+        click.UsageError: both `model` and `models` are given.
     """
+    if models and model:
+        raise click.UsageError("give --model or --models, not both.")
     task_id, attempt, step_no = parse_place(place)
-    try:
-        body = ForkIn.model_validate({"attempt": attempt, "step_no": step_no, "model": model or None, "note": note})
-    except ValidationError as error:
-        first = error.errors(include_url=False)[0]
-        raise InvalidTask({".".join(map(str, first["loc"])): first["msg"]}) from None
+    place_of = {"attempt": attempt, "step_no": step_no, "note": note}
+    if models:
+        return _fork_by_models(session, task_id, _read(MatrixIn, {**place_of, "models": models.split(",")}))
+    body = _read(ForkIn, {**place_of, "model": model or None})
     made = session.client.fork(task_id, body)
     by = f", by {made.model}" if made.model else ""
     where = f"after step {made.step_no} of attempt {made.attempt} of task {made.source}"
     session.print(made, Cell(f"task {made.task_id} {made.status}, begins {where}{by}"))
     session.note_if_down("the task waits in the queue until it starts")
     return Exit.OK
+
+
+def _fork_by_models(session: Session, task_id: int, body: MatrixIn) -> int:
+    made = session.client.fork_by_models(task_id, body)
+    where = f"begins after step {made.step_no} of attempt {made.attempt} of task {made.source}"
+    told = [Cell(f"task {each.task_id} {each.status}, {where}, by {each.model}") for each in made.forks]
+    hint = Cell(f"none lands until you choose one: {typed('keep ID')}", Tone.DIM)
+    session.print(made, [Lines(lines=[*told, hint])])
+    return Exit.OK
+
+
+def keep(session: Session, task_id: int) -> int:
+    """Land what a fork committed that waits for it, and end the forks beside it.
+
+    Raises:
+        UnknownTask: there is none with that id.
+        IllegalMove: it has nothing to land, or another one is kept.
+    """
+    kept = session.client.keep(task_id)
+    ended = f", and ends {', '.join(f'task {each}' for each in kept.ended)}" if kept.ended else ""
+    session.print(kept, Cell(f"task {kept.task_id} {kept.status}, lands the work of fork {kept.fork}{ended}"))
+    session.note_if_down("it waits in the queue until the daemon starts")
+    return Exit.OK
+
+
+def _read(model: type[M], values: Mapping[str, object]) -> M:
+    """A body of the API from what was typed; `InvalidTask` names the first fault."""
+    try:
+        return model.model_validate(values)
+    except ValidationError as error:
+        first = error.errors(include_url=False)[0]
+        raise InvalidTask({".".join(map(str, first["loc"])): first["msg"]}) from None
 
 
 def parse_place(text: str) -> tuple[int, int | None, int | None]:

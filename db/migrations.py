@@ -84,6 +84,11 @@ def _earlier_ends(db: Tables) -> None:
         db.execute(statement)
 
 
+def _kept_forks(db: Tables) -> None:
+    for statement in schema.KEPT_FORKS:
+        db.execute(statement)
+
+
 STEPS: tuple[tuple[str, Callable[[Tables], None]], ...] = (
     ("0001_tables", _tables),
     ("0002_vectors", _vectors),
@@ -97,6 +102,7 @@ STEPS: tuple[tuple[str, Callable[[Tables], None]], ...] = (
     ("0016_projects", _projects),
     ("0017_repository_settings", _repository_settings),
     ("0018_earlier_ends", _earlier_ends),
+    ("0019_kept_forks", _kept_forks),
 )
 
 

@@ -456,3 +456,9 @@ EARLIER_ENDS = (
         iterations INTEGER NOT NULL)""",
     "CREATE INDEX earlier_ends_when ON earlier_ends (ended_at)",
 )
+
+# The nineteenth migration: forks that leave their commit on its branch, and tasks that land what one of them made.
+KEPT_FORKS = (
+    "ALTER TABLE task_forks ADD COLUMN held INTEGER NOT NULL DEFAULT 0",
+    "ALTER TABLE task_forks ADD COLUMN keeps INTEGER NOT NULL DEFAULT 0",
+)

@@ -340,10 +340,11 @@ def keep_end(conn: Connection, task: Task, ended_at: datetime) -> None:
 
 def insert_fork(conn: Connection, task_id: int, fork: Fork, state: str) -> None:
     """Note where a new task begins; `state` is the digest of the attempt's state there, which is not pruned then."""
-    values = (task_id, fork.source, fork.attempt, fork.step_no, fork.model, int(fork.noted), state)
+    flags = (int(fork.noted), int(fork.held), int(fork.keeps))
     conn.execute(
-        "INSERT INTO task_forks (task_id, source, attempt, step_no, model, noted, work) VALUES (?, ?, ?, ?, ?, ?, ?)",
-        values,
+        "INSERT INTO task_forks (task_id, source, attempt, step_no, model, noted, held, keeps, work) "
+        "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
+        (task_id, fork.source, fork.attempt, fork.step_no, fork.model, *flags, state),
     )
 
 
@@ -357,6 +358,18 @@ def forks_of(conn: Connection, source: int) -> Sequence[tuple[int, Fork]]:
     """The newest hundred forks of a task with their ids, oldest first."""
     query = "SELECT * FROM task_forks WHERE source = ? ORDER BY task_id DESC LIMIT 100"
     return [(row["task_id"], _fork(row)) for row in conn.execute(query, (source,))][::-1]
+
+
+def keepers(conn: Connection, source: int) -> Sequence[tuple[int, int, Status]]:
+    """The tasks that land a fork of a task, newest first: id, fork, status. Not those whose commit was reverted."""
+    rows = conn.execute(
+        "SELECT kept.task_id, kept.source, tasks.status FROM task_forks AS forks "
+        "JOIN task_forks AS kept ON kept.source = forks.task_id AND kept.keeps JOIN tasks ON tasks.id = kept.task_id "
+        "WHERE forks.source = ? AND forks.held AND NOT EXISTS (SELECT 1 FROM git_commits "
+        "WHERE git_commits.task_id = kept.task_id AND reverted_by IS NOT NULL) ORDER BY kept.task_id DESC",
+        (source,),
+    )
+    return [(row["task_id"], row["source"], Status(row["status"])) for row in rows]
 
 
 def spent_text(spent: Spent) -> str:
@@ -419,4 +432,6 @@ def _fork(row: Row) -> Fork:
         step_no=row["step_no"],
         model=row["model"],
         noted=bool(row["noted"]),
+        held=bool(row["held"]),
+        keeps=bool(row["keeps"]),
     )

@@ -6,18 +6,22 @@ from typing import Literal
 
 from pydantic import Field
 
+from core.forking import Kept
 from core.states import DaemonState
-from server.context import AppContext
+from db.commit_ledger import CommitLedger
+from server.context import AppContext, settled
 from server.diffs.case_files import CaseFiles
 from server.diffs.changes import Diff, FileText
 from server.endpoint import Reply, Routes
 from server.query import BadQuery, Query
-from server.timeline.forking import Forked, ForkIn, Forking
+from server.timeline.fork_models import ForkModels, fork_models
+from server.timeline.forking import Forked, ForkIn, Forking, Matrix, MatrixIn
 from server.timeline.reading import timeline_of
 from server.timeline.side_by_side import SideBySide, side_by_side
 from server.timeline.step_answers import StepDetail
 from server.timeline.step_detail import Steps
 from server.timeline.timeline_answers import Timeline
+from taskqueue import store
 
 routes = Routes()
 
@@ -99,11 +103,44 @@ def compare_forks(context: AppContext, task_id: int) -> SideBySide:
 @routes.endpoint("POST", "/api/task/{task_id}/fork", answers={201: Forked}, errors=(400, 404, 415, 503))
 def fork_task(context: AppContext, task_id: int, body: ForkIn | None) -> Reply:
     """Add a task that begins with the files and the plan as they were after a step of this one."""
+    made = _forking(context).fork(task_id, body or ForkIn())
+    return Reply(answer=made, status=201, headers={"Location": f"/api/task/{made.task_id}"})
+
+
+@routes.endpoint("GET", "/api/task/{task_id}/fork-models", errors=(400, 404))
+def show_fork_models(context: AppContext, task_id: int) -> ForkModels:
+    """The models that a fork of this task can ask, with the measured cost and time of each."""
+    context.queue.get(task_id)
+    return fork_models(context)
+
+
+@routes.endpoint("POST", "/api/task/{task_id}/forks", answers={201: Matrix}, errors=(400, 404, 415, 503))
+def fork_by_models(context: AppContext, task_id: int, body: MatrixIn) -> Reply:
+    """Add a fork of one step for each model; each leaves its commit on its branch until one is kept."""
+    return Reply(answer=_forking(context).fork_held(task_id, body), status=201)
+
+
+@routes.endpoint("POST", "/api/task/{task_id}/keep", errors=(400, 404, 409, 503))
+def keep_fork(context: AppContext, task_id: int) -> Kept:
+    """Land what a fork committed, by a task of its own, and end the forks beside it; asking twice changes nothing."""
+    kept = _forking(context).keep(task_id)
+    _settle(context, kept)
+    return kept
+
+
+def _settle(context: AppContext, kept: Kept) -> None:
+    """Mark the commits of the forks as read: the one to read is that of the task which lands."""
+    ledger = CommitLedger(context.database, context.events)
+    forks = [number for number, fork in store.forks_of(context.database.reader(), kept.source) if fork.held]
+    unread = [each.id for number in forks for each in ledger.page(50, task_id=number, unread=True)]
+    if unread:
+        settled(ledger.review(entries=unread))
+
+
+def _forking(context: AppContext) -> Forking:
     status = context.status()
     models = None if status.state is DaemonState.STOPPED else status.models
-    forking = Forking(context.database, context.queue, context.steps, models)
-    made = forking.fork(task_id, body or ForkIn())
-    return Reply(answer=made, status=201, headers={"Location": f"/api/task/{made.task_id}"})
+    return Forking(context.database, context.queue, context.steps, models)
 
 
 def _needed(name: str, value: int | None, beside: str) -> int:

@@ -9,7 +9,7 @@ from pydantic import BaseModel, ConfigDict, Field, StringConstraints, field_vali
 
 from core.amending import MAX_NOTE_CHARS
 from core.errors import InvalidTask, UnknownStep
-from core.forking import Fork, forked_spec
+from core.forking import Fork, Kept, forked_spec
 from core.states import Status
 from core.status import ModelStatus
 from core.tasks import Task
@@ -19,20 +19,26 @@ from db.step_store import StepRow, StepStore
 from queue_manager import QueueManager
 from server.context import settled
 from server.schemas import Answer
+from taskqueue import store
+
+MOST_MODELS = 8
 
 
-class ForkIn(BaseModel):
-    """Where a new task begins, and what is different about it.
+ModelName = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, max_length=200)]
 
-    Without `step_no` it is the last finished step, without `attempt` the newest attempt. `model` is a backend, a model
-    or `backend=model` of the settings; `note` is added to the task's words.
-    """
+
+class PlaceIn(BaseModel):
+    """A step: without `step_no` the last finished one, without `attempt` that of the newest attempt."""
 
     model_config = ConfigDict(extra="forbid")
 
     attempt: Annotated[int, Field(strict=True, ge=1, lt=2**31)] | None = None
     step_no: Annotated[int, Field(strict=True, ge=0, lt=2**31)] | None = None
-    model: Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, max_length=200)] | None = None
+
+
+class _NotedIn(PlaceIn):
+    """Where new tasks begin; `note` is added to the task's words."""
+
     note: Annotated[str, StringConstraints(strip_whitespace=True, max_length=MAX_NOTE_CHARS)] = ""
 
     @field_validator("note")
@@ -41,6 +47,21 @@ class ForkIn(BaseModel):
         if "\x00" in note:
             raise ValueError("holds a NUL character; remove it")
         return note
+
+
+class ForkIn(_NotedIn):
+    """Where a new task begins, and what is different about it.
+
+    `model` is a backend, a model or `backend=model` of the settings; `note` is added to the task's words.
+    """
+
+    model: ModelName | None = None
+
+
+class MatrixIn(_NotedIn):
+    """Where several forks begin, one for each of `models`, which are named as in `ForkIn`."""
+
+    models: Annotated[list[ModelName], Field(min_length=1, max_length=MOST_MODELS)]
 
 
 class Forked(Answer):
@@ -52,6 +73,15 @@ class Forked(Answer):
     attempt: int
     step_no: int
     model: str
+
+
+class Matrix(Answer):
+    """The forks that were made, one for each model in the order asked for; all begin after the same step."""
+
+    source: int
+    attempt: int
+    step_no: int
+    forks: list[Forked]
 
 
 class Forking:
@@ -84,7 +114,51 @@ class Forking:
         sent = settled(self._queue.submit_fork(forked_spec(task.spec, fork, asked.note), fork, row.work))
         return Forked.from_values(sent, fork)
 
-    def _row(self, task: Task, asked: ForkIn) -> StepRow:
+    def fork_held(self, task_id: int, asked: MatrixIn) -> Matrix:
+        """Submit a fork for each model, all or none; what they commit stays on their branches until one is kept.
+
+        Raises:
+            UnknownTask: there is none to begin from.
+            UnknownStep: it has no such step, or it is no longer kept.
+            InvalidTask: a model is not one of the settings, or is named twice; or the note is too long.
+        """
+        task = self._queue.get(task_id)
+        row = self._row(task, asked)
+        models = [self._model(name, f"models.{number}") for number, name in enumerate(asked.models)]
+        if twice := next((label for label in models if models.count(label) > 1), None):
+            raise InvalidTask({"models": f"{twice} is named twice; name each once"})
+        forks = [
+            Fork(
+                source=task_id, attempt=row.attempt, step_no=row.step_no, model=model, noted=bool(asked.note), held=True
+            )
+            for model in models
+        ]
+        made = [(forked_spec(task.spec, fork, asked.note), fork) for fork in forks]
+        sent = settled(self._queue.submit_forks(made, row.work))
+        told = [Forked.from_values(each, fork) for each, fork in zip(sent, forks, strict=True)]
+        return Matrix(source=task_id, attempt=row.attempt, step_no=row.step_no, forks=told)
+
+    def keep(self, fork_id: int) -> Kept:
+        """Submit the task that lands what a held fork committed; the forks beside it end.
+
+        Raises:
+            UnknownTask: there is none with that id.
+            IllegalMove: it is no held fork, has no commit, or another one is kept.
+            UnknownStep: its work is no longer kept.
+        """
+        task = self._queue.get(fork_id)
+        origin = store.fork_origin(self._database.reader(), fork_id)
+        row = self._row(task, PlaceIn())
+        fork = Fork(
+            source=fork_id,
+            attempt=row.attempt,
+            step_no=row.step_no,
+            model=origin[0].model if origin else "",
+            keeps=True,
+        )
+        return settled(self._queue.keep_fork(fork_id, forked_spec(task.spec, fork, ""), fork, row.work))
+
+    def _row(self, task: Task, asked: PlaceIn) -> StepRow:
         attempt = asked.attempt or task.attempt
         rows = self._steps.course(task.id, attempt)
         found = [row for row in rows if asked.step_no in (None, row.step_no)]
@@ -94,7 +168,7 @@ class Forking:
             raise UnknownStep(f"the case file of step {found[-1].step_no} of task {task.id} cannot be read any more")
         return found[-1]
 
-    def _why_none(self, task_id: int, attempt: int, rows: Sequence[StepRow], asked: ForkIn) -> str:
+    def _why_none(self, task_id: int, attempt: int, rows: Sequence[StepRow], asked: PlaceIn) -> str:
         if rows:
             last = rows[-1].step_no
             return f"no step {asked.step_no} in attempt {attempt}; it has 0 to {last}, choose one of them"
@@ -102,17 +176,18 @@ class Forking:
             return f"no steps any more: they were pruned on {gone.at:%Y-%m-%d} ({gone.setting})"
         return f"no finished step in attempt {attempt}; a fork begins after one" if attempt else "not begun yet"
 
-    def _model(self, wanted: str) -> str:
+    def _model(self, wanted: str, field: str = "model") -> str:
         """The name of the backend that is meant, as `backend=model`."""
         if self._models is None:
-            raise InvalidTask({"model": "the daemon knows which models there are; start it, or leave this out"})
-        names = {_label(each): each for each in self._models}
+            raise InvalidTask({field: "the daemon knows which models there are; start it, or leave this out"})
+        names = {label_of(each): each for each in self._models}
         for label, each in names.items():
             if wanted in {label, each.name, each.model}:
                 return label
         known = ", ".join(names) or "none"
-        raise InvalidTask({"model": f"{wanted!r} is none of the configured backends, which are: {known}"})
+        raise InvalidTask({field: f"{wanted!r} is none of the configured backends, which are: {known}"})
 
 
-def _label(model: ModelStatus) -> str:
+def label_of(model: ModelStatus) -> str:
+    """The name by which a fork asks for a backend: `backend=model`, or the backend where it has one model."""
     return f"{model.name}={model.model}" if model.model else model.name

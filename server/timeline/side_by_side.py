@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from core.forking import Fork
 from core.states import Status
 from core.tasks import Task
 from db.commit_ledger import CommitLedger
@@ -14,6 +15,9 @@ from taskqueue import store
 
 class Side(Answer):
     """A task or a fork of it. `step_no` is where the fork began, null for the task itself; `model` who was to be asked.
+
+    A fork that is `held` leaves its commit on its branch; `kept_by` is the task that lands it, null while none does,
+    and `kept_status` how that one stands.
 
     What follows `seconds` is of its newest commit, and null or empty where it made none: `model` then is who wrote it.
     `seconds` are from its start to its end, or until now; null before it.
@@ -35,6 +39,9 @@ class Side(Answer):
     removed: int | None
     branch: str
     integrated: bool
+    held: bool
+    kept_by: int | None
+    kept_status: Status | None
 
 
 class SideBySide(Answer):
@@ -46,19 +53,25 @@ class SideBySide(Answer):
 
 def side_by_side(context: AppContext, task: Task) -> SideBySide:
     """The task and its newest hundred forks."""
-    forks = store.forks_of(context.database.reader(), task.id)
-    sides = [_side(context, context.queue.get(number), fork.step_no, fork.model) for number, fork in forks]
-    return SideBySide(task_id=task.id, sides=[_side(context, task, None, ""), *sides])
+    conn = context.database.reader()
+    kept = {fork: (number, status) for number, fork, status in reversed(store.keepers(conn, task.id))}
+    sides = [
+        _side(context, context.queue.get(number), fork, *kept.get(number, (None, None)))
+        for number, fork in store.forks_of(conn, task.id)
+    ]
+    return SideBySide(task_id=task.id, sides=[_side(context, task), *sides])
 
 
-def _side(context: AppContext, task: Task, step_no: int | None, model: str) -> Side:
+def _side(
+    context: AppContext, task: Task, fork: Fork | None = None, kept_by: int | None = None, kept: Status | None = None
+) -> Side:
     ledger = CommitLedger(context.database, context.events)
     commit = next(iter(ledger.page(1, task_id=task.id)), None)
     ended = task.ended_at or context.clock()
     return Side(
         task_id=task.id,
-        step_no=step_no,
-        model=short(commit.model if commit else model, context.mask),
+        step_no=fork.step_no if fork else None,
+        model=short(commit.model if commit else fork.model if fork else "", context.mask),
         status=task.status,
         reason=short(task.reason, context.mask),
         cost_usd=task.spent.cost_usd,
@@ -69,6 +82,9 @@ def _side(context: AppContext, task: Task, step_no: int | None, model: str) -> S
         tests_passed=commit.signs.tests_passed if commit and commit.signs else None,
         branch=short(commit.branch, context.mask) if commit else "",
         integrated=bool(commit and commit.integrated),
+        held=bool(fork and fork.held),
+        kept_by=kept_by,
+        kept_status=kept,
         **_size(commit),
     )
 

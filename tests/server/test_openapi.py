@@ -14,8 +14,11 @@ from openapi_spec_validator import OpenAPIV31SpecValidator, validate
 
 from bootstrap.repository_settings import RepositoryService
 from config import load_settings
+from core.attempt_state import AttemptState, Step
 from core.change_checks import Ask, AskKind
+from core.clock import utc_now
 from core.revisions import Author
+from core.states import Ending, Outcome, Phase
 from core.submission import TaskIn
 from db.state_store import Commit, StateStore
 from git_manager import GitManager
@@ -140,12 +143,12 @@ def asked_of_lessons(context: AppContext, client: Client, described: dict[str, A
     return seen
 
 
-def asked_of_a_course(client: Client, described: dict[str, Any]) -> set[tuple[str, int]]:
+def asked_of_a_course(context: AppContext, client: Client, described: dict[str, Any]) -> set[tuple[str, int]]:
     seen, task, step = set(), "/api/task/{task_id}", "/step/{attempt}/{step_no}"
     for template, path in (
         ("/timeline", "1/timeline"), ("/timeline", "1/timeline?attempt=1"), ("/timeline", "99/timeline"),
         (step, "1/step/1/0"), (step, "1/step/1/2"), (step, "1/step/1/3?call=0"), (step, "1/step/1/99"),
-        ("/forks", "1/forks"), ("/forks", "99/forks"),
+        ("/forks", "1/forks"), ("/forks", "99/forks"), ("/fork-models", "1/fork-models"),
         ("/diff", "1/diff"), ("/diff", "1/diff?of=iteration&attempt=1&iteration=2"), ("/diff", "1/diff?of=step"),
         ("/file", "1/file?path=test_calc.py"), ("/file", "1/file?path=calc.py&attempt=1&step=4"), ("/file", "1/file"),
     ):  # fmt: skip
@@ -153,7 +156,24 @@ def asked_of_a_course(client: Client, described: dict[str, Any]) -> set[tuple[st
     for number, body in ((1, {"step_no": 1, "model": "ollama", "note": "x"}), (1, {"model": "y"}), (99, {})):
         path = f"{task}/fork"
         seen.add((path, check(described, "POST", path, client.post(f"/api/task/{number}/fork", body))))
+    for number, body in ((1, {"step_no": 1, "models": ["ollama"]}), (1, {"models": []}), (99, {"models": ["ollama"]})):
+        path = f"{task}/forks"
+        seen.add((path, check(described, "POST", path, client.post(f"/api/task/{number}/forks", body))))
+    fork = client.get("/api/task/1/forks").json["sides"][-1]["task_id"]
+    commit_step(context, fork)
+    for number in (fork, fork, 1, 99):
+        seen.add((f"{task}/keep", check(described, "POST", f"{task}/keep", client.post(f"/api/task/{number}/keep"))))
     return seen
+
+
+def commit_step(context: AppContext, task_id: int) -> None:
+    """End a task as one that committed after a single step."""
+    task = context.queue.claim("worker-1", only=task_id).result()
+    assert task is not None
+    state = AttemptState(phase=Phase.COMMIT, base="c0ffee" * 6, attempt=task.attempt, step_no=1, iteration=1)
+    step = Step(phase=Phase.TESTING, outcome=Outcome.OK, state=state)
+    context.steps.save_step(task.id, task.attempt, task.fence, step, started_at=utc_now(), duration_s=1.0).result()
+    context.queue.finish(task.id, task.fence, Ending.COMMITTED, commit="ab" * 20).result()
 
 
 def asked_of_the_brief(client: Client, described: dict[str, Any]) -> set[tuple[str, int]]:
@@ -266,7 +286,7 @@ def test_every_answer_is_as_the_document_says(
     wait_for(context.queue, port)
     for number, body in ((2, {}), (2, {"answer": "81"}), (2, {"answer": "82"}), (1, {"answer": "81"}), (99, {})):
         seen.add((answer, check(described, "POST", answer, client.post(f"{approvals}/{number}/answer", body))))
-    seen |= asked_of_a_course(client, described)
+    seen |= asked_of_a_course(context, client, described)
     seen |= asked_of_commits(context, client, described)
     seen |= asked_of_lessons(context, client, described)
     seen |= asked_of_the_brief(client, described)
