@@ -30,6 +30,7 @@ from pydantic_settings import (
 from core.errors import ConfigError
 from settings.access import Access, digest_of, remember
 from settings.fields import by_hand
+from settings.forges import ForgeSettings
 from settings.models import PromptSettings
 from settings.origins import Origin
 from settings.overrides import same
@@ -37,6 +38,9 @@ from settings.places import ROOT, Layout, Places, find_places
 from settings.service import VARIABLES, ServiceManager, service_manager_in
 from settings.upkeep import CheckpointSettings, DashboardSettings, NotificationSettings, StorageSettings
 from settings.work import GitSettings, LearningSettings, ReviewSettings, SandboxSettings, WorkerSettings
+
+_ALSO = {"github": "GH_TOKEN", "gitea": "FORGEJO_TOKEN"}
+"""Variables that other programs read as well, where the setting of that kind is not set."""
 
 
 class Settings(
@@ -47,6 +51,7 @@ class Settings(
     SandboxSettings,
     CheckpointSettings,
     NotificationSettings,
+    ForgeSettings,
     LearningSettings,
     DashboardSettings,
     StorageSettings,
@@ -73,6 +78,14 @@ class Settings(
         """The daemon's own environment, for those who pass parts of it on by an allow-list."""
         return {name: value for name, value in os.environ.items() if name not in VARIABLES}
 
+    def forge_token(self, kind: str, host: str) -> str:
+        """The token for a forge of this kind at this host; empty where there is none."""
+        if (own := self.forge_tokens.get(host)) is not None:
+            return own.get_secret_value()
+        kind = "gitea" if kind == "forgejo" else kind
+        named = {"github": self.github_token, "gitlab": self.gitlab_token, "gitea": self.gitea_token}[kind]
+        return named.get_secret_value() if named else os.environ.get(_ALSO.get(kind, ""), "")
+
     @property
     def access(self) -> Access:
         """How the daemon is reached."""
@@ -86,8 +99,12 @@ class Settings(
     @property
     def secrets(self) -> tuple[str, ...]:
         """The texts that must never be shown."""
-        found = (self.openai_api_key, self.anthropic_api_key, self.api_token, self.notify_secret, self.notify_url)
-        return tuple(s.get_secret_value() for s in found if s)
+        found = (
+            *(self.openai_api_key, self.anthropic_api_key, self.api_token, self.notify_secret, self.notify_url),
+            *(self.github_token, self.gitlab_token, self.gitea_token, *self.forge_tokens.values()),
+        )
+        also = (os.environ.get(name, "") for name in _ALSO.values())
+        return tuple(filter(None, (*(s.get_secret_value() for s in found if s), *also)))
 
 
 NAMES = frozenset(Settings.model_fields.keys() - Layout.__annotations__.keys())

@@ -255,13 +255,17 @@ class GitManager:
         """Push a branch (short name) where pushing is on and there is a remote. Never forces, never raises GitError."""
         if not self._auto_push:
             return PushResult(pushed=False, tried=False, detail="pushing is switched off")
+        return self.push_branch(workspace, branch, workspace.task_id, timeout_s)
+
+    def push_branch(self, where: Where, branch: str, task_id: int, timeout_s: float = 60.0) -> PushResult:
+        """Push a branch whatever the settings say, for a task whose owner asked for that; otherwise as `push`."""
         try:
-            result = push(self._repositories.find(workspace), branch, self._push_env, timeout_s)
+            result = push(self._repositories.find(where), branch, self._push_env, timeout_s)
         except GitError as error:
             result = PushResult(pushed=False, tried=True, detail=str(error))
         if result.tried:
             kind, level = (Kind.PUSHED, Level.INFO) if result.pushed else (Kind.PUSH_FAILED, Level.WARNING)
-            self._events.bind(task_id=workspace.task_id).emit(kind, result.detail, level=level)
+            self._events.bind(task_id=task_id).emit(kind, result.detail, level=level)
         return result
 
     # --- what was committed

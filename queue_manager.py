@@ -235,6 +235,24 @@ class QueueManager:
         """
         return self._write(lambda tx: transitions.retry(tx, task_id, amendment))
 
+    def revise(self, task_id: int, spec: TaskSpec) -> Future[Task]:
+        """Let a task be another one as long as it has not begun; later the new words become a note to the old ones.
+
+        One that is done stays as it is. Key and dependencies stay. The future fails with `UnknownTask`, or with
+        `InvalidTask` where the new one could only fail here, or words and note are too long together.
+        """
+        try:
+            self.check_new(spec)
+        except InvalidTask as error:
+            refused: Future[Task] = Future()
+            refused.set_exception(error)
+            return refused
+        return self._write(lambda tx: transitions.revise(tx, task_id, spec))
+
+    def withdraw(self, task_id: int, reason: str) -> Future[Task]:
+        """Cancel a task that has not begun; any other is left as it is, and returned so. Fails with `UnknownTask`."""
+        return self._write(lambda tx: transitions.withdraw(tx, task_id, reason))
+
     def prioritise(self, task_id: int, priority: int) -> Future[Task]:
         """Let a task be claimed sooner (higher) or later; one that runs goes on, and is claimed so if it comes back.
 

@@ -23,6 +23,7 @@ from attempt.sweep import Sweep
 from attempt.verify import Verification
 from attempt.verifying import Verifying
 from bootstrap import extras
+from bootstrap.forges import connections_of, forge_job, open_desk
 from bootstrap.maintenance import Maintenance, cleanup_jobs, sweep_orphans
 from bootstrap.notices import notification_jobs
 from bootstrap.reload import LiveSettings, ReloadHook
@@ -40,6 +41,7 @@ from core.queueing import PauseState
 from core.states import DaemonState
 from core.status import DaemonStatus, ModelStatus, Restart
 from core.version import VERSION
+from forges.desk import Desk
 from intake.inbox import Inbox
 from intake.watcher import Watcher
 from maintenance.conditions import with_ends
@@ -88,6 +90,7 @@ class Daemon:
         self._inbox: Inbox | None = None
         self._watcher: Watcher
         self._maintenance: Maintenance
+        self._desk: Desk
 
     def stop(self) -> None:
         """Drain and end; the second call ends at once."""
@@ -127,6 +130,7 @@ class Daemon:
             await self._maintenance.take_over()
             await sweep_orphans(self._settings, self._store.events)
             self._services = Services(self._settings, self._store, stack, self._clock)
+            self._desk = open_desk(lambda: self._settings, self._store, self._services, stack, self._clock)
             self._add_jobs()
             self._reverter = make_reverter(self._settings, self._store, self._services)
             host = self._open_web(stack, loop)
@@ -138,6 +142,7 @@ class Daemon:
             try:
                 await self._work(host, stack)
             finally:
+                await self._desk.aclose()
                 await self._services.aclose()
         self._life = DaemonState.STOPPED
 
@@ -145,6 +150,7 @@ class Daemon:
         """Add the periodic jobs that need more than the database."""
         scheduler, store, services = self._maintenance.scheduler, self._store, self._services
         scheduler.add(cleanup_jobs(lambda: self._settings, store, services, self._clock))
+        scheduler.add([forge_job(self._desk)])
         scheduler.add(notification_jobs(lambda: self._settings, store, services.models.status, self._clock))
 
     def _open_web(self, stack: ExitStack, loop: asyncio.AbstractEventLoop) -> Host:
@@ -279,7 +285,14 @@ class Daemon:
             self._services.prepare_reload,
             self._prepare_workers,
             self._maintenance.prepare_reload,
+            self._prepare_forges,
         )
+
+    @staticmethod
+    def _prepare_forges(settings: Settings) -> Callable[[], None]:
+        """Check the connections; the desk looks them up with its next turn."""
+        connections_of(settings)
+        return lambda: None
 
     def _prepare_workers(self, settings: Settings) -> Callable[[], None]:
         def apply() -> None:
@@ -340,6 +353,7 @@ class Daemon:
             ),
             forecast=outlook.line,
             forecast_range=outlook.range,
+            forges=self._desk.statuses(),
             pid=os.getpid(),
             extras=optional,
         )

@@ -64,6 +64,10 @@ class RepositoryService:
         """What was set for the repository of a task."""
         return kept_for(spec, self._db, self._settings())
 
+    def base_of(self, repo: str) -> str | None:
+        """The branch that was set for tasks in a repository to start from."""
+        return readable(self._kept(_folder(repo, self._settings()))[1])[0].base
+
     def known(self) -> list[str]:
         """The repositories that tasks used and those for which something was set, as they are named."""
         conn = self._db.reader()

@@ -56,6 +56,7 @@ ACTIONS: Mapping[str, Callable[[Session, Values], int]] = {
     "resume": lambda s, _: daemon.resume(s),
     "checkpoint": lambda s, _: daemon.checkpoint(s),
     "approvals": lambda s, _: approvals.approvals(s),
+    "forges": lambda s, _: daemon.forges(s),
     "environments": lambda s, _: environments.environments(s),
     "approve": lambda s, v: approvals.approve(s, v["id"], v["remark"] or ""),
     "deny": lambda s, v: approvals.deny(s, v["id"], v["remark"] or ""),

@@ -380,6 +380,8 @@ def _daemon() -> Iterator[click.Command]:
     yield _command("environments", "What repositories declare that their code needs, as it is kept.",
                    listed="environments", short_help="The packages that are kept for repositories.",
                    **here)  # fmt: skip
+    yield _command("forges", "How the connections to GitHub, GitLab and Gitea or Forgejo stand.",
+                   listed="forges", short_help="The connections to GitHub, GitLab, Gitea.", **here)  # fmt: skip
     yield _memory()
     yield _command("install-extra", "Have the daemon install optional packages: embedder, gpt4all, llama_cpp, docker,\n"
                    "mcp.", _argument("name"),

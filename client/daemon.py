@@ -8,7 +8,7 @@ from collections.abc import Mapping
 import click
 
 from client.errors import Exit
-from client.output import Cell, Lines
+from client.output import Block, Cell, Lines, Tone
 from client.session import Session
 from client.views import pause_reasons
 from core.clock import to_text, utc_now
@@ -16,6 +16,8 @@ from core.errors import ConfigError, NightshiftError
 from core.masking import Masker
 from core.overall import OverallState
 from core.program import typed
+from core.status import ForgeStatus
+from db.codec import plain
 
 HEALTH: Mapping[OverallState, Exit] = {
     OverallState.NO_MODEL: Exit.FAILED,
@@ -53,6 +55,22 @@ def live_or_noted(session: Session) -> int:
         return Exit.OK
     session.out.note(f"{session.connection.why_offline}; this is what the database says")
     return Exit.DAEMON_DOWN
+
+
+def forges(session: Session) -> int:
+    """How the connections to forges stand, with all that stands in the way of one."""
+    found = session.connection.status().forges
+    lines = [Cell(f"{each.address}: {note}", Tone.WARN) for each in found for note in filter(None, _told(each))]
+    blocks: list[Block] = [session.views.forges(found)] if found else []
+    if not found:
+        lines = [Cell("no repository at a forge is followed; `forges` in the settings names them")]
+    session.print({"forges": plain(found)}, [*blocks, *([Lines(lines=lines)] if lines else [])])
+    return live_or_noted(session)
+
+
+def _told(forge: ForgeStatus) -> tuple[str, ...]:
+    until = f"; it is left alone until {to_text(forge.rests_until)}" if forge.rests_until else ""
+    return (f"{forge.fault}{until}" if forge.fault else "", *forge.notes)
 
 
 def pause(session: Session) -> int:

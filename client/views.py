@@ -14,7 +14,7 @@ from core.overall import OverallState
 from core.program import typed
 from core.queueing import PauseReason
 from core.states import ENDED, DaemonState, Status
-from core.status import DaemonStatus, ModelStatus, SavedReplies, sandbox_in_brief
+from core.status import DaemonStatus, ForgeStatus, ModelStatus, SavedReplies, sandbox_in_brief
 
 if TYPE_CHECKING:
     from server.approvals import ApprovalRow, Approvals
@@ -50,11 +50,28 @@ class Views:
             blocks.append(self._workers(report))
         if report.models:
             blocks.append(_models(report))
+        if report.forges:
+            blocks.append(self.forges(report.forges))
         if report.holds:
             blocks.append(pause_reasons(report.holds))
         if report.notices:
             blocks.append(Lines(lines=[Cell(f"note: {text}", Tone.WARN) for text in report.notices]))
         return blocks
+
+    def forges(self, forges: Sequence[ForgeStatus]) -> Table:
+        """The connections to forges."""
+        rows = [
+            [
+                cell(each.address),
+                cell(each.kind),
+                stamp(each.looked_at, short=self.short),
+                cell(each.issues),
+                cell(each.pulls),
+                cell(_forge_state(each), Tone.WARN if each.fault or each.notes else Tone.GOOD),
+            ]
+            for each in forges
+        ]
+        return Table(head=("forge", "kind", "looked at", "issues", "drafts", "state"), rows=rows, spare=("kind",))
 
     def tasks(self, tasks: Tasks) -> list[Block]:
         """A list of tasks."""
@@ -239,6 +256,14 @@ def _calls(model: ModelStatus) -> str:
     """How tools are offered to a model, where that was tried."""
     share = model.malformed_share
     return "" if share is None else f"tool calls: {model.protocol}, {share:.0%} malformed"
+
+
+def _forge_state(forge: ForgeStatus) -> str:
+    """Whether it is well, or why not; with how many more there are where something was refused for several issues."""
+    if forge.fault:
+        return forge.fault
+    more = f" (and {len(forge.notes) - 1} more)" if len(forge.notes) > 1 else ""
+    return f"{forge.notes[0]}{more}" if forge.notes else "well"
 
 
 def _models(report: DaemonStatus) -> Table:

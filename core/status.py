@@ -126,6 +126,25 @@ def install_by_hand(extra: str) -> str:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class ForgeStatus:
+    """A repository at a forge, by its address. `fault` says why it is left alone until `rests_until`, empty otherwise.
+
+    `looked_at` is when it was last looked at with success, `issues` counts those that are followed, `pulls` the open
+    pull requests among what came of them.
+    """
+
+    address: str
+    kind: str
+    repo: str
+    fault: str = ""
+    looked_at: Moment | None = None
+    rests_until: Moment | None = None
+    issues: int = 0
+    pulls: int = 0
+    notes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class DaemonStatus:
     """The daemon as a whole; `queue` counts the tasks of each status, `approvals` what waits for its owner.
 
@@ -156,6 +175,7 @@ class DaemonStatus:
     budget: SpentBudget | None = None
     forecast: str = ""
     forecast_range: str = ""
+    forges: tuple[ForgeStatus, ...] = ()
     overall: Overall = NOT_KNOWN
 
     def __post_init__(self) -> None:

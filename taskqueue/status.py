@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from datetime import datetime
 
+from core.from_plain import from_plain
 from core.states import DaemonState
-from core.status import DaemonStatus, ParkedTasks
+from core.status import DaemonStatus, ForgeStatus, ParkedTasks
 from core.version import VERSION
 from db.sqlite import Connection
 from db.state_store import read_state, saved_replies, unread
@@ -14,6 +15,8 @@ from taskqueue.leases import SUSPECT
 
 INBOX_NOTICES = "inbox_notices"
 """Under which key of the state the daemon keeps what holds entries of `tasks.yaml` up."""
+FORGES = "forges"
+"""Under which key it keeps how the connections to forges stood."""
 FIRST_PARKED = 5
 
 
@@ -34,6 +37,7 @@ def stored_status(conn: Connection, now: datetime) -> DaemonStatus:
         holds=pauses.read(conn).reasons,
         unread=unread(conn),
         parked=parked(conn),
+        forges=tuple(from_plain(ForgeStatus, each) for each in read_state(conn, FORGES) or ()),
     )
 
 

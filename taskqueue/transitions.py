@@ -287,6 +287,37 @@ def retry(tx: Transaction, task_id: int, amendment: Amendment = NOTHING) -> Task
     return move(tx, task, status, anew, reason="retried by the owner")
 
 
+def revise(tx: Transaction, task_id: int, spec: TaskSpec) -> Task:
+    """Put a specification in the place of one that was not begun; later add its words as a note.
+
+    Words that are there already are not added again, and a task that is done stays as it is.
+
+    Raises:
+        UnknownTask: there is none with that id.
+        InvalidTask: words and note are too long together.
+    """
+    task = store.read(tx.conn, task_id).task
+    if task.status is Status.DONE:
+        return task
+    if not task.attempt:
+        store.amend(tx.conn, task_id, replace(spec, key=task.spec.key, depends_on=task.spec.depends_on))
+        return prioritise(tx, task_id, spec.priority)
+    if spec.description not in task.spec.description:
+        store.amend(tx.conn, task_id, amended(task.spec, Amendment(note=spec.description)))
+    return store.read(tx.conn, task_id).task
+
+
+def withdraw(tx: Transaction, task_id: int, reason: str) -> Task:
+    """Cancel a task that has not begun, and leave any other as it is.
+
+    Raises:
+        UnknownTask: there is none with that id.
+    """
+    task = store.read(tx.conn, task_id).task
+    waits = not task.attempt and task.status not in ENDED
+    return end(tx, task, Status.CANCELLED, Ending.USER, reason) if waits else task
+
+
 def prioritise(tx: Transaction, task_id: int, priority: int) -> Task:
     """Give a task another priority.
 

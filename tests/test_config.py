@@ -51,6 +51,26 @@ def test_a_file_that_is_no_mapping_is_refused_by_name(tmp_path: Path, text: str)
         load_settings(home=tmp_path)
 
 
+@pytest.mark.parametrize(
+    ("variable", "kind"),
+    [("GITHUB_TOKEN", "github"), ("GH_TOKEN", "github"), ("GITLAB_TOKEN", "gitlab"), ("GITEA_TOKEN", "forgejo"),
+     ("FORGEJO_TOKEN", "gitea")],
+)  # fmt: skip
+def test_tokens_of_forges_are_found_under_their_usual_names_and_masked(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, variable: str, kind: str
+) -> None:
+    for name in ("GITHUB_TOKEN", "GH_TOKEN", "GITLAB_TOKEN", "GITEA_TOKEN", "FORGEJO_TOKEN"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv(variable, "a-token-of-the-forge")
+    (tmp_path / "config.yaml").write_text("forge_tokens: {git.lan: a-token-for-one-host}\n")
+    found = load_settings(home=tmp_path)
+    assert found.forge_token(kind, "any.host") == "a-token-of-the-forge"
+    assert found.forge_token(kind, "git.lan") == "a-token-for-one-host"
+    assert {"a-token-of-the-forge", "a-token-for-one-host"} <= set(found.secrets)
+    assert "a-token" not in repr(found)
+    assert "GITEA" in variable or found.forge_token("gitea" if kind != "gitea" else "github", "any.host") == ""
+
+
 def test_secrets_do_not_show(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", "sk-very-secret-key-0123456789")
     found = load_settings(home=tmp_path)

@@ -1,0 +1,191 @@
+"""GitHub, and GitHub Enterprise: its REST API, version 2022-11-28.
+
+Whether somebody may give the agent work is what GitHub itself says of him (`author_association`). The checks of a
+commit are its check runs and its statuses together.
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Iterable, Mapping
+from typing import Any
+
+from forges.client import PER_PAGE, Client, segment, text_of
+from forges.port import Check, Comment, ForgeRefused, Issue, Person, Proposal, Pull, PullState, Remark, Seen, Watch
+
+VERSION = "2022-11-28"
+PERMITTED = frozenset({"OWNER", "MEMBER", "COLLABORATOR"})
+BAD = frozenset({"failure", "timed_out", "startup_failure"})
+"""Conclusions of check runs that something can be done about."""
+BAD_STATES = frozenset({"failure", "error"})
+Row = Mapping[str, Any]
+
+
+class GitHub:
+    """One repository; see `forges.port.Forge`.
+
+    Args:
+        client: speaks to the API.
+        project: owner and name.
+    """
+
+    def __init__(self, client: Client, project: str) -> None:
+        self._client, self._project = client, project
+        self._root = "/repos/" + "/".join(map(segment, project.split("/")))
+        self._me = ""
+
+    @staticmethod
+    def api(site: str) -> str:
+        """Where the API of a site is."""
+        return "https://api.github.com" if site.endswith("://github.com") else f"{site}/api/v3"
+
+    @staticmethod
+    def headers(token: str) -> dict[str, str]:
+        """What each request says."""
+        named = {"Accept": "application/vnd.github+json", "X-GitHub-Api-Version": VERSION}
+        return {**named, "Authorization": f"Bearer {token}"} if token else named
+
+    async def look(self, watch: Watch) -> Seen:
+        """Find what is there now."""
+        repository: Row = await self._client.get(self._root)
+        rows = await self._client.pages(f"{self._root}/issues", state="open", labels=watch.label, per_page=PER_PAGE)
+        issues = {row["number"]: _issue(row) for row in rows if "pull_request" not in row}
+        for number in watch.issues:
+            if number not in issues:
+                row = await self._client.find(f"{self._root}/issues/{number}")
+                issues[number] = _issue(row) if row else Issue(number=number)
+        pulls = tuple([pull async for pull in self._pulls(watch)]) if watch.pulls else ()
+        return Seen(branch=text_of(repository["default_branch"]), issues=tuple(issues.values()), pulls=pulls)
+
+    async def _pulls(self, watch: Watch) -> AsyncIterator[Pull]:
+        rows = await self._client.pages(f"{self._root}/pulls", state="open", per_page=PER_PAGE)
+        found = {row["number"]: row for row in rows if row["number"] in watch.pulls}
+        for row in found.values():
+            yield await self._whole(row)
+        for number in watch.open_pulls:
+            if number not in found and (row := await self._client.find(f"{self._root}/pulls/{number}")):
+                yield _pull(row)
+
+    async def _whole(self, row: Row) -> Pull:
+        """An open pull request with its remarks and checks."""
+        number, head = row["number"], text_of(row["head"]["sha"])
+        said = await self._client.pages(f"{self._root}/issues/{number}/comments", per_page=PER_PAGE)
+        lines = await self._client.pages(f"{self._root}/pulls/{number}/comments", per_page=PER_PAGE)
+        reviews = await self._client.pages(f"{self._root}/pulls/{number}/reviews", per_page=PER_PAGE)
+        remarks = (
+            *(_remark("c", each) for each in said),
+            *(_remark("r", each) for each in lines),
+            *(_remark("v", each) for each in reviews if each.get("body")),
+        )
+        return _pull(row, remarks, await self._failed(head))
+
+    async def _failed(self, commit: str) -> tuple[Check, ...] | None:
+        """The checks of a commit that failed; None while some have not ended."""
+        at = f"{self._root}/commits/{commit}"
+        runs = await self._client.pages(f"{at}/check-runs", "check_runs", per_page=PER_PAGE)
+        statuses = await self._client.pages(f"{at}/status", "statuses", per_page=PER_PAGE)
+        if any(run["status"] != "completed" for run in runs) or any(one["state"] == "pending" for one in statuses):
+            return None
+        return tuple(_checks(runs, statuses))
+
+    async def comment(self, comment: Comment) -> str:
+        """Write the comment, or change it where it is there; its id."""
+        at, body = f"{self._root}/issues", {"body": f"{comment.marker}\n{comment.text}"}
+        found = comment.id or await self._written(comment)
+        if found:
+            try:
+                await self._client.send("PATCH", f"{at}/comments/{segment(found)}", body)
+            except ForgeRefused as refused:
+                if refused.status not in {404, 410}:
+                    raise
+            else:
+                return found
+        return str((await self._client.send("POST", f"{at}/{comment.number}/comments", body))["id"])
+
+    async def _written(self, comment: Comment) -> str:
+        """The id of our comment with this marker; whoever else writes the marker is not us."""
+        self._me = self._me or text_of((await self._client.get("/user"))["login"])
+        rows = await self._client.pages(f"{self._root}/issues/{comment.number}/comments", per_page=PER_PAGE)
+        ours = (row for row in rows if (row.get("user") or {}).get("login") == self._me)
+        return next((str(row["id"]) for row in ours if text_of(row.get("body")).startswith(comment.marker)), "")
+
+    async def propose(self, proposal: Proposal) -> Pull:
+        """Open the pull request, or find the one that this branch has already, whatever became of it."""
+        if found := await self._proposed(proposal.branch):
+            return found
+        body: dict[str, object] = {"title": proposal.title, "head": proposal.branch, "base": proposal.base}
+        try:
+            row = await self._opened({**body, "body": proposal.text, "draft": True})
+        except ForgeRefused as refused:
+            if refused.status != 422:
+                raise
+            if found := await self._proposed(proposal.branch):  # it was opened just now
+                return found
+            if "draft" not in str(refused).lower():  # some plans have no drafts
+                raise
+            row = await self._opened({**body, "title": f"Draft: {proposal.title}", "body": proposal.text})
+        return _pull(row)
+
+    async def _opened(self, body: Mapping[str, object]) -> Row:
+        row: Row = await self._client.send("POST", f"{self._root}/pulls", body)
+        return row
+
+    async def _proposed(self, branch: str) -> Pull | None:
+        head = f"{self._project.partition('/')[0]}:{branch}"
+        rows = await self._client.pages(f"{self._root}/pulls", state="all", head=head, per_page=PER_PAGE)
+        return max(map(_pull, rows), key=lambda pull: (pull.state is PullState.OPEN, pull.number), default=None)
+
+
+def _person(row: Row) -> Person:
+    user = row.get("user") or {}
+    return Person(name=text_of(user.get("login")), permitted=row.get("author_association") in PERMITTED)
+
+
+def _issue(row: Row) -> Issue:
+    return Issue(
+        number=row["number"],
+        title=text_of(row["title"]),
+        text=text_of(row.get("body")),
+        url=text_of(row.get("html_url")),
+        author=_person(row),
+        labels=tuple(text_of(each.get("name")) if isinstance(each, Mapping) else str(each) for each in row["labels"]),
+        open=row["state"] == "open",
+    )
+
+
+def _pull(row: Row, remarks: tuple[Remark, ...] = (), failed: tuple[Check, ...] | None = None) -> Pull:
+    merged = bool(row.get("merged_at"))
+    is_open = row["state"] == "open"
+    return Pull(
+        number=row["number"],
+        url=text_of(row.get("html_url")),
+        branch=text_of(row["head"]["ref"]),
+        head=text_of(row["head"]["sha"]),
+        state=PullState.OPEN if is_open else PullState.MERGED if merged else PullState.CLOSED,
+        remarks=remarks,
+        failed=failed,
+    )
+
+
+def _remark(kind: str, row: Row) -> Remark:
+    return Remark(
+        id=f"{kind}{row['id']}",
+        author=_person(row),
+        text=text_of(row.get("body")),
+        url=text_of(row.get("html_url")),
+        path=text_of(row.get("path")),
+        line=row.get("line") or row.get("original_line"),
+        quoted=text_of(row.get("diff_hunk")),
+    )
+
+
+def _checks(runs: Iterable[Row], statuses: Iterable[Row]) -> Iterable[Check]:
+    for run in runs:
+        if run.get("conclusion") in BAD:
+            output = run.get("output") or {}
+            said = (text_of(output.get(part)) for part in ("title", "summary", "text"))
+            text = "\n".join(filter(None, said))
+            yield Check(name=text_of(run["name"]), text=text, url=text_of(run.get("html_url")))
+    for one in statuses:
+        if one["state"] in BAD_STATES:
+            url = text_of(one.get("target_url"))
+            yield Check(name=text_of(one["context"]), text=text_of(one.get("description")), url=url)

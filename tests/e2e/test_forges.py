@@ -1,0 +1,111 @@
+"""The whole way with a real daemon that is killed at each kind of request: issue, draft, comment, follow-up, merged.
+
+Right after the forge has done what a request asks for and before the daemon hears of it, the daemon is killed, once for
+each method and path: what it asked for must not be done again by the next one.
+"""
+
+from __future__ import annotations
+
+import json
+import signal
+import threading
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+from tests.support.answers import PLAN, REFLECTION
+from tests.support.daemon import Daemon, git, settings_for
+from tests.support.forges.github_api import GitHubApi
+from tests.support.forges.server import TOKEN, ForgeServer, Seen
+from tests.support.forges.world import BOT, World
+from tests.support.git_repo import git as owners_git
+from tests.support.git_repo import make_repo
+from tests.support.wire_server import WireServer
+
+FILES = {"Makefile": "test:\n\tgrep -q right answer.txt\n", "answer.txt": "nothing\n"}
+
+
+def words(phase: str, messages: list[dict[str, str]]) -> str:
+    """Writes `right`, and more where a comment asks for it."""
+    text = "\n".join(message["content"] for message in messages)
+    if phase == "CODING":
+        said = "very right" if "very" in text else "right"
+        return f"Summary: Answer @everyone /close\n\n```text path=answer.txt\n{said}\n```"
+    return {"PLANNING": PLAN, "REFLECTING": f"```json\n{REFLECTION}\n```"}.get(phase, "```python path=test_x.py\n```")
+
+
+class Killer:
+    """Kills the daemon at each kind of request once, and starts it again."""
+
+    def __init__(self, daemon: Daemon) -> None:
+        self.daemon, self.struck = daemon, list[str]()
+        self._lock = threading.Lock()
+
+    def after(self, seen: Seen) -> None:
+        with self._lock:
+            kind = f"{seen.method} {seen.path}"
+            if kind not in self.struck:
+                self.struck.append(kind)
+                assert self.daemon.process
+                self.daemon.process.kill()
+
+    def until(self, condition: Callable[[], bool], within_s: float = 400) -> None:
+        """Wait for it, and start the daemon whenever it was killed."""
+        end = time.monotonic() + within_s
+        while not condition():
+            assert time.monotonic() < end, f"it did not happen in time\n{self.daemon.output()[-3000:]}"
+            self.revive()
+            time.sleep(0.1)
+
+    def revive(self) -> None:
+        while self.daemon.process and self.daemon.process.poll() is not None:
+            try:
+                self.daemon.start()
+            except AssertionError:  # it was killed while it started
+                if self.daemon.process.poll() != -signal.SIGKILL:
+                    raise
+
+
+def test_from_an_issue_to_a_merged_pull_request_over_kills_at_every_kind_of_request(tmp_path: Path) -> None:
+    remote = tmp_path / "remote.git"
+    repo = make_repo(tmp_path / "hello", FILES)
+    owners_git(tmp_path, "init", "-q", "--bare", "-b", "main", str(remote))
+    owners_git(repo, "remote", "add", "origin", str(remote))
+    owners_git(repo, "push", "-q", "origin", "main")
+    world = World(remote=remote)
+    with WireServer(words) as models, ForgeServer(GitHubApi(world), most=30) as forge:
+        settings = settings_for(
+            models, WORKER_COUNT="1", FORGES=json.dumps({f"{forge.site}/octo/hello": str(repo)}),
+            FORGE_KINDS=json.dumps({forge.site.partition("://")[2]: "github"}), GH_TOKEN=TOKEN, FORGE_POLL_S="5",
+        )  # fmt: skip
+        daemon = Daemon(tmp_path / "home", settings)
+        killer = Killer(daemon)
+        number = world.issue("Write right into answer.txt", "As `make test` wants it.")
+        forge.after = killer.after
+        daemon.start()
+        killer.until(lambda: bool(world.pulls))
+        (pull,) = world.pulls.values()
+        killer.until(lambda: any(f"#{pull.number}" in note.text for note in world.issues[number].notes))
+        assert (pull.draft, world.head(pull.branch)) == (True, git(repo, "rev-parse", pull.branch))
+        assert "| verdict | `" in pull.text
+        assert "/close" not in "\n".join(line for line in pull.text.split("\n") if line.startswith("/"))
+        world.say(pull, "/nightshift make it very right", by="mia")
+        killer.until(lambda: any("is done." in note.text for note in pull.notes if note.author == BOT))
+        assert git(remote, "show", f"{pull.branch}:answer.txt") == "very right"
+        pull.state, world.issues[number].state = "merged", "closed"
+        killer.until(lambda: "was merged" in world.issues[number].notes[0].text)
+        killer.revive()
+        status = daemon.get("/api/status")["forges"][0]
+        tasks = daemon.get("/api/tasks")["tasks"]
+        told = daemon.cli("forges")
+        daemon.stop()
+        after = daemon.cli("forges", "--json")
+    assert len(killer.struck) >= 12, killer.struck
+    assert sorted((task["status"], task["ending"]) for task in tasks) == [("done", "committed")] * 2
+    assert len(world.pulls) == 1
+    assert [note.author for note in world.issues[number].notes] == [BOT]
+    assert sum(note.author == BOT for note in pull.notes) == 1
+    assert (status["fault"], status["pulls"], told.returncode) == ("", 0, 0)
+    assert f"{forge.site}/octo/hello" in told.stdout
+    assert json.loads(after.stdout)["forges"][0]["address"] == f"{forge.site}/octo/hello"
+    assert TOKEN not in told.stdout + after.stdout + daemon.output() + (daemon.home / "logs" / "agent.log").read_text()

@@ -1,0 +1,133 @@
+"""A forge of each kind with a real queue, a real checkout and a bare remote; who works on tasks is the test."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import pytest
+
+from bootstrap.forges import evidence_of
+from core.commit_message import CommitMessage
+from core.events import Event
+from core.revisions import Author
+from core.states import Ending
+from core.tasks import Task
+from db.state_store import Commit as Entry
+from forges.client import Client
+from forges.connections import Connection, open_forge
+from forges.sync import Services, Sync
+from git_manager import GitManager
+from tests.support.forges.gitea_api import GiteaApi
+from tests.support.forges.github_api import GitHubApi
+from tests.support.forges.gitlab_api import GitLabApi
+from tests.support.forges.server import TOKEN, Api, ForgeServer
+from tests.support.forges.world import BOT, Note, Thread, World
+from tests.support.git_repo import git, make_repo
+from tests.support.store import Store, open_store
+
+APIS: dict[str, Callable[[World], Api]] = {"github": GitHubApi, "gitlab": GitLabApi, "gitea": GiteaApi}
+
+
+@dataclass
+class Rig:
+    """All of it."""
+
+    kind: str
+    server: ForgeServer
+    store: Store
+    manager: GitManager
+    repo: Path
+    sync: Sync
+    clients: list[Client]
+    connection: Connection
+    services: Services
+    told: list[Event] = field(default_factory=list)
+
+    @property
+    def world(self) -> World:
+        return self.server.world
+
+    def begin_again(self) -> None:
+        """What a daemon that died and came back knows: what is in the database."""
+        forge, client = open_forge(self.connection, self.store.clock)
+        self.clients.append(client)
+        self.sync = Sync(self.connection, forge, self.services)
+
+    def comments(self, thread: Thread) -> list[Note]:
+        """What the bot said on an issue or a pull request."""
+        return [note for note in thread.notes if note.author == BOT]
+
+    def tasks(self) -> list[Task]:
+        return self.store.queue.find()[::-1]
+
+    async def claimed(self) -> Task:
+        task = await asyncio.wrap_future(self.store.queue.claim("worker"))
+        assert task
+        return task
+
+    async def work(self, text: str = "right\n", *, ending: Ending = Ending.COMMITTED, reason: str = "done") -> Task:
+        """Do the next task as a worker would, without an agent."""
+        task = await self.claimed()
+        return await self.finish(task, text, ending=ending, reason=reason)
+
+    async def finish(self, task: Task, text: str = "right\n", *, ending: Ending, reason: str = "done") -> Task:
+        if ending is not Ending.COMMITTED:
+            return await asyncio.wrap_future(self.store.queue.finish(task.id, task.fence, ending, reason=reason))
+        manager, spec = self.manager, task.spec
+        place = manager.open(spec.repo, spec.base, task.id, spec.description, task.created_at)
+        message = CommitMessage(subject=f"Do task {task.id}", trailers={"Task": str(task.id)})
+        made = manager.commit(place, place.base, {"answer.txt": text}, message)
+        assert made
+        if spec.integrate:
+            assert manager.advance(place, made, place.base)
+        entry = Entry(
+            task_id=task.id, attempt=1, repo=str(self.repo), branch=made.branch, commit=made.id, base=made.parent,
+            subject="Do it", label="tests_passed", integrated=bool(spec.integrate),
+            target=place.target or "" if spec.integrate else "",
+        )  # fmt: skip
+        await asyncio.wrap_future(self.store.state.record_commit(entry))
+        return await asyncio.wrap_future(
+            self.store.queue.finish(task.id, task.fence, ending, reason=reason, commit=made.id, branch=made.branch)
+        )
+
+
+@pytest.fixture(params=sorted(APIS))
+def kind(request: pytest.FixtureRequest) -> str:
+    return str(request.param)
+
+
+@pytest.fixture
+async def rig(kind: str, tmp_path: Path) -> AsyncIterator[Rig]:
+    remote = tmp_path / "remote.git"
+    repo = make_repo(tmp_path / "hello", {"answer.txt": "wrong\n"})
+    git(tmp_path, "init", "-q", "--bare", "-b", "main", str(remote))
+    git(repo, "remote", "add", "origin", str(remote))
+    git(repo, "push", "-q", "origin", "main")
+    told: list[Event] = []
+    with (
+        open_store(tmp_path / "db.sqlite", secrets=(TOKEN,)) as store,
+        ForgeServer(APIS[kind](World(remote=remote))) as server,
+    ):
+        manager = GitManager(
+            workspace=tmp_path / "workspace", author=Author(name="N", email="n@x"), auto_push=False,
+            emit=told.append, clock=store.clock,
+        )  # fmt: skip
+        connection = Connection(kind=kind, site=server.site, project="octo/hello", repo=str(repo), token=TOKEN)
+        forge, client = open_forge(connection, store.clock)
+        services = Services(
+            queue=store.queue, state=store.state, push=manager.push_branch,
+            evidence=lambda where, commit: evidence_of(manager, where, commit), base=lambda _: None,
+            label=lambda: "nightshift", emit=told.append, mask=store.mask, clock=store.clock,
+        )  # fmt: skip
+        made = Rig(
+            kind=kind, server=server, store=store, manager=manager, repo=repo,
+            sync=Sync(connection, forge, services), clients=[client], connection=connection, services=services,
+            told=told,
+        )  # fmt: skip
+        yield made
+        for each in made.clients:
+            await each.aclose()
+        manager.close()

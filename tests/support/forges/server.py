@@ -1,0 +1,248 @@
+"""A real HTTP server that speaks one forge's API over a `World`, with pages, ETags, rate limits and outages.
+
+    with ForgeServer(GitHubApi(World())) as server:
+        server.fail_next(429, {"Retry-After": "7"})     # the next request is refused, and does nothing
+        server.lose_next()                              # the next write is done, but its answer never comes
+
+Every answer is held against the excerpt of the forge's published description in `schemas.py`, and every request needs
+the token. What is wrong on the server's side is raised when the `with` block ends.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+import threading
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any, Protocol, Self
+from urllib.parse import parse_qs, unquote, urlencode, urlsplit
+
+from jsonschema import Draft202012Validator
+
+from tests.support.forges.world import World
+
+TOKEN = "forge-token-for-tests"
+Answer = tuple[int, Any, str]
+"""Status, body, and the name of its schema; a list is cut into pages."""
+Handler = Callable[["Request"], Answer]
+
+
+@dataclass
+class Request:
+    """One request: what was in its path, its query, its body."""
+
+    parts: tuple[str, ...]
+    query: Mapping[str, str]
+    body: dict[str, Any]
+
+
+class Api(Protocol):
+    """One forge's API."""
+
+    world: World
+    prefix: str
+    schemas: Mapping[str, Any]
+    rows: Mapping[str, str]
+    """Where the rows stand in answers that are no lists."""
+    whole: frozenset[str]
+    """What is never cut into pages."""
+    page_size: str
+    """The name of the parameter."""
+
+    def routes(self) -> list[tuple[str, str, Handler]]:
+        """Methods, patterns of paths below the prefix, and what answers."""
+        ...
+
+    def admits(self, headers: Mapping[str, str], token: str) -> bool:
+        """Whether the token was sent as this forge takes it."""
+        ...
+
+
+@dataclass
+class Seen:
+    """A request as it came."""
+
+    method: str
+    path: str
+    query: Mapping[str, str]
+    status: int = 0
+
+
+@dataclass
+class _Fault:
+    status: int
+    headers: Mapping[str, str]
+    body: bytes
+    only: str = ""
+
+
+@dataclass
+class ForgeServer:
+    """See the module. `most` is how many rows a page has, whatever is asked for."""
+
+    api: Api
+    token: str = TOKEN
+    most: int = 2
+    etags: bool = True
+    seen: list[Seen] = field(default_factory=list)
+    before: Callable[[Seen], None] = lambda _: None
+    after: Callable[[Seen], None] = lambda _: None
+    """Called around each request that is answered, on the server's thread."""
+
+    def __post_init__(self) -> None:
+        self._faults: list[_Fault] = []
+        self._lost = 0
+        self._errors: list[Exception] = []
+        self._lock = threading.RLock()
+        owner = self
+
+        class Handle(BaseHTTPRequestHandler):
+            protocol_version = "HTTP/1.1"
+
+            def _any(self) -> None:
+                owner._handle(self)
+
+            do_GET = do_POST = do_PATCH = do_PUT = _any  # noqa: N815  # the names of the library
+
+            def log_message(self, *_: object) -> None:
+                pass
+
+        class Server(ThreadingHTTPServer):
+            daemon_threads = True
+
+            def handle_error(self, *_: object) -> None:
+                """A client that was killed is no news."""
+
+        self._server = Server(("127.0.0.1", 0), Handle)
+        self._thread = threading.Thread(target=self._server.serve_forever, kwargs={"poll_interval": 0.02})
+
+    def __enter__(self) -> Self:
+        self._thread.start()
+        return self
+
+    def __exit__(self, kind: object, *_: object) -> None:
+        self.stop()
+        if self._errors and kind is None:
+            raise self._errors[0]
+
+    @property
+    def world(self) -> World:
+        return self.api.world
+
+    @property
+    def site(self) -> str:
+        """Its address, as a browser would show it."""
+        return f"http://127.0.0.1:{self._server.server_port}"
+
+    @property
+    def writes(self) -> list[Seen]:
+        """The requests that changed something."""
+        return [each for each in self.seen if each.method != "GET" and each.status in {200, 201}]
+
+    def fail_next(
+        self, status: int, headers: Mapping[str, str] | None = None, body: object = None, *, only: str = ""
+    ) -> None:
+        """Refuse the next request (of that method), without doing anything."""
+        text = b"<html>" if body is None else json.dumps(body).encode()
+        self._faults.append(_Fault(status, headers or {}, text, only))
+
+    def raw_next(self, content: bytes, headers: Mapping[str, str] | None = None) -> None:
+        """Answer the next request with this, as if all were well."""
+        self._faults.append(_Fault(200, headers or {}, content))
+
+    def stop(self) -> None:
+        """Go away."""
+        if self._thread.is_alive():
+            self._server.shutdown()
+            self._thread.join()
+            self._server.server_close()
+
+    def lose_next(self) -> None:
+        """Do what the next write asks for, and close the connection without an answer."""
+        self._lost += 1
+
+    def _handle(self, handler: BaseHTTPRequestHandler) -> None:
+        length = int(handler.headers.get("Content-Length") or 0)
+        raw = handler.rfile.read(length) if length else b""
+        url = urlsplit(handler.path)
+        query = {name: values[-1] for name, values in parse_qs(url.query).items()}
+        seen = Seen(handler.command, url.path.removeprefix(self.api.prefix), query)
+        self.before(seen)
+        try:
+            with self._lock:
+                self.seen.append(seen)
+                fault = next((each for each in self._faults if each.only in {"", seen.method}), None)
+                if fault:
+                    self._faults.remove(fault)
+                    seen.status = fault.status
+                    self._send(handler, fault.status, fault.body, dict(fault.headers))
+                    return
+                status, content, headers = self._answer(seen, handler, json.loads(raw) if raw else {})
+                seen.status = status
+                lost = seen.method != "GET" and self._lost > 0
+                self._lost -= lost
+        except Exception as error:  # noqa: BLE001  # raised at the end of the test
+            self._errors.append(error)
+            self._send(handler, 500, b"{}", {})
+            return
+        self.after(seen)
+        if lost:
+            handler.close_connection = True
+            return
+        self._send(handler, status, content, headers)
+
+    def _answer(
+        self, seen: Seen, handler: BaseHTTPRequestHandler, body: dict[str, Any]
+    ) -> tuple[int, bytes, dict[str, str]]:
+        sent = {name.lower(): value for name, value in handler.headers.items()}
+        if not self.api.admits(sent, self.token):
+            return 401, b'{"message": "Bad credentials"}', {}
+        for method, pattern, answer in self.api.routes():
+            found = re.fullmatch(pattern, seen.path)
+            if method == seen.method and found:
+                parts = tuple(unquote(each) for each in found.groups())
+                status, made, schema = answer(Request(parts, seen.query, body))
+                break
+        else:
+            raise AssertionError(f"no such request: {seen.method} {seen.path}")
+        if schema:
+            kind = self.api.schemas[schema]
+            Draft202012Validator(
+                {"$defs": self.api.schemas, **({"type": "array", "items": kind} if isinstance(made, list) else kind)}
+            ).validate(made)
+        made, headers = self._page(seen, made, schema)
+        content = b"" if made is None else json.dumps(made).encode()
+        if seen.method == "GET" and self.etags and status == 200:
+            tag = f'W/"{hashlib.sha256(content).hexdigest()}"'
+            headers["ETag"] = tag
+            if sent.get("if-none-match") == tag:
+                return 304, b"", headers
+        return status, content, headers
+
+    def _page(self, seen: Seen, made: Any, schema: str) -> tuple[Any, dict[str, str]]:
+        """One page of a list, with the address of the next one as the forges give it."""
+        key = self.api.rows.get(schema, "")
+        rows = made.get(key) if key else made
+        if not isinstance(rows, list) or seen.method != "GET" or schema in self.api.whole:
+            return made, {}
+        size, page = min(self.most, int(seen.query.get(self.api.page_size, 30))), int(seen.query.get("page", 1))
+        part = rows[(page - 1) * size : page * size]
+        headers = {}
+        if len(rows) > page * size:
+            query = urlencode({**seen.query, "page": page + 1})
+            headers["Link"] = (
+                f'<{self.site}{self.api.prefix}{seen.path}?{query}>; rel="next", <{self.site}>; rel="last"'
+            )
+        return ({**made, key: part} if key else part), headers
+
+    @staticmethod
+    def _send(handler: BaseHTTPRequestHandler, status: int, content: bytes, headers: Mapping[str, str]) -> None:
+        handler.send_response(status)
+        for name, value in {"Content-Type": "application/json", **headers}.items():
+            handler.send_header(name, value)
+        handler.send_header("Content-Length", str(len(content)))
+        handler.end_headers()
+        handler.wfile.write(content)
