@@ -3,17 +3,22 @@
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
 from benchmark.mining import mine
-from benchmark.store import BenchmarkStore
+from benchmark.results import Item
+from benchmark.store import BenchmarkStore, Dropped
+from benchmark.validation import Validation, validate_all
 from bootstrap.git_beside import git_beside
+from bootstrap.verify import suites
 from config import Settings
+from core.errors import SandboxError
 from git_manager import GitManager
 from sandbox import orphans
+from test_runner import SuiteRunner
 
 NEWEST = 2000
 """So many commits of a history are looked at."""
@@ -55,6 +60,21 @@ def opened(settings: Settings, repo: str) -> Iterator[Opened]:
         root = str(git.open(repo, None, 0, "").repo)
         with BenchmarkStore(settings.benchmark_db_path) as store:
             yield Opened(repo=root, store=store, git=git, folder=Path(folder))
+
+
+async def validate_candidates(
+    here: Opened, settings: Settings, most: int, tell: Callable[[Item | Dropped], None]
+) -> None:
+    """Make items of what was mined; see `benchmark.validation.validate_all`.
+
+    Raises:
+        SandboxError: nothing can be run here; says why.
+    """
+    found = await suites(settings, here.folder)()
+    if not isinstance(found.suite, SuiteRunner):
+        raise SandboxError(f"nothing can be validated, because nothing can be run: {found.why_not}")
+    validation = Validation(found.suite, here.git, found.environments, here.folder / "copies")
+    await validate_all(validation, here.store, here.repo, most, tell)
 
 
 def mine_commits(here: Opened, most: int = NEWEST) -> int:

@@ -66,7 +66,7 @@ ACTIONS: Mapping[str, Callable[[Session, Values], int]] = {
     "repo-settings": lambda s, v: repository.repository_settings(s, v["path"], v["changes"]),
     "report": lambda s, v: daemon.report(s, v["week"]),
     "bench report": lambda s, v: benchmark_report.report(s, v["repo"], v["mode"]),
-    "bench mine": lambda s, v: benchmark.mine(s, v["repo"], commits=v["commits"]),
+    "bench mine": lambda s, v: benchmark.mine(s, v["repo"], commits=v["commits"], items=v["items"]),
     "memory export": lambda s, v: transfer.export_memory(s, v["file"]),
     "memory import": lambda s, v: transfer.import_memory(s, v["file"]),
     "memory export-training": lambda s, v: transfer.export_training(s, v["file"]),

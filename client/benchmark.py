@@ -2,31 +2,54 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Sequence
 from pathlib import Path
 
-from benchmark.mining import Passed, account
+from benchmark.mining import Filter, Passed, account
+from benchmark.results import Item
+from benchmark.store import Dropped
 from client.errors import Exit
 from client.output import Block, Cell, Lines, Table, cell
 from client.session import Session
 
 
-def mine(session: Session, repo: str, *, commits: int) -> int:
-    """Find commits that may be items, and say what each filter dropped.
+def mine(session: Session, repo: str, *, commits: int, items: int) -> int:
+    """Find commits that may be items, run their tests, and say what each filter dropped.
+
+    Args:
+        session: whose home keeps what is found.
+        repo: a checkout, or a folder in one.
+        commits: of the history so many are looked at, the newest.
+        items: validation stops after so many new ones; what is left waits for the next call.
 
     Raises:
         GitError: it is no repository that can be used.
+        SandboxError: nothing can be run here.
     """
-    from bootstrap.benchmark import mine_commits, opened  # noqa: PLC0415  # the other actions need none of it
+    from bootstrap.benchmark import mine_commits, opened, validate_candidates  # noqa: PLC0415  # only this needs it
 
     with opened(session.settings, str(Path(repo).expanduser().resolve())) as here:
         new = mine_commits(here, commits)
-        lines = [line for line in account(here.store, here.repo) if line.filter.mined]
+        if here.store.candidates(here.repo):
+            asyncio.run(validate_candidates(here, session.settings, items, lambda one: session.out.note(_told(one))))
+        lines, made = account(here.store, here.repo), here.store.items(here.repo)
         left = len(here.store.candidates(here.repo))
-        words = f"{here.repo}: {new} commits were new; {left} may be items"
-        answer = {"repo": here.repo, "new": new, "candidates": left, "filters": [_plain(line) for line in lines]}
+    wait = f"; {left} wait to be validated" if left else ""
+    words = f"{here.repo}: {new} new commits, {len(made)} items{wait}"
+    answer = {
+        "repo": here.repo, "new": new, "candidates": left, "items": [one.commit for one in made],
+        "filters": [_plain(line) for line in lines],
+    }  # fmt: skip
     session.print(answer, [*_account(lines), Lines(lines=[Cell(words)])])
     return Exit.OK
+
+
+def _told(found: Item | Dropped) -> str:
+    head = f"{found.commit[:10]} {found.subject[:60]}"
+    if isinstance(found, Item):
+        return f"{head}: an item, {len(found.fail_to_pass)} tests fail before it and pass after it"
+    return f"{head}: {Filter[found.filter].value}: {found.reason}"
 
 
 def _plain(line: Passed) -> dict[str, str | int]:

@@ -304,10 +304,12 @@ def _bench() -> click.Group:
     repo = _argument("repo", required=True, metavar="REPO")
     commands = [
         _command(
-            "mine", "Find commits that can be tasks: small ones with sources and tests.\n\nWhat was looked at is "
-            "kept, so it goes on where it was stopped.", repo,
+            "mine", "Find commits that can be tasks: small ones whose tests fail before and pass after.\n\nWhat was "
+            "looked at is kept, so it goes on where it was stopped.", repo,
             _option("--commits", type=Whole(1_000_000), default=2000, metavar="N",
                     help="Look at the newest N; 2000 by default."),
+            _option("--items", type=Whole(1_000_000), default=1_000_000, metavar="N",
+                    help="Stop when N new ones are found; the next call goes on."),
         ),
         _command(
             "report", "What each arm solved at what price, and which differences are no chance.", repo,

@@ -46,6 +46,7 @@ LONG = (
 """Single tests of seven seconds of processor time and more, in files of short ones."""
 TESTS: dict[str | tuple[str, ...], int] = {
     LONG: 1,
+    "tests/benchmark/test_validation.py": 2,
     "tests/checks/linters/test_real_linters.py": 1,
     "tests/e2e/": 8,
     "tests/environments/": 16,
