@@ -6,9 +6,11 @@ from pathlib import Path
 
 from tests.support.git_repo import git, make_repo, write
 from tests.support.home import Home
+from tests.support.sandboxes import runtime
 
 
 def test_mining_says_what_each_filter_dropped_and_looks_at_a_commit_once(home: Home, tmp_path: Path) -> None:
+    runtime()  # the command takes it as it is
     repo = make_repo(tmp_path / "shop", {"price.py": "def price():\n    return 1\n"})
     write(repo, {"price.py": "def price():\n    return 2\n", "test_price.py": "def test_price():\n    assert 1\n"})
     git(repo, "add", "-A")
