@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import threading
-from collections import OrderedDict
 from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, TypeVar
@@ -16,6 +15,7 @@ from db.database import Database
 from db.sqlite import Connection
 from memory import rows
 from memory.embedders import Choice, Embedder, EmbedderMissing, Loadable
+from memory.embedders.base import Recent
 from memory.vector_index import AdaptiveIndex, LessonKind, Near, SignBitIndex, load_extension
 
 if TYPE_CHECKING:
@@ -23,8 +23,6 @@ if TYPE_CHECKING:
 
 
 BATCH = 64
-REMEMBERED = 256
-"""So many texts of late keep their vectors: what a task asks with at its beginning is learned at its end."""
 MAINTAINED_BATCHES = 4
 """How many batches of its index a catch-up copies."""
 Opened = TypeVar("Opened", bound=SignBitIndex)
@@ -46,7 +44,7 @@ class EmbeddingSpace:
         self._db, self._extension = db, extension
         self._lock = threading.Lock()
         self._index: SignBitIndex | None = None
-        self._recent = OrderedDict[str, "Vectors"]()
+        self._recent = Recent(embedder.embed)
         self._maintained = False
 
     @property
@@ -62,14 +60,14 @@ class EmbeddingSpace:
         done = 0
         for kind in rows.KINDS:
             while done < limit and (texts := self._unseen(kind, limit - done)):
-                self._add(kind, list(texts), self._embedded(list(texts.values())))
+                self._add(kind, list(texts), self._recent.embed(list(texts.values())))
                 done += len(texts)
         self._maintain(changed=bool(done))
         return done
 
     def nearest(self, texts: Mapping[LessonKind, str], limit: int) -> list[Near]:
         """The nearest memories of each kind to its text, best first; what is less alike than the floor is left out."""
-        vectors, conn = self._embedded(list(texts.values())), self._db.reader()
+        vectors, conn = self._recent.embed(list(texts.values())), self._db.reader()
         index = self._opened(conn, self.index)
         found = [
             near
@@ -88,22 +86,6 @@ class EmbeddingSpace:
                 self._opened(conn, index).remove(conn, kind, [item])
 
         return forget
-
-    def _embedded(self, texts: Sequence[str]) -> Vectors:
-        """One row for each text; a model takes longer for one than all else that a recall does."""
-        import numpy as np  # noqa: PLC0415  not needed by a daemon that remembers nothing yet
-
-        with self._lock:
-            known = {text: self._recent[text] for text in texts if text in self._recent}
-        new = [text for text in dict.fromkeys(texts) if text not in known]
-        known |= zip(new, self.embedder.embed(new), strict=True) if new else ()
-        with self._lock:
-            for text, row in known.items():
-                self._recent[text] = row
-                self._recent.move_to_end(text)
-            while len(self._recent) > REMEMBERED:
-                self._recent.popitem(last=False)
-        return np.stack([known[text] for text in texts])
 
     def _unseen(self, kind: LessonKind, limit: int) -> dict[int, str]:
         return dict(rows.without_vector(self._db.reader(), kind, self.embedder.name, min(BATCH, limit)))

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import threading
+from collections import OrderedDict
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Protocol
 
@@ -63,6 +65,38 @@ class Loadable(Embedder, Protocol):
     def close(self) -> None:
         """Give back what it holds. May be called twice; an embedder may be used again after it."""
         ...
+
+
+REMEMBERED = 256
+"""So many texts of late keep their vectors: what a task asks with is learned at its end, and errors come again."""
+
+
+class Recent:
+    """The vectors of late texts, so that no text is embedded twice in a row. Thread-safe.
+
+    Args:
+        embed: makes the vectors, shape (texts, dims); it is never called with no text or with one twice.
+    """
+
+    def __init__(self, embed: Callable[[Sequence[str]], Vectors]) -> None:
+        self._make, self._lock = embed, threading.Lock()
+        self._rows = OrderedDict[str, "Vectors"]()
+
+    def embed(self, texts: Sequence[str]) -> Vectors:
+        """One row for each text; at least one is given."""
+        import numpy as np  # noqa: PLC0415  not needed by a daemon that remembers nothing yet
+
+        with self._lock:
+            known = {text: self._rows[text] for text in texts if text in self._rows}
+        new = [text for text in dict.fromkeys(texts) if text not in known]
+        known |= zip(new, self._make(new), strict=True) if new else ()
+        with self._lock:
+            for text, row in known.items():
+                self._rows[text] = row
+                self._rows.move_to_end(text)
+            while len(self._rows) > REMEMBERED:
+                self._rows.popitem(last=False)
+        return np.stack([known[text] for text in texts])
 
 
 STRANGERS = (

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
-from memory.embedders.base import MAX_CHARS, Loadable
+from memory.embedders.base import MAX_CHARS, Loadable, Recent
 from memory.signature import DIFFERS, ERROR_NAME, PLACEHOLDER, is_error, is_frame
 
 if TYPE_CHECKING:
@@ -115,6 +115,7 @@ class BlendedEmbedder:
 
     def __init__(self, model: Loadable) -> None:
         self._model, self._hashed = model, HashedEmbedder()
+        self._meaning = Recent(model.embed)
 
     @property
     def name(self) -> str:
@@ -143,10 +144,10 @@ class BlendedEmbedder:
         """One row for each text, float32, shape (len(texts), dims)."""
         import numpy as np  # noqa: PLC0415  not needed by a daemon that remembers nothing yet
 
-        share = np.array([WORDS if is_error(text) else 0.0 for text in texts], dtype=np.float32)
-        meant = [error_text(text) for text in texts]
-        rows = {text: number for number, text in enumerate(dict.fromkeys(meant))}
-        meaning, words = self._model.embed(list(rows))[[rows[text] for text in meant]], self._hashed.embed(texts)
+        named = [is_error(text) for text in texts]
+        share = np.array([WORDS if error else 0.0 for error in named], dtype=np.float32)
+        words = self._hashed.embed([text if error else "" for text, error in zip(texts, named, strict=True)])
+        meaning = self._meaning.embed([error_text(text) for text in texts]) if texts else self._model.embed(texts)
         share = share.reshape(len(texts), 1)
         both: Vectors = np.concatenate([np.sqrt(1 - share) * meaning, np.sqrt(share) * words], axis=1)
         # A text without a word has no hashed vector, and would be shorter than others.

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
@@ -10,8 +12,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from memory.embedders import HashedEmbedder, choose, packaged_model
+from memory.embedders.base import REMEMBERED
+from memory.embedders.local import BlendedEmbedder
 from tests.memory.test_store import ERROR, events, learn, make
 from tests.support.store import Store
+
+if TYPE_CHECKING:
+    from memory.embedders.base import Vectors
 
 hashed = HashedEmbedder()
 
@@ -83,3 +90,39 @@ async def test_the_model_takes_over_when_all_memories_are_embedded_with_it(
     memory.close()
     assert choice.better
     assert not choice.better._model.is_running  # type: ignore[attr-defined]  # a blend of the local model
+
+
+class Noting(HashedEmbedder):
+    """Notes which texts it was asked for."""
+
+    def __init__(self) -> None:
+        self.asked: list[str] = []
+
+    def load(self) -> None:
+        """It is always ready."""
+
+    def close(self) -> None:
+        """It holds nothing."""
+
+    def embed(self, texts: Sequence[str]) -> Vectors:
+        self.asked += texts
+        return super().embed(texts)
+
+
+def test_a_model_is_asked_once_for_what_two_errors_of_late_say_alike() -> None:
+    model = Noting()
+    blended = BlendedEmbedder(model)
+    one, other = (blended.embed([f"KeyError: no such key\nin {name}"])[0] for name in ("load", "store"))
+    assert len(model.asked) == 1
+    assert 0.5 < float(one @ other) < 1.0
+    again = blended.embed(["KeyError: no such key\nin load", "sort the words", "KeyError: no such key\nin load"])
+    assert model.asked[1:] == ["sort the words"]
+    assert float(again[0] @ one) == float(again[2] @ one) == pytest.approx(1.0, abs=1e-6)
+
+
+def test_texts_of_long_ago_are_asked_for_again() -> None:
+    model = Noting()
+    blended = BlendedEmbedder(model)
+    for text in ("first", *(f"text {n}" for n in range(REMEMBERED)), "first"):
+        blended.embed([text])
+    assert model.asked.count("first") == 2
