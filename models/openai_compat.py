@@ -41,7 +41,7 @@ class _Received:
     calls: list[CallParts] = field(default_factory=list)
     open_calls: dict[int | None, CallParts] = field(default_factory=dict)
     finish: str | None = None
-    usage: Any = None
+    usage: Mapping[str, Any] | None = None
     model: str = ""
 
 
@@ -135,7 +135,9 @@ class OpenAIBackend(RemoteBackend):
         while True:
             params = self._params(request)
             try:
-                return await client.chat.completions.create(**params)
+                # Every token is a chunk: to make objects of them costs more than all else that is done with them.
+                kind = openai.AsyncStream[object]
+                return await client.post("/chat/completions", body=params, cast_to=object, stream=True, stream_cls=kind)
             except openai.APIStatusError as error:
                 if not self._drop_unsupported(error.status_code, error.message, params):
                     raise
@@ -167,17 +169,18 @@ class OpenAIBackend(RemoteBackend):
                         on_text(text)
         return received
 
-    def _take(self, chunk: Any, received: _Received) -> list[str]:
+    def _take(self, chunk: Mapping[str, Any], received: _Received) -> list[str]:
         """Add one chunk; its texts, of which "" stands for thinking and the like."""
-        received.usage = chunk.usage or received.usage
-        received.model = chunk.model or received.model
-        if not chunk.choices:
+        received.usage = chunk.get("usage") or received.usage
+        received.model = chunk.get("model") or received.model
+        choices = chunk.get("choices")
+        if not choices:
             return [""]
-        choice = chunk.choices[0]
-        received.finish = choice.finish_reason or received.finish
-        text = choice.delta.content or ""
+        delta = choices[0].get("delta") or {}
+        received.finish = choices[0].get("finish_reason") or received.finish
+        text = delta.get("content") or ""
         received.texts.append(text)
-        return [text, *(one for call in choice.delta.tool_calls or () for one in _take_call(call, received))]
+        return [text, *(one for call in delta.get("tool_calls") or () for one in _take_call(call, received))]
 
     def _completion(self, request: ModelRequest, received: _Received, latency_s: float) -> Completion:
         text = "".join(received.texts)
@@ -206,26 +209,27 @@ def _turn(message: Message) -> dict[str, Any]:
     return {**turn, "tool_call_id": message.call_id} if message.role == "tool" else turn
 
 
-def _take_call(piece: Any, received: _Received) -> tuple[CallText, ...]:
+def _take_call(piece: Mapping[str, Any], received: _Received) -> tuple[CallText, ...]:
     """Add a piece of a call; its texts.
 
     Some servers leave out the index or give the same to all: then a new id begins a call.
     """
-    parts, given = received.open_calls.get(piece.index), piece.function
-    begins = parts is None or bool(piece.id and parts.id and piece.id != parts.id)
+    index, own_id, given = piece.get("index"), piece.get("id") or "", piece.get("function") or {}
+    parts = received.open_calls.get(index)
+    begins = parts is None or bool(own_id and parts.id and own_id != parts.id)
     if parts is None or begins:
-        parts = received.open_calls[piece.index] = CallParts()
+        parts = received.open_calls[index] = CallParts()
         received.calls.append(parts)
-    name, arguments = (given.name or "", given.arguments or "") if given else ("", "")
-    parts.id = parts.id or piece.id or ""
+    name, arguments = given.get("name") or "", given.get("arguments") or ""
+    parts.id = parts.id or own_id
     parts.name = parts.name if parts.name == name else parts.name + name
     parts.arguments += arguments
     return (CallName(name), CallText(arguments)) if begins else (CallText(name + arguments),)
 
 
-def _usage(request: ModelRequest, written: int, usage: Any) -> tuple[int, int, Mapping[str, Any]]:
+def _usage(request: ModelRequest, written: int, usage: Mapping[str, Any] | None) -> tuple[int, int, Mapping[str, Any]]:
     if usage is None:
         return estimate_request(request), written, {"estimated": True}
-    details = getattr(usage, "prompt_tokens_details", None)
-    cached = getattr(details, "cached_tokens", None)
-    return usage.prompt_tokens or 0, usage.completion_tokens or 0, {"cached_tokens": cached} if cached else {}
+    cached = (usage.get("prompt_tokens_details") or {}).get("cached_tokens")
+    extra = {"cached_tokens": cached} if cached else {}
+    return usage.get("prompt_tokens") or 0, usage.get("completion_tokens") or 0, extra
