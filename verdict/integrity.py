@@ -6,17 +6,22 @@ disagree, and every must-fail copy must have failed, in the test itself, by a ge
 
 from __future__ import annotations
 
+import re
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from core.verdicts import Result
 from languages.plan import Plan, Role, SuiteFile
+from sandbox.inside.time_limits import TOO_LONG
 from verdict.answer import Answer, CaseReport, Report, Session, Split
 from verdict.shaping import Names
 
 SLOWER = 3.0
 """A split run that did not end, and took so many times as long as the run in one process, speaks against it."""
+CALL_S = 0.002
+"""What a call may take longer for going to another process."""
+_TOO_LONG = re.compile(rf"{TOO_LONG}: ([\d.]+) s in (\d+) calls")
 
 
 def doubt(answer: Answer, plan: Plan) -> str:
@@ -86,17 +91,31 @@ def _split_doubt(answer: Answer, plan: Plan) -> str:
             return f"{where} passes in one process with the code and fails with the code in another one: {why}"
     if found.exit_code is not None and found.exit_code < 0:
         return f"the tests were ended by signal {-found.exit_code} while the code was in another process"
+    if slow := _slow_answers(found, answer.session):
+        return slow
     if is_late(answer):
         lasted = f"{found.cpu_s:.0f} s of processor time" if found.limit == "processor" else f"{found.duration_s:.0f} s"
         return f"the tests did not end within {lasted} with the code in another process"
     return ""
 
 
+def _slow_answers(found: Split, session: Session) -> str:
+    """Why a split run that gave up on slow answers speaks against the other one; empty where that was slow as well."""
+    for _, why in found.results.values():
+        if told := _TOO_LONG.fullmatch(why):
+            lasted_s, calls = float(told[1]), int(told[2])
+            if lasted_s > SLOWER * session.duration_s + CALL_S * calls:
+                return f"the code answered {calls} calls in {lasted_s:.0f} s from another process"
+    return ""
+
+
 def is_late(answer: Answer) -> bool:
-    """Tell whether the split run was cut off after so long that this speaks against the one in one process."""
+    """Tell whether the split run took so long that this speaks against the one in one process: it runs again alone."""
     found, session = answer.split, answer.session
-    if found is None or found.how != "timeout":
+    if found is None:
         return False
+    if found.how != "timeout":
+        return bool(_slow_answers(found, session))
     if found.limit == "processor":
         return found.cpu_s > SLOWER * session.cpu_s
     return found.duration_s > SLOWER * session.duration_s

@@ -121,9 +121,16 @@ def _steady_hypothesis():
 
     calm = {"database": None, "deadline": None, "derandomize": True, "suppress_health_check": [HealthCheck.too_slow]}
     settings.register_profile("judged", **calm)
+    settings.register_profile("unshrunk", phases=[Phase.explicit, Phase.generate, Phase.target], **calm)
     settings.register_profile("must_fail", max_examples=20, phases=[Phase.explicit, Phase.generate], **calm)
     settings.load_profile("judged")
     must_fail.BEFORE.append(lambda: settings.load_profile("must_fail"))
+
+
+def shrink_no_failures():
+    """Take the first failure of a test as it comes, where nobody reads it: to find a smaller one takes seconds."""
+    if "hypothesis" in sys.modules:
+        sys.modules["hypothesis"].settings.load_profile("unshrunk")
 
 
 class Ignored(pytest.File):

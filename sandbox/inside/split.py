@@ -33,8 +33,9 @@ class Split:
         """Fork the test side; `first` is the child that waits for the run in one process and is left alone."""
         foreign = (*first.descriptors, *self._code.descriptors)
         descriptors = [str(number) for number in (self._here.fileno(), *foreign)]
+        words = [str(self._code.pid), str(len(descriptors)), *descriptors]
         self._first = first
-        self._tests = Child(_tests, [str(len(descriptors)), *descriptors, *self._libraries])
+        self._tests = Child(_tests, [*words, *self._libraries])
         self._here.close()
 
     def discard(self):
@@ -70,16 +71,17 @@ def _folder(name, tree):
 
 def _tests(told, events, words):
     """In the child: the test side."""
-    count = int(words[0])
-    descriptor, *foreign = map(int, words[1 : 1 + count])
+    pid, count = map(int, words[:2])
+    descriptor, *foreign = map(int, words[2 : 2 + count])
     for number in foreign:
         with contextlib.suppress(OSError):
             os.close(number)
     from . import split_tests  # noqa: PLC0415 (its libraries are not on the path before)
+    from .connection import Side  # noqa: PLC0415 (as above)
 
     config = marshal.loads(read_all(told))  # noqa: S302 (from the trusted parent)
     os.chdir(_folder("tests", {}))
-    return split_tests.run(config, events, descriptor, words[1 + count :])
+    return split_tests.run(config, events, Side(descriptor, pid), words[2 + count :])
 
 
 def _code(told, _events, words):

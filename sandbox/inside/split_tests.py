@@ -20,25 +20,25 @@ from _pytest.config import hookimpl
 from _pytest.outcomes import Failed
 
 from . import own_packages, session
-from .connection import Side
 from .precompiled import Precompiled
 from .remote_modules import Finder
 
 WHY = 300
 
 
-def run(config, events, descriptor, libraries):
+def run(config, events, side, libraries):
     """Run the tests that `config` describes; returns pytest's exit status.
 
     Args:
         config: as that of a session, with `texts` (path to text of the tests and their helpers), `suites` (the paths
             that are tests) and `roots` (folders that modules are imported from).
         events: takes the report.
-        descriptor: a stream socket to the code side.
+        side: the connection to the code side.
         libraries: import paths of the test libraries.
     """
     session.prepare(config, libraries)
-    side, here = Side(descriptor), os.getcwd()
+    session.shrink_no_failures()
+    here = os.getcwd()
     helpers = dict(_helpers(config["texts"], config["suites"], config["roots"]))
     sys.meta_path.insert(0, Finder(side, helpers, libraries, config["own"]))
     if config["simple"]:
@@ -121,7 +121,7 @@ class Reporter(session.Coroutines):
     def uncollected(self, path, raised):
         """Report a file that cannot be imported: the tested code's fault if it raised or ended."""
         blamed = self._side.fault or (raised if self._is_remote(raised) else "")
-        self._emit(path, "raised" if blamed and not self._side.doubt else "unjudged", str(blamed))
+        self._emit(path, "raised" if blamed and not self._side.doubt else "unjudged", str(blamed or self._side.doubt))
 
     def pytest_runtest_logstart(self):
         """Begin a test."""

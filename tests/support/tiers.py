@@ -40,6 +40,7 @@ FILES = {"tests/browser/": 2, "tests/endurance/": 1}
 LONG = (
     "tests/memory/test_local_embedders.py::test_the_model_takes_over_when_all_memories_are_embedded_with_it",
     "tests/models/test_text_form.py",
+    "tests/sandbox/test_inside_connection.py",
     "tests/test_suite_runner.py::test_runs_that_do_not_end_well_say_how_and_where",
     "tests/verdict/held/test_weighing.py::test_what_is_too_deep_or_too_large_is_not_the_value_that_is_expected",
 )

@@ -193,6 +193,10 @@ DEVIATIONS: Mapping[str, tuple[Run, str]] = {
     "no end in another process": (
         split({}, how="timeout", duration_s=8.0), "did not end within 8 s with the code in another process",
     ),
+    "answers that are slow from another process alone": (
+        split({IDS[0]: ("unjudged", "takes too long: 4.2 s in 2 calls")}),
+        "the code answered 2 calls in 4 s from another process",
+    ),
     "an end by a signal in another process": (split({}, exit_code=-9), "ended by signal 9 while the code"),
     "a copy that passes in another process": (split({COPIES[1]: ("passed", "")}), "the must-fail copies were not run"),
     "a copy that raises in another process": (split({COPIES[1]: ("raised", "")}), "the must-fail copies were not run"),
@@ -227,6 +231,14 @@ def test_what_a_test_does_that_is_not_to_be_judged_apart_counts_for_nothing() ->
     assert found.passed
     assert found.notes == ("1 of 2 tests were judged in one process with the code alone",)
     assert not judging.judge(replace(odd, plan=PLAN)).passed
+
+
+@pytest.mark.parametrize(("duration_s", "calls"), [(2.0, 2), (0.1, 3000)])
+def test_slow_answers_say_nothing_where_the_code_is_slow_or_asked_often(duration_s: float, calls: int) -> None:
+    found = split(dict.fromkeys(IDS, ("unjudged", f"takes too long: 4.2 s in {calls} calls")))
+    assert found.answer
+    answer = replace(found.answer, session=replace(SESSION, duration_s=duration_s))
+    assert judging.judge(replace(found, answer=answer, copies=copies().copies)).passed
 
 
 def test_a_split_run_that_is_slow_beside_a_slow_suite_says_nothing() -> None:
