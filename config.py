@@ -102,6 +102,7 @@ class Settings(
         found = (
             *(self.openai_api_key, self.anthropic_api_key, self.api_token, self.notify_secret, self.notify_url),
             *(self.github_token, self.gitlab_token, self.gitea_token, *self.forge_tokens.values()),
+            self.forge_webhook_secret,
         )
         also = (os.environ.get(name, "") for name in _ALSO.values())
         return tuple(filter(None, (*(s.get_secret_value() for s in found if s), *also)))

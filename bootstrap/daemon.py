@@ -23,7 +23,7 @@ from attempt.sweep import Sweep
 from attempt.verify import Verification
 from attempt.verifying import Verifying
 from bootstrap import extras
-from bootstrap.forges import connections_of, forge_job, open_desk
+from bootstrap.forges import connections_of, forge_hook, forge_job, open_desk
 from bootstrap.maintenance import Maintenance, cleanup_jobs, sweep_orphans
 from bootstrap.notices import notification_jobs
 from bootstrap.reload import LiveSettings, ReloadHook
@@ -166,6 +166,7 @@ class Daemon:
                 restart=self._restarts(loop),
                 check_models=self._checks(loop),
                 verifying=self._verifying,
+                forge_hook=forge_hook(lambda: self._settings, self._desk),
             ),
             settings_port(self._live, self._up.wait, self._reload, self._store.mask, self._clock),
             self._services,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 from functools import partial
 
@@ -11,10 +11,11 @@ from bootstrap.services import Services
 from bootstrap.store import StoreServices
 from config import Settings
 from core.clock import Clock
-from core.errors import GitError
+from core.errors import GitError, HookRefused
 from core.verdicts import Label
 from forges.connections import Connection, connections, open_forge
 from forges.desk import Desk
+from forges.hooks import is_signed
 from forges.sync import Services as SyncServices
 from forges.texts import Evidence
 from git_manager import GitManager
@@ -98,6 +99,20 @@ def open_desk(
     )
     stack.callback(store.events.subscribe(desk.on_events))
     return desk
+
+
+def forge_hook(settings: Callable[[], Settings], desk: Desk) -> Callable[[Mapping[str, str], bytes], Sequence[str]]:
+    """What takes a webhook, on any thread: see `AppContext`."""
+
+    def take(headers: Mapping[str, str], body: bytes) -> Sequence[str]:
+        secret = settings().forge_webhook_secret
+        if secret is None:
+            raise HookRefused("no webhook is taken: set forge_webhook_secret, and give the forge the same")
+        if not is_signed(headers, body, secret.get_secret_value()):
+            raise HookRefused("the webhook's signature is missing or wrong; its secret must be forge_webhook_secret")
+        return desk.hint()
+
+    return take
 
 
 class _Known:

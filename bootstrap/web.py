@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from contextlib import ExitStack
 from dataclasses import dataclass
@@ -121,6 +121,7 @@ class Actions:
     restart: Callable[[str], Future[Restart]]
     check_models: Callable[[], Future[Sequence[ModelStatus]]]
     verifying: VerifyingPort
+    forge_hook: Callable[[Mapping[str, str], bytes], Sequence[str]]
 
 
 def open_web(
@@ -159,6 +160,7 @@ def open_web(
         tree=services.git.tree,
         proof=lambda entry: proof_of(services.git, subject_of(store.queue, entry), store.mask),
         verifying=actions.verifying,
+        forge_hook=actions.forge_hook,
         memory=lambda: services.memory,
         reports_dir=lambda: settings().reports_dir,
         report=Reporter(settings, store, utc_now).of_week,

@@ -29,6 +29,7 @@ NightshiftError
 ├── UnusableFile           a file that somebody wrote, such as tasks.yaml, cannot be read; names its faults
 ├── NotLessons             what was to be learned from is no file of lessons; names each faulty line
 ├── BenchmarkError         an arm, an item or a run of the benchmark cannot be used; says what to do
+├── HookRefused            a webhook that does not show that a forge of the owner's sent it
 ├── NoEvidence             a commit has no note that tells how it was judged
 └── GitError
     ├── UnknownCommit      a name stands for no commit, or for several
@@ -309,6 +310,10 @@ class NotLessons(NightshiftError):
 
 class BenchmarkError(NightshiftError):
     """The benchmark cannot do that."""
+
+
+class HookRefused(NightshiftError):
+    """A webhook shows no signature that its owner's secret makes, or no secret is set."""
 
 
 class NoEvidence(NightshiftError):

@@ -19,6 +19,8 @@ from forges.port import Forge
 from forges.sync import Services, Sync
 from taskqueue.status import FORGES
 
+HINT_S = 5.0
+"""Whatever comes in between, a forge is not looked at sooner after the last look than this."""
 MOVES = frozenset({Kind.TASK_CLAIMED, Kind.TASK_MOVED, Kind.COMMIT_RECORDED, Kind.ASKED, Kind.ANSWERED})
 Opener = Callable[[Connection], tuple[Forge, Client]]
 
@@ -29,6 +31,7 @@ class _Seat:
     def __init__(self, sync: Sync, client: Client) -> None:
         self.sync, self.client = sync, client
         self.due_at: float | None = None
+        self.looked_at = 0.0
         self.has_news = True
 
 
@@ -69,10 +72,13 @@ class Desk:
         for seat in list(self._seats.values()):
             seat.has_news |= bool(moved & seat.sync.tasks)
 
-    def hint(self, connection: Connection) -> None:
-        """Have a look at this connection with the next turn."""
-        if seat := self._seats.get(connection):
-            seat.due_at = None
+    def hint(self) -> tuple[str, ...]:
+        """Have a look at all connections soon; their addresses. A forge that rests goes on resting."""
+        seats = list(self._seats.values())
+        for seat in seats:
+            if seat.due_at is not None:
+                seat.due_at = min(seat.due_at, seat.looked_at + HINT_S)
+        return tuple(seat.sync.connection.address for seat in seats)
 
     def statuses(self) -> tuple[ForgeStatus, ...]:
         """How each connection stands."""
@@ -96,7 +102,7 @@ class Desk:
     async def _serve(self, seat: _Seat) -> None:
         now = self._monotonic()
         if seat.due_at is None or now >= seat.due_at:
-            seat.due_at, seat.has_news = now + self._poll_s(), False
+            seat.looked_at, seat.due_at, seat.has_news = now, now + self._poll_s(), False
             await seat.sync.look()
         elif seat.has_news:
             seat.has_news = False

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from core.clock import Clock, utc_now
 from core.environments import MadeEnvironment
-from core.errors import ConfigError, ExtraMissing, GitError, NotReverted, NotVerified, StoreError
+from core.errors import ConfigError, ExtraMissing, GitError, HookRefused, NotReverted, NotVerified, StoreError
 from core.forecast import WorkSettings
 from core.masking import Masker
 from core.repositories import RepositoryStates
@@ -146,6 +146,11 @@ class NoVerifying:
 NO_VERIFYING = NoVerifying()
 
 
+def no_hooks(_headers: Mapping[str, str], _body: bytes) -> Sequence[str]:
+    """What a context without a daemon behind it answers."""
+    raise HookRefused("no webhook is taken here: no daemon is behind this server")
+
+
 def no_metrics() -> bytes:
     """What a context without a server before it answers."""
     raise Busy("nothing is measured here: no server runs")
@@ -184,7 +189,8 @@ class AppContext:
     `repository_settings` what holds for their tasks, `environments` what was made of their declarations.
     `install_extra` begins to install optional packages, `ensure_extra` returns when they are there. `work` has the
     settings that a forecast rests on. `check_models` looks now which models answer; what waited for one that does goes
-    on. `live` has what models write just now.
+    on. `live` has what models write just now. `forge_hook` takes a
+    webhook's headers (names in lower case) and body, has the forges looked at, and fails with `HookRefused`.
     """
 
     database: Database
@@ -216,6 +222,7 @@ class AppContext:
     work: Callable[[], WorkSettings] = WorkSettings
     check_models: Callable[[], Future[Sequence[ModelStatus]]] = cannot_check
     live: LiveCalls = field(default_factory=LiveCalls)
+    forge_hook: Callable[[Mapping[str, str], bytes], Sequence[str]] = no_hooks
     clock: Clock = utc_now
 
 

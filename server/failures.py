@@ -14,6 +14,7 @@ from core.errors import (
     ConfigError,
     ExtraMissing,
     GitError,
+    HookRefused,
     IllegalMove,
     InvalidTask,
     NoEvidence,
@@ -55,6 +56,7 @@ def register(app: Flask) -> None:
     app.register_error_handler(ExtraMissing, lambda error: answer(409, str(error)))
     app.register_error_handler(UnknownWorker, lambda error: answer(404, str(error)))
     app.register_error_handler(UnknownCommit, lambda error: answer(404, str(error)))
+    app.register_error_handler(HookRefused, lambda error: answer(403, str(error)))
     app.register_error_handler(NoEvidence, lambda error: answer(404, str(error)))
     app.register_error_handler(UnreadableNote, lambda error: answer(409, str(error)))
     app.register_error_handler(GitError, lambda error: answer(409, str(error)))

@@ -24,6 +24,8 @@ class ForgeSettings(SettingsGroup):
     """The label that makes an issue a task."""
     forge_poll_s: Annotated[float, Field(ge=5, json_schema_extra={"unit": "s"})] = 60
     """How often a forge is looked at; webhooks bring news at once."""
+    forge_webhook_secret: Annotated[SecretStr | None, GIVES_TASKS] = None
+    """What the forge's webhooks are signed with. Unset: none is taken."""
     github_token: Annotated[SecretStr | None, GIVES_TASKS] = None
     """The token for GitHub; GH_TOKEN is read as well."""
     gitlab_token: Annotated[SecretStr | None, GIVES_TASKS] = None

@@ -7,7 +7,7 @@ port of the same host is `same-site` and refused), and only a top-level navigati
 send neither header and pass. `Origin` is never compared with `Host`: both are the attacker's when a name is rebound.
 
 Where a token is set nothing is shown or done without it, whoever asks and wherever from; only the login, what its page
-is drawn with and `/healthz` are open.
+is drawn with and `/healthz` are open, and the door for webhooks of forges, which asks for a signature.
 
 The guard is ASGI and stands before everything, since a check inside Flask would not cover the native stream.
 """
@@ -37,7 +37,7 @@ from server.auth.limits import Bucket, Pace, Share, Space, drain, read_body, too
 _log = logging.getLogger(__name__)
 
 SAFE_METHODS = frozenset({"GET", "HEAD", "OPTIONS"})
-OPEN_PATHS = frozenset({"/login", "/healthz", "/favicon.ico"})
+OPEN_PATHS = frozenset({"/login", "/healthz", "/favicon.ico", "/api/forges/hook"})
 MAX_OPEN_BODY_BYTES = 64 * 1024
 MAX_OPEN_REQUESTS = 100
 

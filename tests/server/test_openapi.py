@@ -295,6 +295,10 @@ def test_every_answer_is_as_the_document_says(
     seen |= asked_of_repositories(context, described, tmp_path / "repositories")
     with settings_served(tmp_path / "home") as rig:
         seen |= asked_of_settings(rig.client, described)
+    hook = "/api/forges/hook"
+    for shown in ("right", "wrong"):
+        headers = {"Content-Type": "application/json", "X-Gitlab-Token": shown}
+        seen.add((hook, check(described, "POST", hook, client.request("POST", hook, b"{}", headers))))
     for path in ("/api/pause", "/api/checkpoint", "/api/checkpoint", "/api/resume", "/api/models/check"):
         seen.add((path, check(described, "POST", path, client.request("POST", path))))
     for faults in ([], ["worker_count (WORKER_COUNT): Input should be a number"]):

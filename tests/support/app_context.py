@@ -15,7 +15,16 @@ from typing import Any
 from attempt.verify import Judgement, ok
 from attempt.verifying import UnderWay, Verified
 from core.clock import utc_now
-from core.errors import ConfigError, ExtraMissing, NotReverted, NotVerified, UnknownExtra, UnknownTask, UnknownWorker
+from core.errors import (
+    ConfigError,
+    ExtraMissing,
+    HookRefused,
+    NotReverted,
+    NotVerified,
+    UnknownExtra,
+    UnknownTask,
+    UnknownWorker,
+)
 from core.events import Event, Kind, Level
 from core.masking import Masker
 from core.revert import Reverted
@@ -127,7 +136,7 @@ def make_desk(folder: Path) -> AppContext:
         database=database, queue=queue, events=events, mask=mask, steps=StepStore(database, events, mask=mask),
         status=status,
         loop_lag_s=lambda: 0.001, revert=reverted, reload=Reloads(), restart=restarted, install_extra=installed,
-        check_models=checked, verifying=Slot(),
+        check_models=checked, verifying=Slot(), forge_hook=hooked,
         memory=lambda: memory, reports_dir=lambda: folder / "reports", report=Reporting(database, folder / "reports"),
     )  # fmt: skip
 
@@ -145,6 +154,13 @@ def checked() -> Future[Sequence[ModelStatus]]:
     done: Future[Sequence[ModelStatus]] = Future()
     done.set_result((ModelStatus(name="ollama", model="qwen2.5-coder:7b", available=True),))
     return done
+
+
+def hooked(headers: Mapping[str, str], _body: bytes) -> Sequence[str]:
+    """What a daemon answers that follows one repository at a GitLab whose hooks say `right`."""
+    if headers.get("x-gitlab-token") != "right":
+        raise HookRefused("the webhook's signature is missing or wrong")
+    return ("https://gitlab.com/octo/hello",)
 
 
 def restarted(name: str) -> Future[Restart]:

@@ -1,0 +1,44 @@
+"""The door for webhooks stands open to who shows a signature, with a token or without, and to no page of a browser."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+from core.errors import HookRefused
+from server.context import no_hooks
+from server.routes.forges import HOOK_PATH
+from server.serving.listen import Listen
+from tests.support.app_context import make_desk, serving
+
+
+def test_a_hook_needs_its_signature_and_no_token(tmp_path: Path) -> None:
+    taken: list[bytes] = []
+
+    def hook(headers: Mapping[str, str], body: bytes) -> Sequence[str]:
+        if headers.get("x-gitlab-token") != "right":
+            raise HookRefused("the webhook's signature is missing or wrong")
+        taken.append(body)
+        return ("https://github.com/octo/hello",)
+
+    context = replace(make_desk(tmp_path), forge_hook=hook)
+    with serving(context, Listen(port=0, token="a long token for tests")) as client:
+        sent = {"Content-Type": "application/json", "X-Gitlab-Token": "right"}
+        got = client.request("POST", HOOK_PATH, b'{"x": 1}', sent)
+        assert (got.status, got.json) == (200, {"looking_at": ["https://github.com/octo/hello"]})
+        assert client.request("POST", HOOK_PATH, b"not json", {**sent, "Content-Type": "text/plain"}).status == 200
+        assert taken == [b'{"x": 1}', b"not json"]
+        refused = client.request("POST", HOOK_PATH, b"{}", {**sent, "X-Gitlab-Token": "wrong"})
+        assert (refused.status, "signature" in refused.json["error"]) == (403, True)
+        assert client.request("POST", HOOK_PATH, b"{}", {**sent, "Origin": "https://evil.example"}).status == 403
+        assert client.request("POST", HOOK_PATH, b"x" * 70_000, sent).status == 413
+        assert len(taken) == 2
+    context.database.close()
+
+
+def test_without_a_daemon_no_hook_is_taken(tmp_path: Path) -> None:
+    context = replace(make_desk(tmp_path), forge_hook=no_hooks)
+    with serving(context) as client:
+        assert client.request("POST", HOOK_PATH, b"{}", {"Content-Type": "application/json"}).status == 403
+    context.database.close()
