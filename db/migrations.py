@@ -89,6 +89,11 @@ def _kept_forks(db: Tables) -> None:
         db.execute(statement)
 
 
+def _replay(db: Tables) -> None:
+    for statement in schema.REPLAY:
+        db.execute(statement)
+
+
 STEPS: tuple[tuple[str, Callable[[Tables], None]], ...] = (
     ("0001_tables", _tables),
     ("0002_vectors", _vectors),
@@ -103,6 +108,7 @@ STEPS: tuple[tuple[str, Callable[[Tables], None]], ...] = (
     ("0017_repository_settings", _repository_settings),
     ("0018_earlier_ends", _earlier_ends),
     ("0019_kept_forks", _kept_forks),
+    ("0020_replay", _replay),
 )
 
 

@@ -82,6 +82,7 @@ PAGES: tuple[Page, ...] = (
         title="Task",
         preload=(STATUS, "/api/task/{task_id}", "/api/task/{task_id}/timeline", "/api/commits?task={task_id}"),
     ),
+    Page(name="replay", path="/replay", title="Replay"),
     Page(name="reports", path="/reports", title="Reports", preload=(STATUS, "/api/reports?limit=20"), key="r"),
     Page(
         name="report",

@@ -12,6 +12,7 @@ from server.endpoint import Routes
 from server.lists.series import Stats, StatsQuery, stats
 from server.repository_answers import Repositories, repositories
 from server.schemas import Answer
+from server.timeline.replay import Replay, ReplayQuery, replay
 
 routes = Routes()
 
@@ -51,6 +52,12 @@ class ForecastAnswer(Answer):
 def show_forecast(context: AppContext) -> ForecastAnswer:
     """When the open tasks are likely to have ended, and what that is likely to cost, from what earlier tasks took."""
     return ForecastAnswer.from_values(*outlook.read(context.database.reader(), context.work(), context.clock()))
+
+
+@routes.endpoint("GET", "/api/replay")
+def show_replay(context: AppContext, query: ReplayQuery) -> Replay:
+    """What the workers did in a span of time, step by step, and what models had cost by then."""
+    return replay(context, query)
 
 
 @routes.endpoint("GET", "/api/git")

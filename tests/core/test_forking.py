@@ -111,6 +111,6 @@ def test_a_task_that_keeps_a_fork_has_its_finished_work_and_is_judged_anew() -> 
 
 def test_a_held_fork_is_not_split_and_one_that_is_kept_is_integrated() -> None:
     spec = parse_spec({"description": "x", "split": True, "integrate": False, "tests": {"test_a.py": "..."}})
-    held, kept = (forked_spec(spec, replace(FORK, **{name: True}), "") for name in ("held", "keeps"))
+    held, kept = (forked_spec(spec, fork, "") for fork in (replace(FORK, held=True), replace(FORK, keeps=True)))
     assert (held.split, held.integrate) == (False, False)
     assert (kept.split, kept.integrate) == (False, True)

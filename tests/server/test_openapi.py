@@ -110,6 +110,8 @@ def asked_of_steering(client: Client, described: dict[str, Any]) -> set[tuple[st
     for name in ("embedder", "docker", "nothing"):
         path = "/api/extra/{name}/install"
         seen.add((path, check(described, "POST", path, client.request("POST", f"/api/extra/{name}/install"))))
+    for query in ("", "?since=night", "?since=x"):
+        seen.add(("/api/replay", check(described, "GET", "/api/replay", client.get(f"/api/replay{query}"))))
     seen.add(("/api/git", check(described, "GET", "/api/git", client.get("/api/git"))))
     for number, said in ((3, {"priority": 2}), (1, {"priority": 2}), (99, {"priority": 2}), (3, {})):
         seen.add((urgent, check(described, "POST", urgent, client.post(f"/api/task/{number}/priority", said))))
@@ -156,9 +158,9 @@ def asked_of_a_course(context: AppContext, client: Client, described: dict[str, 
     for number, body in ((1, {"step_no": 1, "model": "ollama", "note": "x"}), (1, {"model": "y"}), (99, {})):
         path = f"{task}/fork"
         seen.add((path, check(described, "POST", path, client.post(f"/api/task/{number}/fork", body))))
-    for number, body in ((1, {"step_no": 1, "models": ["ollama"]}), (1, {"models": []}), (99, {"models": ["ollama"]})):
+    for number, sent in ((1, {"step_no": 1, "models": ["ollama"]}), (1, {"models": []}), (99, {"models": ["ollama"]})):
         path = f"{task}/forks"
-        seen.add((path, check(described, "POST", path, client.post(f"/api/task/{number}/forks", body))))
+        seen.add((path, check(described, "POST", path, client.post(f"/api/task/{number}/forks", sent))))
     fork = client.get("/api/task/1/forks").json["sides"][-1]["task_id"]
     commit_step(context, fork)
     for number in (fork, fork, 1, 99):
