@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Coroutine, Mapping, Sequence
 from concurrent.futures import Future
 from dataclasses import replace
 from datetime import datetime, timedelta
@@ -20,7 +20,7 @@ from typing import Any, Protocol
 
 from core.clock import Clock, utc_now
 from core.dialogue import Completion, ModelRequest
-from core.errors import Interruption, ModelRefused, ModelUnavailable, Parked
+from core.errors import Interruption, ModelRefused, ModelUnavailable, OwnerSpoke, Parked
 from core.gauge import Gauge
 from core.ports import Sink
 from core.states import Phase
@@ -112,6 +112,7 @@ class ModelHandler:
         self._recoveries_seen = 0
         self._look = asyncio.Event()
         self._retiring = dict[asyncio.Task[None], BackendPool]()
+        self._asking = dict[int, tuple[int, asyncio.Task[Completion]]]()
 
     def reload(self, backends: Sequence[BaseModelHandler], config: RoutingConfig, budgets: SpendingLimits) -> None:
         """Use other backends, another config and other budgets for requests that begin from now on.
@@ -160,13 +161,40 @@ class ModelHandler:
             Parked: no backend can answer now, or the budget of a call, the day's or the total one is spent.
             BudgetSpent: a budget of the task is spent.
             ModelRefused: no backend will ever answer this.
+            OwnerSpoke: it was interrupted (`interrupt`).
         """
         if request.place is not None and (stored := self._steps.reply(request.place)):
             self._events.replayed(request, stored)
             return replace(stored, replayed=True)
         pool = self._pool
         async with pool.in_use():
-            return await self._answered(pool, pool.prepared(request), task)
+            return await self._interruptible(request, self._answered(pool, pool.prepared(request), task))
+
+    async def _interruptible(self, request: ModelRequest, answered: Coroutine[Any, Any, Completion]) -> Completion:
+        """The answer, asked for in a task of its own, which `interrupt` cancels without touching the worker's."""
+        asking = asyncio.create_task(answered)
+        if request.task_id is not None:
+            self._asking[request.task_id] = (request.heard, asking)
+        try:
+            return await asking
+        except asyncio.CancelledError:
+            worker = asyncio.current_task()
+            if not asking.cancelled() or (worker and worker.cancelling()):
+                raise  # it is the worker that is to end
+            raise OwnerSpoke(f"{request.phase} is asked again, with what its owner said") from None
+        finally:
+            asking.cancel()
+            if request.task_id is not None:
+                self._asking.pop(request.task_id, None)
+
+    def interrupt(self, task_id: int, message: int) -> None:
+        """Break off what a task is asking, unless it carries its owner's message of this id already.
+
+        What was written so far is charged; the request is made again by whoever made it, with the message.
+        """
+        heard, asking = self._asking.get(task_id, (message, None))
+        if asking is not None and heard < message:
+            asking.cancel()
 
     def gauge(self, phase: Phase, escalation: int, *, wanted: str = "") -> Gauge:
         """How long texts are for the model that a phase will ask, after the loop was stuck so often."""

@@ -22,12 +22,13 @@ from core.errors import InvalidTask
 from core.events import Event, Kind
 from core.forking import Fork, Kept
 from core.masking import Masker
+from core.messages import OwnerMessage
 from core.queueing import BY_OWNER, Heartbeat, PauseSource, PauseState, RetryPolicy, Submitted
 from core.states import Ending, Status
 from core.subtasks import Family, SubtaskSpec, whole_of
 from core.tasks import Spent, Task, TaskSpec
 from db.sqlite import Connection
-from taskqueue import approvals, leases, listing, pauses, store, transitions
+from taskqueue import approvals, leases, listing, messages, pauses, store, transitions
 from taskqueue.listing import Listed, Order, Place, TaskFilter
 from taskqueue.store import Journal, Store, Transaction, Value
 
@@ -260,6 +261,14 @@ class QueueManager:
         """
         return self._write(lambda tx: transitions.prioritise(tx, task_id, priority))
 
+    def say(self, task_id: int, text: str, *, interrupts: bool = True) -> Future[OwnerMessage]:
+        """Say something to a task that is open; it stands in all requests to models from the next one on.
+
+        With `interrupts` a request that is under way is not waited for. The future fails with `UnknownTask`, with
+        `IllegalMove` when the task has ended, or with `InvalidTask` when the text cannot be taken.
+        """
+        return self._write(lambda tx: messages.add(tx, task_id, text, interrupts=interrupts))
+
     # Time, crashes and models
 
     def recover(self) -> Future[list[Task]]:
@@ -371,6 +380,10 @@ class QueueManager:
         asked = self.approvals(open_only=False, task_id=task_id)
         return [(each.ask.question, None if each.granted is None else each.answer) for each in asked]
 
+    def said(self, task_id: int) -> tuple[OwnerMessage, ...]:
+        """What its owner said to a task, oldest first."""
+        return messages.of_task(self._db.reader(), task_id)
+
     def approvals(self, *, open_only: bool = True, task_id: int | None = None, limit: int = 500) -> list[Approval]:
         """What was asked of the owner, oldest first.
 
@@ -423,7 +436,7 @@ class QueueManager:
 
 
 def _wakes(event: Event) -> bool:
-    if event.kind in {Kind.RESUMED, Kind.LET_GO, Kind.TASK_CANCEL_REQUESTED}:
+    if event.kind in {Kind.RESUMED, Kind.LET_GO, Kind.TASK_CANCEL_REQUESTED, Kind.OWNER_SAID}:
         return True
     return event.data.get("to") in {Status.QUEUED, Status.SCHEDULED}
 

@@ -286,6 +286,8 @@ class TaskExecutor:
                     beat = await done(self.services.queue.heartbeat(owned))
                     for task_id in beat.cancelled:
                         running[task_id].interrupt(CancelledByUser())
+                    for task_id, message in beat.said.items():
+                        self.services.models.interrupt(task_id, message)
                     for task_id in beat.lost:
                         running[task_id].interrupt(LeaseLost())
                 if not any(worker.claiming for worker in self._workers):

@@ -10,10 +10,13 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from agent.kinds import kind_of
+from agent.owner_words import with_later
 from agent.prompt.budget import Prompt, asked_again, clipped
 from agent.services import AgentServices
 from core.attempt_state import AttemptContext, AttemptState
 from core.dialogue import SAW_HELD_OUT, Completion, Material, Message, ModelRequest
+from core.errors import OwnerSpoke
+from core.events import Kind
 from core.states import Phase
 from core.tasks import Spent
 from core.tools import ToolPlace, ToolProtocol, ToolSpec
@@ -32,7 +35,7 @@ class Dialogue:
     def __init__(self, phase: Phase, context: AttemptContext, state: AttemptState, services: AgentServices) -> None:
         self._phase, self._context, self._state, self._services = phase, context, state, services
         self._spent, self._models, self.calls = Spent(), list[str](), 0
-        self._saw_held_out = state.saw_held_out
+        self._saw_held_out, self._heard = state.saw_held_out, state.heard
         self._asked: Prompt | None = None
 
     @property
@@ -57,16 +60,29 @@ class Dialogue:
             protocol: how; None leaves that to what is known of the model.
         """
         again = self._asked is not None and self._asked.held == prompt.held
-        record = asked_again(prompt.record(), prompt) if again else prompt.record()
-        self._services.prompts.append({"call": self.calls, **record})
         self._asked = prompt
-        request = self._request(prompt.messages, json_reply=json_reply)
-        reply = await self._services.model.complete(replace(request, tools=tuple(tools), protocol=protocol))
+        while True:
+            asked = await self._with_later(prompt)
+            request = self._request(asked.messages, json_reply=json_reply)
+            try:
+                reply = await self._services.model.complete(replace(request, tools=tuple(tools), protocol=protocol))
+                break
+            except OwnerSpoke as interrupted:
+                self._services.events.emit(Kind.MODEL_INTERRUPTED, str(interrupted))
+        record = asked_again(prompt.record(), asked) if again else asked.record()
+        self._services.prompts.append({"call": self.calls, **record})
         self.calls += 1
         self._models.append(reply.model)
         self._saw_held_out |= bool(reply.extra.get(SAW_HELD_OUT))
         self._spent += reply.spent
         return reply
+
+    async def _with_later(self, prompt: Prompt) -> Prompt:
+        """The prompt with what the owner said since the step began."""
+        known = self._context.said
+        later = [one for one in await self._services.said() if not known or one.id > known[-1].id]
+        self._heard = max((one.id for one in (*known, *later)), default=self._heard)
+        return with_later(prompt, later)
 
     def again(self, first: Prompt, reply: str, complaint: str) -> Prompt:
         """The question once more, below it the reply and what is wrong with it.
@@ -109,6 +125,7 @@ class Dialogue:
             json_reply=json_reply,
             escalation=state.escalation,
             kind=kind_of(task.spec),
+            heard=self._heard,
             material=Material(context=self._context, state=state, tree=self._services.tree, emit=self._services.events),
         )
 
@@ -116,4 +133,5 @@ class Dialogue:
         """The state with this conversation's cost and models added."""
         models = tuple(dict.fromkeys((*state.models, *self._models)))
         saw = state.saw_held_out or self._saw_held_out
-        return replace(state, spent=state.spent + self._spent, models=models, saw_held_out=saw)
+        heard = self._heard if self._phase is Phase.CODING else state.heard
+        return replace(state, spent=state.spent + self._spent, models=models, saw_held_out=saw, heard=heard)

@@ -19,6 +19,7 @@ from collections.abc import AsyncIterator, Mapping
 from dataclasses import replace
 
 from agent import clarifying, coding, planning, reflecting, review, testing
+from agent.owner_words import heeded
 from agent.services import AgentServices, Runner
 from core.attempt_state import AttemptContext, AttemptState, Step
 from core.errors import NightshiftError
@@ -103,11 +104,11 @@ class Machine:
 
     async def _step(self, context: AttemptContext, state: AttemptState) -> Step:
         """Run one phase; the step that comes back names the next one."""
-        context = context.within(state.project)
+        context = replace(context.within(state.project), said=await self._services.said())
         began, events = self._services.clock(), self._events(context, state, state.phase)
         self._enter(state.scope)
         services = replace(self._services, prompts=[], events=events)
-        step = await self._phases[state.phase](context, state, services)
+        step = await heeded(context, await self._phases[state.phase](context, state, services), services)
         _hold_to_rules(state, step)
         _hold_to_one_split(context, state, step)
         _hold_to_one_project(state, step)

@@ -24,6 +24,7 @@ from pydantic import AliasChoices, BaseModel, BeforeValidator, ConfigDict, Field
 from agent import exploring, history
 from agent.dialogue import Dialogue
 from agent.feedback import headline
+from agent.owner_words import UNHEARD
 from agent.prompt import sections
 from agent.prompt.budget import Prompt
 from agent.prompt.text import system
@@ -260,6 +261,8 @@ def needs_no_thought(state: AttemptState) -> Reflection | None:
         return Reflection(
             pattern=f"sent back ({first.gravity})", root_cause=_text(cause), suggested_fix=_text(first.fix)
         )
+    if verdict is None and state.feedback.startswith(UNHEARD):
+        return Reflection(pattern="the owner said something", root_cause=_text(state.feedback))
     if verdict is not None and verdict.evidence.label is Label.DOCUMENTED and verdict.failures and not verdict.failing:
         fix = "Mend each line that is named; mark blocks that are not meant to run as text."
         return Reflection(pattern="documentation", root_cause=_text(verdict.reason), suggested_fix=fix)

@@ -15,6 +15,7 @@ from core.clock import Clock, utc_now
 from core.environments import Environment
 from core.events import Emitter
 from core.gauge import Gauge
+from core.messages import OwnerMessage
 from core.ports import ChangeCheck, Memory, Model, Shell, Suite, ToolLog
 from core.remarks import Gravity
 from core.states import Phase
@@ -103,6 +104,10 @@ class AgentSettings:
         return max(LEAST_TOKENS, int(min(self.prompt_tokens, window) * self.phase_shares.get(phase, 1.0)))
 
 
+async def _nothing() -> tuple[OwnerMessage, ...]:
+    return ()
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AgentServices:
     """The ports that a phase may use; it has no other way to the world."""
@@ -132,6 +137,8 @@ class AgentServices:
     """Finds and makes the environment of a part of the workspace that a plan chose."""
     shell: Shell | None = None
     """Runs commands of the model's; without it no tool does."""
+    said: Callable[[], Awaitable[tuple[OwnerMessage, ...]]] = _nothing
+    """What the task's owner said to it so far, oldest first."""
     tool_log: ToolLog | None = None
     """Where tool calls are kept; without it a resumed step calls again."""
 

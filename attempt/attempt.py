@@ -30,6 +30,7 @@ from core.errors import BudgetSpent, CommandBlocked, GitError, InvalidTask, Need
 from core.events import BlockedCommandData, Emitter, Event, Kind, Level
 from core.forking import begun
 from core.held_out import HeldOut
+from core.messages import OwnerMessage
 from core.paths import at_or_below, is_test_path
 from core.ports import Model
 from core.program import typed
@@ -366,6 +367,7 @@ class Attempt:
             memory=self.services.memory,
             tree=workspace.tree,
             shell=self.services.shell,
+            said=self._said,
             events=self.events,
             clock=self.services.clock,
             settings=self.services.defaults.agent,
@@ -380,6 +382,9 @@ class Attempt:
             gauge=partial(self.services.models.gauge, wanted=self._origin.model),
         )
         return Machine(services)
+
+    async def _said(self) -> tuple[OwnerMessage, ...]:
+        return await asyncio.to_thread(self.services.queue.said, self.task.id)
 
     def _context(self, workspace: Workspace) -> AttemptContext:
         spec, defaults = self.task.spec, self.services.defaults

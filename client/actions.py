@@ -50,6 +50,7 @@ ACTIONS: Mapping[str, Callable[[Session, Values], int]] = {
     "cancel": lambda s, v: tasks.cancel(s, v["ids"]),
     "retry": lambda s, v: tasks.retry(s, v["ids"], failed=v["failed"]),
     "prioritise": lambda s, v: tasks.prioritise(s, v["place"]),
+    "say": lambda s, v: tasks.say(s, v["id"], text_or_stdin(" ".join(v["text"])), interrupt=not v["after"]),
     "fork": lambda s, v: tasks.fork(s, v["place"], model=v["model"], models=v["models"], note=v["remark"] or ""),
     "keep": lambda s, v: tasks.keep(s, v["id"]),
     "pause": lambda s, _: daemon.pause(s),

@@ -249,6 +249,14 @@ def _tasks() -> Iterator[click.Command]:
                    _argument("place", nargs=-1, required=True, metavar="ID N"), section=Section.TASKS,
                    listed="prioritise ID N", context_settings={"ignore_unknown_options": True})  # fmt: skip
     yield _command(
+        "say", "Say something to a task that is open.\n\nIt stands in all requests to models from the next one on. A "
+        "request that is under way is broken off and made again with it, but for --after.",
+        _argument("id", type=_ID), _argument("text", nargs=-1, required=True),
+        _flag("--after", help="Let the model finish its reply first."),
+        section=Section.TASKS, listed='say ID "TEXT"', short_help="Interrupt a task and say something to it.",
+        epilog=_examples('say 7 "Use the csv module, not pandas"'),
+    )  # fmt: skip
+    yield _command(
         "fork", "Add a task that begins where another one was.\n\nPLACE is the number of that task, or ID:STEP, or "
         "ID:ATTEMPT:STEP.", _argument("place", metavar="PLACE"),
         _option("--model", metavar="NAME", help="Who is asked first in the fork."),

@@ -25,6 +25,7 @@ from server.pausing import CheckpointAsked
 from server.routes.brief import BriefAnswer, ReadUpTo
 from server.routes.environments import KeptEnvironments
 from server.routes.watching import ForecastAnswer
+from server.saying import Said, SayIn
 from server.schemas import Installing, Logs, Moved, Paused, Submitted, TaskDetail, Tasks, adapter
 from server.timeline.forking import Forked, ForkIn, Matrix, MatrixIn
 from server.timeline.step_answers import StepDetail
@@ -114,6 +115,10 @@ class DaemonClient:
     def prioritise(self, task_id: int, priority: int) -> Prioritised:
         """Make a task more urgent (higher) or less."""
         return self._post(f"/api/task/{task_id}/priority", Prioritised, {"priority": priority})
+
+    def say(self, task_id: int, asked: SayIn) -> Said:
+        """Say something to a task that is open."""
+        return self._post(f"/api/task/{task_id}/say", Said, _plain(asked))
 
     def act_on_many(self, asked: BulkIn) -> BulkDone:
         """Do one thing to many tasks; those that refuse it are named, and take nothing from the others."""

@@ -18,6 +18,7 @@ from core.errors import InvalidTask, NightshiftError
 from core.program import typed
 from core.states import Status
 from server.lists.bulk import MAX_PRIORITY, Action, BulkIn, BulkResult, FilterIn
+from server.saying import SayIn
 from server.schemas import Moved
 from server.timeline.forking import ForkIn, MatrixIn
 
@@ -191,6 +192,30 @@ def prioritise(session: Session, words: Sequence[str]) -> int:
         )
     done = session.client.prioritise(int(found[1]), int(found[2]))
     session.print(done, Cell(f"task {done.task_id} {done.status}, priority {done.priority}"))
+    return Exit.OK
+
+
+def say(session: Session, task_id: int, text: str, *, interrupt: bool) -> int:
+    """Say something to a task that is open.
+
+    Args:
+        session: where to.
+        task_id: the task.
+        text: what is said.
+        interrupt: whether a request of the model that is under way is broken off.
+
+    Raises:
+        InvalidTask: the text cannot be taken.
+    """
+    try:
+        body = SayIn.model_validate({"text": text, "interrupt": interrupt})
+    except ValidationError as error:
+        first = error.errors(include_url=False)[0]
+        raise InvalidTask({".".join(map(str, first["loc"])): first["msg"]}) from None
+    said = session.client.say(task_id, body)
+    how = "the model is interrupted and asked again with it" if said.interrupted else "it stands in the next request"
+    session.print(said, Cell(f"said to task {said.task_id}, {said.status}: {how}"))
+    session.note_if_down("the task goes on when it starts")
     return Exit.OK
 
 

@@ -11,6 +11,7 @@ from core.change_checks import Ask, CheckedChange, Declared, holding
 from core.environments import Environment
 from core.held_out import HeldOut
 from core.isolation import RUN_LIMITS, RunLimits
+from core.messages import OwnerMessage
 from core.projects import Scope
 from core.remarks import GRAVE, Reader, Reading, Remark, worst_first
 from core.states import Ending, Outcome, Phase
@@ -171,6 +172,8 @@ class AttemptState:
     """Given tests as their merge with newer work has them, where a conflict in other files sent the task back."""
     handed: HandOver | None = None
     """What prompts show in place of the tries before a fresh start."""
+    heard: int = 0
+    """The newest message of its owner's (`core.messages`) with which the change was written."""
 
     @property
     def scope(self) -> Scope:
@@ -268,6 +271,8 @@ class AttemptContext:
     each project; None is a repository of the owner's. `within` adds what holds in one."""
     answers: Mapping[str, str] = field(default_factory=dict)
     """What he answered to questions, by subject."""
+    said: tuple[OwnerMessage, ...] = ()
+    """What he said to the task before the step began, oldest first."""
     built_on: tuple[str, ...] = ()
     """Files of the workspace that the tasks changed on which this one depends."""
 

@@ -71,6 +71,7 @@ class ModelRequest:
     `kind` is what the task builds, by which models are chosen and remembered. `wanted` is the backend, the model or
     `backend=model` that the owner wants to be asked first for this task, whatever the settings say. `tools` may be
     called in the reply; `protocol` says how, None leaves that to what is known of the model that answers.
+    `heard` is the newest message of the task's owner that it carries.
     """
 
     phase: Phase
@@ -90,6 +91,7 @@ class ModelRequest:
     wanted: str = ""
     tools: tuple[ToolSpec, ...] = ()
     protocol: ToolProtocol | None = None
+    heard: int = 0
 
     @property
     def digest(self) -> str:

@@ -14,6 +14,7 @@ NightshiftError
 │   ├── NotJudgeable       no run of the tests would say anything of the change
 │   ├── Split              the task waits for its parts
 │   └── Parked             not now: wait until a stated time or for a model
+├── OwnerSpoke             a request was interrupted, to be asked again with what its task's owner said
 ├── ModelError
 │   ├── ModelUnavailable   retryable: connection, 5xx, 429, time-out, cut stream
 │   ├── ModelRefused       not retryable: bad key, unknown model, bad request
@@ -211,6 +212,10 @@ class Split(Interruption):
     def __init__(self, message: str, subtasks: Sequence[SubtaskSpec]) -> None:
         super().__init__(message)
         self.subtasks = tuple(subtasks)
+
+
+class OwnerSpoke(NightshiftError):
+    """The owner said something while a model was asked: the request is to be made again with it."""
 
 
 class ModelError(NightshiftError):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 
@@ -26,10 +27,14 @@ class Submitted:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Heartbeat:
-    """What a worker pool learns: the ids of tasks it lost, and of those that the owner wants cancelled."""
+    """What a worker pool learns: the ids of tasks it lost, and of those that the owner wants cancelled.
+
+    `said` has, for tasks whose owner wants to be heard at once, the newest message of that kind by its id.
+    """
 
     lost: frozenset[int]
     cancelled: frozenset[int]
+    said: Mapping[int, int] = field(default_factory=dict)
 
 
 class PauseSource(StrEnum):

@@ -94,6 +94,11 @@ def _replay(db: Tables) -> None:
         db.execute(statement)
 
 
+def _task_messages(db: Tables) -> None:
+    for statement in schema.TASK_MESSAGES:
+        db.execute(statement)
+
+
 STEPS: tuple[tuple[str, Callable[[Tables], None]], ...] = (
     ("0001_tables", _tables),
     ("0002_vectors", _vectors),
@@ -109,6 +114,7 @@ STEPS: tuple[tuple[str, Callable[[Tables], None]], ...] = (
     ("0018_earlier_ends", _earlier_ends),
     ("0019_kept_forks", _kept_forks),
     ("0020_replay", _replay),
+    ("0021_task_messages", _task_messages),
 )
 
 

@@ -469,3 +469,15 @@ REPLAY = (
         ended_at, started_at, task_id, attempt, step_no, iteration, phase, outcome, passed, failed)""",
     "CREATE INDEX execution_logs_claims ON execution_logs (task_id, at, worker) WHERE kind = 'task_claimed'",
 )
+
+# The twenty-first migration: what an owner said to a task while it was open.
+TASK_MESSAGES = (
+    """CREATE TABLE task_messages (
+        id INTEGER PRIMARY KEY,
+        task_id INTEGER NOT NULL REFERENCES tasks (id),
+        attempt INTEGER NOT NULL, -- 0: before the first
+        text TEXT NOT NULL,
+        interrupts INTEGER NOT NULL, -- the model's request under way is not waited for
+        at TEXT NOT NULL)""",
+    "CREATE INDEX task_messages_task ON task_messages (task_id)",
+)

@@ -10,7 +10,7 @@ from core.events import Kind, Level
 from core.queueing import Heartbeat
 from core.states import Ending, Status
 from core.tasks import Task
-from taskqueue import store
+from taskqueue import messages, store
 from taskqueue.store import Entry, Transaction, Value
 from taskqueue.transitions import end, leave, move
 
@@ -27,6 +27,7 @@ def renew(tx: Transaction, owned: Sequence[tuple[int, int]], lease: timedelta) -
     return Heartbeat(
         lost=frozenset(task_id for task_id, answer in answers.items() if answer is None),
         cancelled=frozenset(task_id for task_id, answer in answers.items() if answer),
+        said=messages.interrupting(tx.conn, answers),
     )
 
 

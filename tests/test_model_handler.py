@@ -13,7 +13,7 @@ import pytest
 
 from core.clock import utc_now
 from core.dialogue import Completion, Finish, ModelRequest
-from core.errors import BudgetSpent, ModelRefused, Parked
+from core.errors import BudgetSpent, ModelRefused, OwnerSpoke, Parked
 from core.events import Kind
 from core.masking import Masker
 from core.states import Phase
@@ -214,6 +214,49 @@ async def test_cancelling_passes_at_once_and_closes_the_connection(setting: Gate
             with pytest.raises(asyncio.CancelledError):
                 await task
             await asyncio.to_thread(server.until, lambda: server.requests[0].gone)
+            assert (await gateway.task().complete(ask())).text
+
+
+# When the owner speaks.
+
+
+async def test_the_owner_s_word_breaks_off_the_request_alone_and_what_was_written_is_paid_for(
+    setting: GatewaySetup,
+) -> None:
+    with WireServer(lambda _p, _m: "word " * 400) as server:
+        server.fail_next("stall")
+        async with setting.gateway(backend(server), prices={"tiny-coder": PRICE}) as gateway:
+            model = gateway.task()
+            worker = asyncio.create_task(model.complete(ask(heard=3)))
+            live = gateway.handler.live
+            await asyncio.to_thread(server.until, lambda: any(call.parts for call in live.open()))
+            gateway.handler.interrupt(8, 4)
+            gateway.handler.interrupt(7, 3)
+            await asyncio.sleep(0.02)
+            assert not worker.done(), "neither another task's word nor one that the request carries"
+            gateway.handler.interrupt(7, 4)
+            with pytest.raises(OwnerSpoke):
+                await worker
+            assert not worker.cancelled()
+            await asyncio.to_thread(server.until, lambda: server.requests[0].gone)
+            assert model.spent.model_calls == gateway.state.spent_total().model_calls == 1
+            assert model.spent.tokens_out > 100
+            assert live.open() == []
+            assert (await model.complete(ask(heard=4))).text.startswith("word")
+            assert gateway.handler.status()[0].failures == 0, "it is no fault of the model's"
+
+
+async def test_a_worker_that_is_cancelled_is_not_told_that_the_owner_spoke(setting: GatewaySetup) -> None:
+    with WireServer() as server:
+        server.fail_next("hang")
+        async with setting.gateway(backend(server)) as gateway:
+            worker = asyncio.create_task(gateway.task().complete(ask()))
+            await asyncio.to_thread(server.until, lambda: server.requests)
+            gateway.handler.interrupt(7, 1)
+            worker.cancel()
+            with pytest.raises(asyncio.CancelledError):
+                await worker
+            gateway.handler.interrupt(7, 2)
             assert (await gateway.task().complete(ask())).text
 
 

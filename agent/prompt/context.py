@@ -204,7 +204,8 @@ def _words(context: AttemptContext, state: AttemptState, view: View) -> str:
     """What the task and its plan say and what was answered; paths that begin with the task's project as it has them."""
     asked = (*(state.brief.questions if state.brief else ()), *state.questions)
     answers = (context.answers.get(one.subject, "") or one.answer for one in asked)
-    words = "\n".join([context.task.spec.description, state.plan, *filter(None, answers)])
+    said = (one.text for one in context.said)
+    words = "\n".join([context.task.spec.description, state.plan, *filter(None, answers), *said])
     for name in filter(None, (state.project, *state.moved)):
         words = projects.without_folder(words, name, view.paths())
     return words

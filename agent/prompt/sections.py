@@ -10,6 +10,7 @@ from agent.asking import answers
 from agent.exploring import EXPLORING, is_wanted
 from agent.history import fitted, last_failure, lines_of
 from agent.kinds import asks_for_documents
+from agent.owner_words import the_messages
 from agent.prompt.budget import Prompt, Section, Shown, clipped, compose, fixed
 from agent.prompt.context import Surroundings, expected_files, listing, outlines, show_files, show_tests, surroundings
 from agent.prompt.conventions import conventions
@@ -92,7 +93,8 @@ def prompt_context(
 
 def composed(about: PromptContext, head: Message, parts: Sequence[Section], *, once: bool = False) -> Prompt:
     """The prompt of these parts within its limit; with `once` no room is kept to ask again."""
-    made = compose(head, parts, about.limit, about.gauge, spare=0.0 if once else _SPARE)
+    said = the_messages(about.context.said, about.gauge)
+    made = compose(head, [*parts[:1], said, *parts[1:]], about.limit, about.gauge, spare=0.0 if once else _SPARE)
     return replace(made, explores=about.explores)
 
 

@@ -45,6 +45,7 @@ from server.mcp.answers import (
 )
 from server.mcp.api import Api, Request
 from server.report_answers import Reports
+from server.saying import Said
 from server.schemas import Failed, Logs, Moved, Submitted, TaskDetail, Tasks, adapter
 
 INSTRUCTIONS = """\
@@ -77,7 +78,7 @@ def make_server(api: Api) -> MCPServer:
         tools.get_task, tools.wait_task, tools.list_tasks, tools.list_questions, tools.get_diff, tools.get_log,
         tools.search_lessons,
     ]  # fmt: skip
-    adds: list[Tool] = [tools.submit_task, tools.retry, tools.answer, tools.approve]
+    adds: list[Tool] = [tools.submit_task, tools.retry, tools.say, tools.answer, tools.approve]
     for given, marks in ((reads, _READS), (adds, _ADDS), ([tools.cancel], _ENDS)):
         for tool in given:
             server.add_tool(tool, annotations=marks)
@@ -215,6 +216,16 @@ class Tools:
     async def retry(self, task_id: TaskId) -> TaskLine:
         """Queue a task again that failed or was cancelled."""
         return await self._moved(task_id, "retry")
+
+    async def say(
+        self,
+        task_id: TaskId,
+        text: Annotated[str, Field(description="what the model is to know or to do otherwise")],
+        interrupt: Annotated[bool, Field(description="break off the reply that is written just now")] = True,
+    ) -> Said:
+        """Say something to a task that is open, in its owner's name: every request to a model has it from now on."""
+        body = {"text": text, "interrupt": interrupt}
+        return (await self._asked(Said, Request(method="POST", path=f"/api/task/{task_id}/say", body=body)))[1]
 
     async def _state(self, task_id: int) -> TaskState:
         """How a task stands."""

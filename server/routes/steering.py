@@ -1,4 +1,4 @@
-"""Steering: the urgency of tasks, one act upon many, and workers that begin anew."""
+"""Steering: the urgency of tasks, words to one that is open, one act upon many, and workers that begin anew."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from core.status import Restart
 from server.context import AppContext, Busy, settled
 from server.endpoint import Routes
 from server.lists.bulk import BulkDone, BulkIn, Prioritised, PriorityIn, act_on_many
+from server.saying import Said, SayIn, say
 
 routes = Routes()
 
@@ -25,6 +26,15 @@ def prioritise_task(context: AppContext, task_id: int, body: PriorityIn) -> Prio
     """Let a task be claimed sooner (a higher priority) or later."""
     task = settled(context.queue.prioritise(task_id, body.priority))
     return Prioritised.from_values(task, task.spec, task_id=task.id)
+
+
+@routes.endpoint("POST", "/api/task/{task_id}/say", errors=(400, 404, 409, 415, 503))
+def say_to_task(context: AppContext, task_id: int, body: SayIn) -> Said:
+    """Say something to a task that is open: it stands in all requests to models from the next one on.
+
+    Unless `interrupt` is false, a request of the model that is under way is broken off and made again with it.
+    """
+    return say(context, task_id, body)
 
 
 @routes.endpoint("POST", "/api/worker/{name}/restart", errors=(400, 404, 503))

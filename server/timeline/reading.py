@@ -19,6 +19,7 @@ from memory.recall_log import of_task
 from server.approvals import approval_row
 from server.context import AppContext
 from server.formatting import TEXT_CHARS, passage, short
+from server.saying import said_rows
 from server.timeline.task_reading import mappings, number, shown_lessons
 from server.timeline.timeline_answers import (
     AttemptBrief,
@@ -41,7 +42,8 @@ REPEATED = "memory.failed_before"
 """The rule under which the memory's check of a change warns."""
 _MARKED = frozenset({
     Kind.ITERATION_WARNING, Kind.MODEL_FALLBACK, Kind.FILES_DROPPED, Kind.ANSWERED, Kind.CONFLICT, Kind.COMMITTED,
-    Kind.INTEGRATED, Kind.REVERTED, Kind.PACKAGE_INSTALLED, Kind.TASK_RECOVERED,
+    Kind.INTEGRATED, Kind.REVERTED, Kind.PACKAGE_INSTALLED, Kind.TASK_RECOVERED, Kind.OWNER_SAID,
+    Kind.MODEL_INTERRUPTED,
 })  # fmt: skip
 _SHOWN_BY_STEPS = frozenset({Kind.STUCK, Kind.ASKED, Kind.GATE_FINDING, Kind.REMARK, Kind.STEP_FINISHED})
 """Steps and asks show these themselves."""
@@ -73,6 +75,7 @@ def timeline_of(context: AppContext, task: Task, attempt: int | None) -> Timelin
         ][-MOST_MARKS:],
         recalls=_recalls(context, task.id),
         asks=[approval_row(each, wait_s, mask) for each in context.queue.approvals(open_only=False, task_id=task.id)],
+        said=said_rows(context, task.id),
         pruned=[short(note, mask) for note in pruning.notes(conn, task.id, task.ended_at)],
     )
 

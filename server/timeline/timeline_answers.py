@@ -8,6 +8,7 @@ from core.tasks import Kind, Language
 from db.step_store import PhaseTime
 from server.approvals import ApprovalRow
 from server.formatting import Passage
+from server.saying import SaidRow
 from server.schemas import Answer
 
 
@@ -189,4 +190,5 @@ class Timeline(Answer):
     marks: list[Mark]
     recalls: list[RecallRow]
     asks: list[ApprovalRow]
+    said: list[SaidRow]
     pruned: list[str]

@@ -1,4 +1,4 @@
-// What can be done with a task: cancel, retry, fork, and with its commit: read, revert, reapply.
+// What can be done with a task: say something to it, cancel, retry, fork, and with its commit: read, revert, reapply.
 
 import {fault, post} from '../../app/api.js';
 import {Button, Check, Dialog, Field} from '../../app/parts.js';
@@ -8,6 +8,7 @@ import {counted} from '../../app/text.js';
 import {html, signal, useState} from '../../app/ui.js';
 import {Models} from './models.js';
 import {go} from './place.js';
+import {Say, SayButton} from './say.js';
 
 /** The step from which a fork is being made: `{attempt, step_no}`, or null. */
 export const forking = signal(null);
@@ -20,8 +21,10 @@ export function Actions({task, course, reload}) {
   return html`<div class="actions">
     ${canFork ? html`<${Button} sends onClick=${() => { forking.value = {}; }}>Fork…<//>` : null}
     ${['failed', 'cancelled'].includes(task.status) ? html`<${Button} sends kind="main" onClick=${() => retryOne(task)}>Retry<//>` : null}
+    ${UNENDED.has(task.status) && !task.cancel_requested ? html`<${SayButton} task=${task} />` : null}
     ${UNENDED.has(task.status) && !task.cancel_requested ? html`<${Button} sends kind="danger" onClick=${() => cancelOne(task)}>Cancel<//>` : null}
     <${Fork} task=${task} course=${course} reload=${reload} />
+    <${Say} task=${task} reload=${reload} />
   </div>`;
 }
 

@@ -1,0 +1,47 @@
+// Saying something to a task that is open: its model reads it in every request from the next one on.
+
+import {fault, post} from '../../app/api.js';
+import {Button, Check, Dialog, Field} from '../../app/parts.js';
+import {toast} from '../../app/shell.js';
+import {html, signal, useEffect, useState} from '../../app/ui.js';
+
+const MAX_CHARS = 4000;
+const FIELD = 'say-text';
+
+/** Whether something is being said. */
+const saying = signal(false);
+
+/** Opens the form; for a running task it says that it interrupts. */
+export const SayButton = ({task, kind = ''}) => html`
+  <${Button} sends kind=${kind} onClick=${() => { saying.value = true; }}>${task.status === 'running' ? 'Interrupt and say…' : 'Say…'}<//>`;
+
+/** The form, once for a page. */
+export function Say({task, reload}) {
+  const close = () => { saying.value = false; };
+  return html`<${Dialog} open=${saying.value} title=${`Say something to task ${task.task_id}`} onClose=${close}>
+    ${saying.value ? html`<${SayForm} task=${task} close=${close} reload=${reload} />` : null}<//>`;
+}
+
+function SayForm({task, close, reload}) {
+  const runs = task.status === 'running';
+  const [text, setText] = useState('');
+  const [interrupts, setInterrupts] = useState(true);
+  const [error, setError] = useState('');
+  useEffect(() => document.getElementById(FIELD).focus(), []);
+  const send = async () => {
+    const answer = await post(`/api/task/${task.task_id}/say`, {text, interrupt: interrupts});
+    if (!answer.ok) return setError(fault(answer));
+    close();
+    reload();
+    return toast(answer.data.interrupted ? 'Said. The model begins its reply again with it.' : 'Said. It stands in the next request to a model.', 'good');
+  };
+  const onKeyDown = (event) => { if (event.key === 'Enter' && (event.ctrlKey || event.metaKey) && text.trim()) send(); };
+  return html`
+    <${Field} as="textarea" label="What the model is to know or to do otherwise" rows="4" maxlength=${MAX_CHARS} value=${text}
+      id=${FIELD} onInput=${(event) => setText(event.target.value)} onKeyDown=${onKeyDown}
+      hint="It holds where it differs from the task, and stays with the task: every request from now on has it." />
+    ${runs ? html`<${Check} label="Interrupt the reply that is being written" checked=${interrupts} onChange=${(event) => setInterrupts(event.target.checked)} />` : null}
+    ${error ? html`<p class="error" role="alert">${error}</p>` : null}
+    <footer><${Button} onClick=${close}>Say nothing<//>
+      <${Button} sends kind="main" disabled=${!text.trim()} onClick=${send}>${runs && interrupts ? 'Interrupt and say' : 'Say'}<//></footer>`;
+}

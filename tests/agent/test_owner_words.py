@@ -1,0 +1,166 @@
+"""What the owner says while a task is worked on: in every request from the next one on, and never passed over."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
+
+import pytest
+
+from agent.owner_words import LATER, TITLE, UNHEARD, the_messages, with_later
+from agent.prompt.budget import compose, fixed
+from agent.services import AgentServices
+from core.attempt_state import AttemptState
+from core.dialogue import Completion, Message, ModelRequest
+from core.errors import OwnerSpoke
+from core.events import Kind
+from core.gauge import Gauge
+from core.messages import OwnerMessage
+from core.states import Phase
+from tests.support.agent_parts import Bench, ScriptedModel, block, case_for, model_for
+
+TESTS = {"test_add.py": "from add import add\n\n\ndef test_add():\n    assert add(2, 3) == 5\n"}
+WRONG = block("add.py", "def add(a, b):\n    return a - b\n")
+RIGHT = block("add.py", "def add(a, b):\n    return a + b\n")
+SUMMED = block("add.py", "def add(a, b):\n    return sum((a, b))\n")
+P = Phase
+
+
+def message(number: int, text: str) -> OwnerMessage:
+    at = datetime(2026, 1, 1, tzinfo=UTC)
+    return OwnerMessage(id=number, task_id=7, attempt=1, text=text, interrupts=True, at=at)
+
+
+@dataclass
+class Spoken(Bench):
+    """A bench whose owner speaks when a request of these phases is made, or a change is judged."""
+
+    said: list[OwnerMessage] = field(default_factory=list)
+
+    @property
+    def tools(self) -> AgentServices:
+        async def told() -> tuple[OwnerMessage, ...]:
+            return tuple(self.said)
+
+        return replace(super().tools, said=told)
+
+    def say(self, text: str) -> None:
+        self.said.append(message(len(self.said) + 1, text))
+
+
+class Interrupted(ScriptedModel):
+    """Breaks off the first request of a phase, as the gateway does where the owner speaks meanwhile."""
+
+    def __init__(self, model: ScriptedModel, phase: Phase) -> None:
+        super().__init__(model.replies)
+        self.phase, self.spoken = phase, Spoken(self)
+
+    async def complete(self, request: ModelRequest) -> Completion:
+        if request.phase is self.phase and not self.spoken.said:
+            self.requests.append(request)
+            self.spoken.say("Use sum().")
+            raise OwnerSpoke("CODING is asked again")
+        return await super().complete(request)
+
+
+async def test_a_request_that_was_interrupted_is_made_again_with_the_words_at_the_same_place() -> None:
+    model = Interrupted(model_for(SUMMED), P.CODING)
+    work = await model.spoken.run(case_for(tests=TESTS))
+    assert work.phase is P.COMMIT
+    assert model.phases == [P.PLANNING, P.CODING, P.CODING]
+    first, again = model.requests[1:]
+    assert (first.place, first.heard) == (again.place, 0)
+    assert again.heard == work.heard == 1
+    assert LATER not in model.prompt(1)
+    assert "Use sum()." in model.prompt(2)
+    assert model.prompt(2).index(LATER) > model.prompt(2).index("## Now"), "at the end, where it is heeded"
+    assert Kind.MODEL_INTERRUPTED in [event.kind for event in model.spoken.events]
+    (coding,) = [step for step in model.spoken.steps if step.phase is P.CODING]
+    assert LATER in str(coding.data["prompts"])
+
+
+async def test_what_was_said_before_stands_in_a_part_of_its_own_of_every_request() -> None:
+    spoken = Spoken(model_for(WRONG, RIGHT, REVIEW=['{"findings": []}'] * 2, AUDIT=['{"findings": []}'] * 2))
+    spoken.say("Use no imports.")
+    spoken.say("Write it short.")
+    work = await spoken.run(case_for(tests=TESTS, review=True, audit=True))
+    assert work.phase is P.COMMIT
+    assert {P.PLANNING, P.CODING, P.REVIEW, P.REFLECTING} <= set(spoken.model.phases)
+    for at in range(len(spoken.model.requests)):
+        prompt = spoken.model.prompt(at)
+        assert prompt.count(f"## {TITLE}") == 1
+        assert "- Use no imports.\n- Write it short." in prompt
+        assert LATER not in prompt
+    assert all(request.heard == 2 for request in spoken.model.requests)
+
+
+async def test_a_change_that_passed_is_not_committed_over_what_was_said_meanwhile() -> None:
+    spoken = Spoken(model_for(RIGHT, SUMMED))
+    judge = spoken.suite.judge
+
+    async def speak(job: object) -> object:
+        if not spoken.said:
+            spoken.say("Use sum().")
+        return await judge(job)
+
+    spoken.suite.judge = speak
+    work = await spoken.run(case_for(tests=TESTS))
+    assert (work.phase, work.iteration) == (P.COMMIT, 2)
+    assert work.change == {"add.py": "def add(a, b):\n    return sum((a, b))\n"}
+    assert spoken.model.phases == [P.PLANNING, P.CODING, P.CODING], "no model is asked why it was sent back"
+    assert spoken.steps[2].note == f"{UNHEARD} Use sum()."
+    assert spoken.model.prompt(2).count("Use sum().") >= 1
+
+
+async def test_where_the_code_may_stay_as_it_is_the_model_can_say_so() -> None:
+    spoken = Spoken(model_for(RIGHT, RIGHT))
+    judge = spoken.suite.judge
+
+    async def speak(job: object) -> object:
+        if not spoken.said:
+            spoken.say("Is it short?")
+        return await judge(job)
+
+    spoken.suite.judge = speak
+    work = await spoken.run(case_for(tests=TESTS))
+    assert (work.phase, work.iteration, work.heard) == (P.COMMIT, 2, 1)
+
+
+async def test_at_the_limit_of_iterations_what_passed_is_kept() -> None:
+    spoken = Spoken(model_for(RIGHT))
+    judge = spoken.suite.judge
+
+    async def speak(job: object) -> object:
+        spoken.say("Use sum().")
+        return await judge(job)
+
+    spoken.suite.judge = speak
+    work = await spoken.run(case_for(tests=TESTS, iterations=1))
+    assert (work.phase, work.iteration) == (P.COMMIT, 1)
+
+
+@pytest.mark.parametrize(("roles", "count"), [(["system", "user"], 2), (["system", "user", "assistant", "tool"], 5)])
+def test_later_words_follow_the_last_message_whoever_s_it_is(roles: Sequence[str], count: int) -> None:
+    prompt = compose(Message(role="system", text="s"), [fixed("Now", "Go.", rank=0)], 5000, Gauge())
+    messages = [Message(role=role, text=role) for role in roles]  # type: ignore[arg-type]
+    told = with_later(prompt.with_messages(messages), [message(1, "Use csv.")])
+    assert len(told.messages) == count
+    assert (told.messages[-1].role, told.messages[:-1]) == ("user", tuple(messages[: count - 1]))
+    assert "- Use csv." in told.messages[-1].text
+    assert told.held[-1][0] == LATER
+    assert with_later(prompt, []) is prompt
+
+
+def test_of_too_much_the_newest_is_shown() -> None:
+    said = [message(number, f"{number} " + "word " * 300) for number in range(20)]
+    shown = the_messages(said, Gauge()).fill(1500)
+    assert shown.cut
+    assert "- 19 word" in shown.text
+    assert "- 1 word" not in shown.text
+    assert Gauge().tokens(shown.text) <= 1500
+    assert not the_messages([], Gauge()).fill(1500).text
+
+
+def test_an_older_state_has_heard_nothing() -> None:
+    assert AttemptState(phase=P.CODING, base="0" * 40).heard == 0

@@ -1,0 +1,76 @@
+"""Saying something to a task over the API: who is told what, and what is refused."""
+
+from __future__ import annotations
+
+import pytest
+
+from core.dialogue import ModelRequest
+from core.messages import MAX_MESSAGE_CHARS
+from core.states import Phase
+from server.context import AppContext
+from tests.models.test_call import Script
+from tests.support.app_context import Client
+
+
+def submitted(client: Client) -> int:
+    number: int = client.post("/api/task", {"description": "x"}).json["task_id"]
+    return number
+
+
+def asking(context: AppContext, number: int) -> None:
+    """As if a model were asked for the task just now."""
+    context.live.begin(ModelRequest(phase=Phase.CODING, messages=(), task_id=number), Script([]))
+
+
+def test_the_answer_tells_whether_a_model_is_interrupted(client: Client, context: AppContext) -> None:
+    number = submitted(client)
+    first = client.post(f"/api/task/{number}/say", {"text": "Use csv."})
+    assert first.status == 200
+    assert first.json == {"message_id": 1, "task_id": number, "status": "queued", "interrupted": False}
+    asking(context, number + 1)
+    assert not client.post(f"/api/task/{number}/say", {"text": "a"}).json["interrupted"]
+    asking(context, number)
+    assert client.post(f"/api/task/{number}/say", {"text": "b"}).json["interrupted"]
+    assert not client.post(f"/api/task/{number}/say", {"text": "c", "interrupt": False}).json["interrupted"]
+    assert [one.interrupts for one in context.queue.said(number)] == [True, True, True, False]
+
+
+def test_what_was_said_stands_in_the_timeline(client: Client, context: AppContext) -> None:
+    number = submitted(client)
+    client.post(f"/api/task/{number}/say", {"text": "Use <b>csv</b>."})
+    context.mask.learn(["hunter2-hunter2"])
+    client.post(f"/api/task/{number}/say", {"text": "and hunter2-hunter2"})
+    course = client.get(f"/api/task/{number}/timeline").json
+    assert [(one["text"], one["attempt"], one["interrupts"]) for one in course["said"]] == [
+        ("Use <b>csv</b>.", 0, True),
+        ("and ***", 0, True),
+    ]
+    assert [mark["event"] for mark in course["marks"]] == ["owner_said", "owner_said"]
+
+
+@pytest.mark.parametrize(
+    ("body", "field"),
+    [
+        ({}, "text"),
+        ({"text": "  "}, "text"),
+        ({"text": "x" * (MAX_MESSAGE_CHARS + 1)}, "text"),
+        ({"text": "a\x00b"}, "text"),
+        ({"text": 5}, "text"),
+        ({"text": "x", "interrupt": "yes"}, "interrupt"),
+        ({"text": "x", "loud": True}, "loud"),
+    ],
+)
+def test_a_fault_is_named_by_its_field(client: Client, context: AppContext, body: object, field: str) -> None:
+    number = submitted(client)
+    refused = client.post(f"/api/task/{number}/say", body)
+    assert (refused.status, refused.json["error"].partition(":")[0]) == (400, field)
+    assert context.queue.said(number) == ()
+
+
+def test_a_task_that_has_ended_refuses_and_one_that_is_not_there_is_not_found(client: Client) -> None:
+    number = submitted(client)
+    client.post(f"/api/task/{number}/cancel")
+    refused = client.post(f"/api/task/{number}/say", {"text": "x"})
+    assert refused.status == 409
+    assert f"retry {number}" in refused.json["error"]
+    assert client.post("/api/task/999/say", {"text": "x"}).status == 404
