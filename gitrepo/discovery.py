@@ -20,6 +20,8 @@ from gitrepo.trees import GitTree
 
 MAIN = "refs/heads/main"
 _PERSON = ("name", "email")
+_SHOWN_CHARS = 200
+"""Of a name that no file system takes."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -39,7 +41,11 @@ def given(repo: str) -> Path:
     path = Path(repo).expanduser()
     if not path.is_absolute():
         raise GitError(f"repo: {repo} must be an absolute path")
-    if not path.is_dir():
+    try:
+        there = path.is_dir()
+    except OSError as error:  # a name that is too long, a loop of links
+        raise GitError(f"repo: {repo[:_SHOWN_CHARS]} cannot be a folder ({error.strerror})") from error
+    if not there:
         raise GitError(f"repo: there is no folder {path}")
     return path.resolve()
 

@@ -46,9 +46,9 @@ def _existing(repo: str) -> Path:
         return given(repo)
     except GitError as error:
         path = Path(repo).expanduser()
-        if not path.is_absolute() or path.exists():
-            raise
         try:
+            if not path.is_absolute() or path.exists():
+                raise
             beside = [each.name for each in path.parent.iterdir() if each.is_dir()][:NEAREST_OF]
         except OSError:
             raise error from None

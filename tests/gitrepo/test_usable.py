@@ -33,6 +33,7 @@ def test_a_folder_that_is_not_there_is_told_with_the_nearest(tmp_path: Path) -> 
     make_repo(tmp_path / "shop")
     assert said(tmp_path / "shpo") == f"repo: there is no folder {tmp_path}/shpo; did you mean {tmp_path}/shop?"
     assert said(Path("/nope")) == "repo: there is no folder /nope"
+    assert said(Path("/" + "n" * 3000)) == f"repo: /{'n' * 199} cannot be a folder (File name too long)"
     assert said(Path("shop")) == "repo: shop must be an absolute path"
 
 

@@ -116,8 +116,8 @@ def asked_of_steering(client: Client, described: dict[str, Any]) -> set[tuple[st
     for number, said in ((3, {"priority": 2}), (1, {"priority": 2}), (99, {"priority": 2}), (3, {})):
         seen.add((urgent, check(described, "POST", urgent, client.post(f"/api/task/{number}/priority", said))))
     say = "/api/task/{task_id}/say"
-    for number, body in ((3, {"text": "Use csv."}), (1, {"text": "Use csv."}), (99, {"text": "Use csv."}), (3, {})):
-        seen.add((say, check(described, "POST", say, client.post(f"/api/task/{number}/say", body))))
+    for number, words in ((3, {"text": "Use csv."}), (1, {"text": "Use csv."}), (99, {"text": "Use csv."}), (3, {})):
+        seen.add((say, check(described, "POST", say, client.post(f"/api/task/{number}/say", words))))
     return seen
 
 
