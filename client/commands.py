@@ -332,15 +332,16 @@ def _bench() -> click.Group:
 
 def _deciding() -> Iterator[click.Command]:
     remark = _option("--remark", metavar="TEXT", help="Noted with your decision.")
-    yield _command("approvals", "What needs your decision.", section=Section.DECIDE, listed="approvals")
+    yield _command("approvals", "What needs your decision.", section=Section.DECIDE,
+                   listed="approvals, answer ID",
+                   short_help="What needs your decision; answer ID \"TEXT\".")  # fmt: skip
     yield _command("approve", "Grant what a task asked for; of a question, go with what is assumed.",
                    _argument("id", type=_NUMBER), remark, section=Section.DECIDE, listed="approve, deny ID",
                    short_help="Grant what a task asked for, or let it go on without.")  # fmt: skip
     yield _command("deny", "Deny what a task asked for; the task goes on without.",
                    _argument("id", type=_NUMBER), remark, section=Section.DECIDE)  # fmt: skip
     yield _command("answer", "Answer a question; `-` reads the answer from the standard input.",
-                   _argument("id", type=_NUMBER), _argument("text", nargs=-1), section=Section.DECIDE,
-                   listed='answer ID "TEXT"', short_help="Answer a question.")  # fmt: skip
+                   _argument("id", type=_NUMBER), _argument("text", nargs=-1), section=Section.DECIDE)  # fmt: skip
 
 
 def _commits() -> Iterator[click.Command]:
@@ -388,10 +389,11 @@ def _daemon() -> Iterator[click.Command]:
                    listed="repo-settings PATH", short_help="A repository's effective settings; sets them.",
                    **here)  # fmt: skip
     yield _command("environments", "What repositories declare that their code needs, as it is kept.",
-                   listed="environments", short_help="The packages that are kept for repositories.",
+                   listed="environments, forges",
+                   short_help="Packages kept for repositories; GitHub, GitLab, Gitea.",
                    **here)  # fmt: skip
     yield _command("forges", "How the connections to GitHub, GitLab and Gitea or Forgejo stand.",
-                   listed="forges", short_help="The connections to GitHub, GitLab, Gitea.", **here)  # fmt: skip
+                   **here)  # fmt: skip
     yield _memory()
     yield _command("install-extra", "Have the daemon install optional packages: embedder, gpt4all, llama_cpp, docker,\n"
                    "mcp.", _argument("name"),

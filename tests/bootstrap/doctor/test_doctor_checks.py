@@ -116,7 +116,7 @@ def test_an_owner_is_told_what_the_page_has_set_and_where_it_overrules_the_file(
     found = list(check_settings(check_context(home.path)))
     assert look(found, "settings page").text == "has set log_keep, notify_secret, worker_count"
     assert (look(found, "worker_count").grade, [each.what for each in found].count("log_keep")) == (Grade.NOTE, 0)
-    assert "remove its line from settings.overrides.yaml" in look(found, "worker_count").mend
+    assert "or its line from settings.overrides.yaml" in look(found, "worker_count").mend
     assert graves(found)["settings.overrides.yaml"] is Grade.WARNING
     assert "hush" not in str(found)
     (home.path / "settings.overrides.yaml").write_text("sandbox: process\n")
