@@ -239,8 +239,8 @@ async def test_the_owner_s_word_breaks_off_the_request_alone_and_what_was_writte
                 await worker
             assert not worker.cancelled()
             await asyncio.to_thread(server.until, lambda: server.requests[0].gone)
-            while not gateway.state.spent_total().model_calls:  # the database's writer is a thread of its own
-                await asyncio.sleep(0.01)
+            # The database's writer is a thread of its own.
+            await asyncio.to_thread(server.until, lambda: gateway.state.spent_total().model_calls)
             assert model.spent.model_calls == gateway.state.spent_total().model_calls == 1
             assert model.spent.tokens_out > 100
             assert live.open() == []
