@@ -211,7 +211,7 @@ def told(key: bytes) -> bytes:
     command = "python -c 'import moonphase; print(moonphase.FULL)' 2>/dev/null || echo none"
     instructions: dict[str, object] = {
         "key": key.hex(), "files": [], "digests": [], "command": command, "environ": {}, "node": None, "go": None,
-        "services": [], "variables": {},
+        "services": [], "variables": {}, "own": {},
         "wall_s": 8, "cpu_s": 8, "idle_s": 8, "output_bytes": 1 << 16, "token": "",
     }  # fmt: skip
     header = json.dumps(instructions).encode()
