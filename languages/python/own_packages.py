@@ -14,13 +14,12 @@ import re
 from collections.abc import Callable, Collection, Iterable, Mapping
 
 from languages.python import package_layout
-from languages.python.package_layout import CONFIG_FILES
+from languages.python.package_layout import CONFIG_FILES, OwnPackage
 from languages.test_config import LIBRARY_NAMES, SEALED_NAMES
 
 NAMES = LIBRARY_NAMES | {"tomli", "exceptiongroup", "typing_extensions"}
 """Those that a test library may bring, the last ones with older Pythons."""
 _Read = Callable[[str], str | None]
-_MODULE = re.compile(r"(?:.*/)?(?P<name>(?!__init__\.)[^/]+)(?:/__init__)?\.py")
 _IN_SRC = re.compile(r"src/[^/]+(?:/__init__)?\.py")
 
 
@@ -32,20 +31,20 @@ def found_in(paths: Collection[str], read: _Read, more: Iterable[str] = ()) -> M
         read: the text of a file, or None.
         more: folders that modules are imported from besides the root, `src` and those that the package declares.
     """
-    named = [path for path in paths if (one := _MODULE.fullmatch(path)) and one["name"] in NAMES]
-    if not named and not any(path in paths for path in CONFIG_FILES):
-        return {}
-    package = package_layout.read(read, paths)
+    has_config = any(path in paths for path in CONFIG_FILES)
+    package = package_layout.read(read, paths) if has_config else OwnPackage()
     names = NAMES | ({re.sub(r"[-.]+", "_", package.name).lower()} if package.name else set())
-    declared = [folder.strip("/") for folder in ("src", *more, *package.roots)]
-    root = [] if any(map(_IN_SRC.fullmatch, paths)) else ["."]
-    folders = dict.fromkeys((*root, *(folder for folder in declared if folder not in {"", "."})))
-    found = dict[str, str]()
-    for folder in folders:
-        for name in sorted(names - found.keys()):
-            base = name if folder == "." else f"{folder}/{name}"
-            if f"{base}.py" in paths or f"{base}/__init__.py" in paths:
-                found[name] = folder
+
+    def inside(prefix: str) -> list[str]:
+        bases = ((name, f"{prefix}{name}") for name in sorted(names))
+        return [name for name, base in bases if f"{base}.py" in paths or f"{base}/__init__.py" in paths]
+
+    found = dict.fromkeys(inside(""), ".")
+    if found and any(map(_IN_SRC.fullmatch, paths)):
+        found = {}
+    for folder in ("src", *more, *package.roots):
+        if (clean := folder.strip("/")) not in {"", "."}:
+            found = {**dict.fromkeys(inside(f"{clean}/"), clean), **found}
     return found
 
 
