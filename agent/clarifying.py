@@ -32,6 +32,7 @@ from core.brief import Brief, Question
 from core.masking import printable
 from core.states import Outcome, Phase
 from core.tasks import TaskSpec
+from core.text import in_one_line
 
 MOST_QUESTIONS = 3
 _MAX_CHARS = 600
@@ -41,9 +42,7 @@ _MAX_ITEMS = 12
 def _text(value: Any) -> str:
     if isinstance(value, list):
         value = "; ".join(map(str, value))
-    # Each a line of its own, and that as it was written: two spaces in an example of an output are two.
-    lines = printable(str(value if value is not None else "")).splitlines()
-    return " ".join(filter(None, map(str.strip, lines)))[:_MAX_CHARS]
+    return in_one_line(printable(str(value if value is not None else "")))[:_MAX_CHARS]
 
 
 def _texts(value: Any) -> list[str]:

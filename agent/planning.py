@@ -48,6 +48,7 @@ from core.projects import whole_of
 from core.states import Outcome, Phase
 from core.subtasks import FEWEST, MOST, Subtask, as_plan
 from core.tasks import TaskSpec
+from core.text import in_one_line
 from core.tree import Tree
 
 _MAX_PLAN_CHARS = 4000
@@ -259,7 +260,7 @@ def _text(value: Any) -> str:
 
 def _texts(value: Any) -> list[str]:
     items = value if isinstance(value, list) else [value]
-    return [text for item in items[:_MAX_CRITERIA] if (text := " ".join(map(str.strip, _text(item).splitlines())))]
+    return [text for item in items[:_MAX_CRITERIA] if (text := in_one_line(_text(item)))]
 
 
 class SubtaskIn(BaseModel):

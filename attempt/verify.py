@@ -16,7 +16,7 @@ from attempt import evidence
 from attempt.evidence import FORMAT, Note, NotedLimits, Sealed, UnreadableNote, digests, read_note
 from attempt.regression import WithRegression
 from core.change_checks import LINTER_NOTE
-from core.commit_message import task_of, trailers
+from core.commit_message import subject_of, task_of, trailers
 from core.dependencies import ImportCache
 from core.environments import EnvironmentStore
 from core.errors import CommandBlocked, NoEvidence, NotJudgeable, SandboxError, UnknownCommit
@@ -73,7 +73,7 @@ class Verification:
         tell = told or (lambda _doing, _checks: None)
         tell("reads the note", ())
         facts, text = await asyncio.to_thread(self._read, name)
-        subject = facts.message.strip().partition("\n")[0]
+        subject = subject_of(facts.message)
         blank = Report(commit=facts.id, subject=subject, task=task_of(facts.message), label=None, checks=())
         try:
             note = read_note(text)

@@ -13,7 +13,7 @@ from itertools import islice
 
 from benchmark.commit_parts import Part, part_of, tests_in
 from benchmark.store import BenchmarkStore, Candidate, Dropped, key_of
-from core.commit_message import task_of, trailers
+from core.commit_message import subject_of, task_of, trailers
 from core.revert import undoes
 from core.revisions import ChangedFile, ChangingCommit
 
@@ -85,7 +85,7 @@ def looked_at(repo: str, commit: ChangingCommit) -> Candidate | Dropped:
     """What the history says of a commit."""
     key = key_of(repo, commit.id)
     if failed := next(_failed(commit), None):
-        subject = commit.message.strip().partition("\n")[0]
+        subject = subject_of(commit.message)
         filter_, reason = failed
         return Dropped(key=key, repo=repo, commit=commit.id, subject=subject, filter=filter_.name, reason=reason)
     sources = _of(commit.files, Part.SOURCE)

@@ -12,7 +12,7 @@ import re
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
-from core.commit_message import trailers
+from core.commit_message import without_trailers
 from core.parsing import parse
 from core.tasks import Change
 
@@ -66,7 +66,7 @@ def stated(
         tests: the texts of its tests.
         missed: the names that tests miss without the change.
     """
-    words = _of_person(message)
+    words = without_trailers(message)
     named = {name for text in tests for name in _IDENTIFIER.findall(text)}
     answer = _telling(change, before) - named
     leaked = tuple(sorted(answer.intersection(_IDENTIFIER.findall(words))))
@@ -87,12 +87,6 @@ def _says(words: str, name: str) -> bool:
     """Tell whether a name is said; one that is an ordinary word has to look like code."""
     code = rf"[`.]{re.escape(name)}\b|\b{re.escape(name)}[`(=]"
     return bool(re.search(rf"\b{re.escape(name)}\b" if re.search(r"[A-Z0-9_]", name) else code, words))
-
-
-def _of_person(message: str) -> str:
-    """A message without its trailers."""
-    whole = message.strip()
-    return whole.rpartition("\n\n")[0].strip() if trailers(whole) else whole
 
 
 def _telling(change: Change, before: Mapping[str, str]) -> set[str]:

@@ -20,11 +20,12 @@ from typing import TypeVar, get_origin, get_type_hints
 
 from benchmark.results import Arm, Item, Result
 from core.clock import to_text
+from core.commit_message import subject_of
 from core.errors import BenchmarkError
 from core.from_plain import from_plain
 from db import benchmark_rows as rows
 from db.codec import storable
-from db.sqlite import Error, Row, store_error
+from db.sqlite import Error, Row, store_error, transaction
 
 T = TypeVar("T")
 
@@ -60,7 +61,7 @@ class Candidate:
     @property
     def subject(self) -> str:
         """The first line of its message."""
-        return self.message.strip().partition("\n")[0]
+        return subject_of(self.message)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -254,7 +255,7 @@ class BenchmarkStore:
     @contextmanager
     def _writing(self) -> Iterator[None]:
         try:
-            with self._lock, rows.transaction(self._conn):
+            with self._lock, transaction(self._conn):
                 yield
         except Error as error:
             raise store_error(error, self.path) from error

@@ -11,6 +11,7 @@ from bootstrap.services import Services
 from bootstrap.store import StoreServices
 from config import Settings
 from core.clock import Clock
+from core.commit_message import without_trailers
 from core.errors import GitError, HookRefused
 from core.verdicts import Label
 from forges.connections import Connection, connections, open_forge
@@ -38,7 +39,7 @@ def evidence_of(git: GitManager, repo: str, commit: str) -> Evidence:
     """What is known of a commit; a commit without a note that can be read has no rows."""
     summary = ""
     try:
-        summary = _summary(git.describe(repo, commit).message)
+        summary = without_trailers(git.describe(repo, commit).message)
         text = git.read_note(repo, commit)
         note = read_note(text) if text else None
     except (GitError, UnreadableNote):
@@ -64,11 +65,6 @@ def evidence_of(git: GitManager, repo: str, commit: str) -> Evidence:
         "findings left open": str(len(note.remarks) or ""),
     }
     return Evidence(commit=commit, summary=summary, rows=tuple((name, value) for name, value in rows.items() if value))
-
-
-def _summary(message: str) -> str:
-    """What a commit says, without the trailers of its last paragraph."""
-    return message.strip().rpartition("\n\n")[0] or message.strip()
 
 
 def open_desk(

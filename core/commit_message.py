@@ -86,6 +86,17 @@ def trailers(message: str) -> dict[str, str]:
     return {match[1]: match[2] for match in found if match} if all(found) else {}
 
 
+def without_trailers(message: str) -> str:
+    """A message without its trailers."""
+    whole = message.strip()
+    return whole.rpartition("\n\n")[0].strip() if trailers(whole) else whole
+
+
+def subject_of(message: str) -> str:
+    """The first line of a message."""
+    return message.strip().partition("\n")[0]
+
+
 def task_of(message: str) -> int | None:
     """The number of the task that a commit was made for, or None."""
     number = trailers(message).get("Task", "")

@@ -10,6 +10,13 @@ from pydantic import BaseModel, ConfigDict, model_validator
 from core import faults
 
 
+def without_nul(text: str) -> str:
+    """Refuse a text that no file, argument or column of ours can hold."""
+    if "\x00" in text:
+        raise ValueError("holds a NUL character; remove it")
+    return text
+
+
 class Strict(BaseModel):
     """Takes no field that it does not know."""
 

@@ -31,7 +31,7 @@ from core.given_files import unreadable
 from core.held_out import ValueCase
 from core.paths import MAX_FILE_CHARS, MAX_FILES, MAX_TOTAL_CHARS, clash_among, git_folder, path_fault
 from core.projects import name_fault
-from core.strict import Strict
+from core.strict import Strict, without_nul
 from core.subtasks import RESERVED
 from core.tasks import Explore, Kind, Language, Limits, TaskSpec
 
@@ -124,9 +124,7 @@ class TaskIn(Strict):
     def _not_blank(cls, text: str) -> str:
         if not text.strip():
             raise ValueError("says nothing; describe what is to be done")
-        if "\x00" in text:
-            raise ValueError("holds a NUL character; remove it")
-        return text.strip()
+        return without_nul(text).strip()
 
     @field_validator("tests", "files", "oracle")
     @classmethod

@@ -39,6 +39,11 @@ def is_utf8(text: str) -> bool:
     return text.isascii() or not any("\ud800" <= char <= "\udfff" for char in text)
 
 
+def in_one_line(text: str) -> str:
+    """The lines of a text in one, each as it was written: two spaces in an example of an output stay two."""
+    return " ".join(filter(None, map(str.strip, text.splitlines())))
+
+
 def _bytes_of(char: str) -> bytes:
     try:
         return char.encode("utf-8", "surrogateescape")

@@ -7,12 +7,11 @@ goes on without a lost or doubled row. The steps below are never edited once the
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from core.errors import StoreTooNew
-from db.sqlite import Connection, Error, Row, connect, store_error
+from db.sqlite import Connection, Error, Row, connect, store_error, transaction
 
 STEPS: tuple[tuple[str, ...], ...] = (
     (
@@ -119,18 +118,6 @@ def _migrate(conn: Connection) -> None:
             for statement in statements:
                 conn.execute(statement)
             conn.execute(f"PRAGMA user_version={number}")
-
-
-@contextmanager
-def transaction(conn: Connection) -> Iterator[None]:
-    """All or nothing of what is written inside."""
-    conn.execute("BEGIN IMMEDIATE")
-    try:
-        yield
-    except BaseException:
-        conn.execute("ROLLBACK")
-        raise
-    conn.execute("COMMIT")
 
 
 def rows(conn: Connection, table: str, repo: str | None = None) -> Sequence[Row]:

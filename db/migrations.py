@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, cast
 from core.errors import StoreDamaged, StoreTooNew, StoreTooOld
 from core.states import MOVES, Status
 from db import schema
-from db.sqlite import Connection, connect_memory
+from db.sqlite import Connection, connect_memory, transaction
 
 if TYPE_CHECKING:
     from sqlite_utils import Database as Tables
@@ -137,15 +137,10 @@ def migrate(conn: Connection, path: Path) -> None:
     """
     if not pending(conn, path) and _guards(conn) == guards():
         return
-    conn.execute("BEGIN IMMEDIATE")
-    try:
+    with transaction(conn):
         if pending(conn, path):
             _apply(conn)
         _renew_guards(conn)
-    except BaseException:
-        conn.execute("ROLLBACK")
-        raise
-    conn.execute("COMMIT")
 
 
 def pending(conn: Connection, path: Path) -> list[str]:

@@ -11,6 +11,7 @@ import contextlib
 import importlib
 import os
 import time
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import quote
@@ -110,6 +111,18 @@ def connect_memory() -> Connection:
     conn = sqlite3.connect(":memory:", isolation_level=None)
     conn.row_factory = Row
     return conn
+
+
+@contextlib.contextmanager
+def transaction(conn: Connection) -> Iterator[None]:
+    """All or nothing of what is written inside."""
+    conn.execute("BEGIN IMMEDIATE")
+    try:
+        yield
+    except BaseException:
+        conn.execute("ROLLBACK")
+        raise
+    conn.execute("COMMIT")
 
 
 def _open(path: Path, query: str, busy_s: float) -> Connection:

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from pydantic import BaseModel, ConfigDict, StrictBool, StringConstraints, field_validator
+from pydantic import AfterValidator, BaseModel, ConfigDict, StrictBool, StringConstraints
 
 from core.clock import Moment
 from core.messages import MAX_MESSAGE_CHARS, OwnerMessage
 from core.states import Status
+from core.strict import without_nul
 from server.context import AppContext, settled
 from server.formatting import whole
 from server.schemas import Answer
@@ -19,15 +20,12 @@ class SayIn(BaseModel):
 
     model_config = ConfigDict(extra="forbid")
 
-    text: Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, max_length=MAX_MESSAGE_CHARS)]
+    text: Annotated[
+        str,
+        StringConstraints(strip_whitespace=True, min_length=1, max_length=MAX_MESSAGE_CHARS),
+        AfterValidator(without_nul),
+    ]
     interrupt: StrictBool = True
-
-    @field_validator("text")
-    @classmethod
-    def _no_nul(cls, text: str) -> str:
-        if "\x00" in text:
-            raise ValueError("holds a NUL character; remove it")
-        return text
 
 
 class Said(Answer):

@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Annotated
 
-from pydantic import BaseModel, ConfigDict, Field, StringConstraints, field_validator
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, StringConstraints
 
 from core.amending import MAX_NOTE_CHARS
 from core.errors import InvalidTask, UnknownStep
 from core.forking import Fork, Kept, forked_spec
 from core.states import Status
 from core.status import ModelStatus
+from core.strict import without_nul
 from core.tasks import Task
 from db import pruning
 from db.database import Database
@@ -39,14 +40,9 @@ class PlaceIn(BaseModel):
 class _NotedIn(PlaceIn):
     """Where new tasks begin; `note` is added to the task's words."""
 
-    note: Annotated[str, StringConstraints(strip_whitespace=True, max_length=MAX_NOTE_CHARS)] = ""
-
-    @field_validator("note")
-    @classmethod
-    def _no_nul(cls, note: str) -> str:
-        if "\x00" in note:
-            raise ValueError("holds a NUL character; remove it")
-        return note
+    note: Annotated[
+        str, StringConstraints(strip_whitespace=True, max_length=MAX_NOTE_CHARS), AfterValidator(without_nul)
+    ] = ""
 
 
 class ForkIn(_NotedIn):
