@@ -23,7 +23,7 @@ from attempt.sweep import Sweep
 from attempt.verify import Verification
 from attempt.verifying import Verifying
 from bootstrap import extras
-from bootstrap.forges import connections_of, forge_hook, forge_job, open_desk
+from bootstrap.forges import connections_of, forge_hook, forge_job, open_poller
 from bootstrap.maintenance import Maintenance, cleanup_jobs, sweep_orphans
 from bootstrap.notices import notification_jobs
 from bootstrap.reload import LiveSettings, ReloadHook
@@ -41,7 +41,7 @@ from core.queueing import PauseState
 from core.states import DaemonState
 from core.status import DaemonStatus, ModelStatus, Restart
 from core.version import VERSION
-from forges.desk import Desk
+from forges.poller import Poller
 from intake.inbox import Inbox
 from intake.watcher import Watcher
 from maintenance.conditions import with_ends
@@ -90,7 +90,7 @@ class Daemon:
         self._inbox: Inbox | None = None
         self._watcher: Watcher
         self._maintenance: Maintenance
-        self._desk: Desk
+        self._poller: Poller
 
     def stop(self) -> None:
         """Drain and end; the second call ends at once."""
@@ -130,7 +130,7 @@ class Daemon:
             await self._maintenance.take_over()
             await sweep_orphans(self._settings, self._store.events)
             self._services = Services(self._settings, self._store, stack, self._clock)
-            self._desk = open_desk(lambda: self._settings, self._store, self._services, stack, self._clock)
+            self._poller = open_poller(lambda: self._settings, self._store, self._services, stack, self._clock)
             self._add_jobs()
             self._reverter = make_reverter(self._settings, self._store, self._services)
             host = self._open_web(stack, loop)
@@ -142,7 +142,7 @@ class Daemon:
             try:
                 await self._work(host, stack)
             finally:
-                await self._desk.aclose()
+                await self._poller.aclose()
                 await self._services.aclose()
         self._life = DaemonState.STOPPED
 
@@ -150,7 +150,7 @@ class Daemon:
         """Add the periodic jobs that need more than the database."""
         scheduler, store, services = self._maintenance.scheduler, self._store, self._services
         scheduler.add(cleanup_jobs(lambda: self._settings, store, services, self._clock))
-        scheduler.add([forge_job(self._desk)])
+        scheduler.add([forge_job(self._poller)])
         scheduler.add(notification_jobs(lambda: self._settings, store, services.models.status, self._clock))
 
     def _open_web(self, stack: ExitStack, loop: asyncio.AbstractEventLoop) -> Host:
@@ -166,7 +166,7 @@ class Daemon:
                 restart=self._restarts(loop),
                 check_models=self._checks(loop),
                 verifying=self._verifying,
-                forge_hook=forge_hook(lambda: self._settings, self._desk),
+                forge_hook=forge_hook(lambda: self._settings, self._poller),
             ),
             settings_port(self._live, self._up.wait, self._reload, self._store.mask, self._clock),
             self._services,
@@ -291,7 +291,7 @@ class Daemon:
 
     @staticmethod
     def _prepare_forges(settings: Settings) -> Callable[[], None]:
-        """Check the connections; the desk looks them up with its next turn."""
+        """Check the connections; the poller looks them up with its next turn."""
         connections_of(settings)
         return lambda: None
 
@@ -354,7 +354,7 @@ class Daemon:
             ),
             forecast=outlook.line,
             forecast_range=outlook.range,
-            forges=self._desk.statuses(),
+            forges=self._poller.statuses(),
             pid=os.getpid(),
             extras=optional,
         )

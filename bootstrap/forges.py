@@ -15,8 +15,8 @@ from core.commit_message import without_trailers
 from core.errors import GitError, HookRefused
 from core.verdicts import Label
 from forges.connections import Connection, connections, open_forge
-from forges.desk import Desk
 from forges.hooks import is_signed
+from forges.poller import Poller
 from forges.sync import Services as SyncServices
 from forges.texts import Evidence
 from git_manager import GitManager
@@ -67,9 +67,9 @@ def evidence_of(git: GitManager, repo: str, commit: str) -> Evidence:
     return Evidence(commit=commit, summary=summary, rows=tuple((name, value) for name, value in rows.items() if value))
 
 
-def open_desk(
+def open_poller(
     settings: Callable[[], Settings], store: StoreServices, services: Services, stack: ExitStack, clock: Clock
-) -> Desk:
+) -> Poller:
     """What looks after all connections; `stack` ends its watch over the events.
 
     Raises:
@@ -77,7 +77,7 @@ def open_desk(
     """
     connections_of(settings())
     git, known = services.git, _Known(settings)
-    desk = Desk(
+    poller = Poller(
         known.connections,
         lambda: settings().forge_poll_s,
         lambda connection: open_forge(connection, clock),
@@ -93,11 +93,11 @@ def open_desk(
             clock=clock,
         ),
     )
-    stack.callback(store.events.subscribe(desk.on_events))
-    return desk
+    stack.callback(store.events.subscribe(poller.on_events))
+    return poller
 
 
-def forge_hook(settings: Callable[[], Settings], desk: Desk) -> Callable[[Mapping[str, str], bytes], Sequence[str]]:
+def forge_hook(settings: Callable[[], Settings], poller: Poller) -> Callable[[Mapping[str, str], bytes], Sequence[str]]:
     """What takes a webhook, on any thread: see `AppContext`."""
 
     def take(headers: Mapping[str, str], body: bytes) -> Sequence[str]:
@@ -106,7 +106,7 @@ def forge_hook(settings: Callable[[], Settings], desk: Desk) -> Callable[[Mappin
             raise HookRefused("no webhook is taken: set forge_webhook_secret, and give the forge the same")
         if not is_signed(headers, body, secret.get_secret_value()):
             raise HookRefused("the webhook's signature is missing or wrong; its secret must be forge_webhook_secret")
-        return desk.hint()
+        return poller.hint()
 
     return take
 
@@ -125,6 +125,6 @@ class _Known:
         return self._read[1]
 
 
-def forge_job(desk: Desk) -> PeriodicJob:
+def forge_job(poller: Poller) -> PeriodicJob:
     """The job that does what is due."""
-    return PeriodicJob(name="forges", every_s=LOOK_S, run=desk.turn)
+    return PeriodicJob(name="forges", every_s=LOOK_S, run=poller.turn)

@@ -6,15 +6,12 @@ and look; only a token of one of the repository's administrators may ask. The ch
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Mapping
-from typing import Any
-
 from forges.client import PER_PAGE, Client, segment, text_of
-from forges.port import Check, Comment, ForgeRefused, Issue, Person, Proposal, Pull, PullState, Remark, Seen, Watch
+from forges.port import Check, Comment, Issue, Person, Proposal, Pull, PullState, Remark, Seen, Watch
+from forges.steps import Commenter, CommentPaths, Row, foremost, found_or_made, watched
 
 PERMITTED = frozenset({"owner", "admin", "write"})
 BAD = frozenset({"failure", "error"})
-Row = Mapping[str, Any]
 
 
 class Gitea:
@@ -28,7 +25,7 @@ class Gitea:
     def __init__(self, client: Client, project: str) -> None:
         self._client = client
         self._root = "/repos/" + "/".join(map(segment, project.split("/")))
-        self._me = ""
+        self._commenter = Commenter(client)
         self._permitted: dict[str, bool] = {}
 
     @staticmethod
@@ -53,17 +50,13 @@ class Gitea:
             if number not in issues:
                 row = await self._client.find(f"{self._root}/issues/{number}")
                 issues[number] = await self._issue(row) if row else Issue(number=number)
-        pulls = tuple([pull async for pull in self._pulls(watch)]) if watch.pulls else ()
+        pulls = await self._pulls(watch) if watch.pulls else ()
         return Seen(branch=text_of(repository["default_branch"]), issues=tuple(issues.values()), pulls=pulls)
 
-    async def _pulls(self, watch: Watch) -> AsyncIterator[Pull]:
-        rows = await self._client.pages(f"{self._root}/pulls", state="open", limit=PER_PAGE)
-        found = {row["number"]: row for row in rows if row["number"] in watch.pulls}
-        for row in found.values():
-            yield await self._whole(row)
-        for number in watch.open_pulls:
-            if number not in found and (row := await self._client.find(f"{self._root}/pulls/{number}")):
-                yield _pull(row)
+    async def _pulls(self, watch: Watch) -> tuple[Pull, ...]:
+        at = f"{self._root}/pulls"
+        rows = await self._client.pages(at, state="open", limit=PER_PAGE)
+        return await watched(self._client, watch, at, {row["number"]: row for row in rows}, self._whole, _pull)
 
     async def _whole(self, row: Row) -> Pull:
         """An open pull request with its remarks and checks."""
@@ -93,46 +86,27 @@ class Gitea:
 
     async def comment(self, comment: Comment) -> str:
         """Write the comment, or change it where it is there; its id."""
-        at, body = f"{self._root}/issues", {"body": f"{comment.marker}\n{comment.text}"}
-        found = comment.id or await self._written(comment)
-        if found:
-            try:
-                await self._client.send("PATCH", f"{at}/comments/{segment(found)}", body)
-            except ForgeRefused as refused:
-                if refused.status not in {404, 410}:
-                    raise
-            else:
-                return found
-        return str((await self._client.send("POST", f"{at}/{comment.number}/comments", body))["id"])
-
-    async def _written(self, comment: Comment) -> str:
-        """The id of our comment with this marker; whoever else writes the marker is not us."""
-        self._me = self._me or text_of((await self._client.get("/user"))["login"])
-        rows = await self._client.pages(f"{self._root}/issues/{comment.number}/comments")
-        ours = (row for row in rows if (row.get("user") or {}).get("login") == self._me)
-        return next((str(row["id"]) for row in ours if text_of(row.get("body")).startswith(comment.marker)), "")
+        at = f"{self._root}/issues"
+        paths = CommentPaths(all=f"{at}/{comment.number}/comments", each=f"{at}/comments", method="PATCH", query={})
+        return await self._commenter.write(comment, paths)
 
     async def propose(self, proposal: Proposal) -> Pull:
         """Open the pull request, or find the one that this branch has already, whatever became of it."""
-        if found := await self._proposed(proposal.branch):
-            return found
         body = {
             "title": f"WIP: {proposal.title}",  # what makes a draft here
             "head": proposal.branch,
             "base": proposal.base,
             "body": proposal.text,
         }
-        try:
+
+        async def opened() -> Pull:
             return _pull(await self._client.send("POST", f"{self._root}/pulls", body))
-        except ForgeRefused as refused:
-            if refused.status == 409 and (found := await self._proposed(proposal.branch)):  # it was opened just now
-                return found
-            raise
+
+        return await found_or_made(lambda: self._proposed(proposal.branch), opened, 409)
 
     async def _proposed(self, branch: str) -> Pull | None:
         rows = await self._client.pages(f"{self._root}/pulls", state="all", sort="recentupdate", limit=PER_PAGE)
-        own = (_pull(row) for row in rows if row["head"]["ref"] == branch and _is_ours(row))
-        return max(own, key=lambda pull: (pull.state is PullState.OPEN, pull.number), default=None)
+        return foremost(_pull(row) for row in rows if row["head"]["ref"] == branch and _is_ours(row))
 
     async def _person(self, row: Row) -> Person:
         name = text_of((row.get("user") or {}).get("login"))

@@ -6,18 +6,17 @@ commit are its check runs and its statuses together.
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Iterable, Mapping
-from typing import Any
+from collections.abc import Iterable, Mapping
 
 from forges.client import PER_PAGE, Client, segment, text_of
 from forges.port import Check, Comment, ForgeRefused, Issue, Person, Proposal, Pull, PullState, Remark, Seen, Watch
+from forges.steps import Commenter, CommentPaths, Row, foremost, found_or_made, watched
 
 VERSION = "2022-11-28"
 PERMITTED = frozenset({"OWNER", "MEMBER", "COLLABORATOR"})
 BAD = frozenset({"failure", "timed_out", "startup_failure"})
 """Conclusions of check runs that something can be done about."""
 BAD_STATES = frozenset({"failure", "error"})
-Row = Mapping[str, Any]
 
 
 class GitHub:
@@ -31,7 +30,7 @@ class GitHub:
     def __init__(self, client: Client, project: str) -> None:
         self._client, self._project = client, project
         self._root = "/repos/" + "/".join(map(segment, project.split("/")))
-        self._me = ""
+        self._commenter = Commenter(client)
 
     @staticmethod
     def api(site: str) -> str:
@@ -53,17 +52,13 @@ class GitHub:
             if number not in issues:
                 row = await self._client.find(f"{self._root}/issues/{number}")
                 issues[number] = _issue(row) if row else Issue(number=number)
-        pulls = tuple([pull async for pull in self._pulls(watch)]) if watch.pulls else ()
+        pulls = await self._pulls(watch) if watch.pulls else ()
         return Seen(branch=text_of(repository["default_branch"]), issues=tuple(issues.values()), pulls=pulls)
 
-    async def _pulls(self, watch: Watch) -> AsyncIterator[Pull]:
-        rows = await self._client.pages(f"{self._root}/pulls", state="open", per_page=PER_PAGE)
-        found = {row["number"]: row for row in rows if row["number"] in watch.pulls}
-        for row in found.values():
-            yield await self._whole(row)
-        for number in watch.open_pulls:
-            if number not in found and (row := await self._client.find(f"{self._root}/pulls/{number}")):
-                yield _pull(row)
+    async def _pulls(self, watch: Watch) -> tuple[Pull, ...]:
+        at = f"{self._root}/pulls"
+        rows = await self._client.pages(at, state="open", per_page=PER_PAGE)
+        return await watched(self._client, watch, at, {row["number"]: row for row in rows}, self._whole, _pull)
 
     async def _whole(self, row: Row) -> Pull:
         """An open pull request with its remarks and checks."""
@@ -89,50 +84,33 @@ class GitHub:
 
     async def comment(self, comment: Comment) -> str:
         """Write the comment, or change it where it is there; its id."""
-        at, body = f"{self._root}/issues", {"body": f"{comment.marker}\n{comment.text}"}
-        found = comment.id or await self._written(comment)
-        if found:
-            try:
-                await self._client.send("PATCH", f"{at}/comments/{segment(found)}", body)
-            except ForgeRefused as refused:
-                if refused.status not in {404, 410}:
-                    raise
-            else:
-                return found
-        return str((await self._client.send("POST", f"{at}/{comment.number}/comments", body))["id"])
-
-    async def _written(self, comment: Comment) -> str:
-        """The id of our comment with this marker; whoever else writes the marker is not us."""
-        self._me = self._me or text_of((await self._client.get("/user"))["login"])
-        rows = await self._client.pages(f"{self._root}/issues/{comment.number}/comments", per_page=PER_PAGE)
-        ours = (row for row in rows if (row.get("user") or {}).get("login") == self._me)
-        return next((str(row["id"]) for row in ours if text_of(row.get("body")).startswith(comment.marker)), "")
+        at = f"{self._root}/issues"
+        paths = CommentPaths(
+            all=f"{at}/{comment.number}/comments", each=f"{at}/comments", method="PATCH", query={"per_page": PER_PAGE}
+        )
+        return await self._commenter.write(comment, paths)
 
     async def propose(self, proposal: Proposal) -> Pull:
         """Open the pull request, or find the one that this branch has already, whatever became of it."""
-        if found := await self._proposed(proposal.branch):
-            return found
-        body: dict[str, object] = {"title": proposal.title, "head": proposal.branch, "base": proposal.base}
-        try:
-            row = await self._opened({**body, "body": proposal.text, "draft": True})
-        except ForgeRefused as refused:
-            if refused.status != 422:
-                raise
-            if found := await self._proposed(proposal.branch):  # it was opened just now
-                return found
-            if "draft" not in str(refused).lower():  # some plans have no drafts
-                raise
-            row = await self._opened({**body, "title": f"Draft: {proposal.title}", "body": proposal.text})
-        return _pull(row)
+        body: dict[str, object] = {"head": proposal.branch, "base": proposal.base, "body": proposal.text}
 
-    async def _opened(self, body: Mapping[str, object]) -> Row:
-        row: Row = await self._client.send("POST", f"{self._root}/pulls", body)
-        return row
+        async def opened() -> Pull:
+            try:
+                return await self._opened({**body, "title": proposal.title, "draft": True})
+            except ForgeRefused as refused:
+                if refused.status != 422 or "draft pull requests" not in str(refused).lower():
+                    raise
+                return await self._opened({**body, "title": f"Draft: {proposal.title}"})  # some plans have no drafts
+
+        return await found_or_made(lambda: self._proposed(proposal.branch), opened, 422)
+
+    async def _opened(self, body: Mapping[str, object]) -> Pull:
+        return _pull(await self._client.send("POST", f"{self._root}/pulls", body))
 
     async def _proposed(self, branch: str) -> Pull | None:
         head = f"{self._project.partition('/')[0]}:{branch}"
         rows = await self._client.pages(f"{self._root}/pulls", state="all", head=head, per_page=PER_PAGE)
-        return max(map(_pull, rows), key=lambda pull: (pull.state is PullState.OPEN, pull.number), default=None)
+        return foremost(map(_pull, rows))
 
 
 def _person(row: Row) -> Person:

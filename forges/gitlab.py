@@ -6,17 +6,14 @@ and look. The checks of a commit are its statuses, among which GitLab counts the
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Mapping
-from typing import Any
-
 from forges.client import PER_PAGE, Client, segment, text_of
-from forges.port import Check, Comment, ForgeRefused, Issue, Person, Proposal, Pull, PullState, Remark, Seen, Watch
+from forges.port import Check, Comment, Issue, Person, Proposal, Pull, PullState, Remark, Seen, Watch
+from forges.steps import Commenter, CommentPaths, Row, foremost, found_or_made, watched
 
 DEVELOPER = 30
 """The level of access from which on one may push to the project."""
 RUNNING = frozenset({"created", "waiting_for_resource", "preparing", "pending", "running"})
 STATES = {"opened": PullState.OPEN, "locked": PullState.OPEN, "merged": PullState.MERGED, "closed": PullState.CLOSED}
-Row = Mapping[str, Any]
 
 
 class GitLab:
@@ -29,7 +26,7 @@ class GitLab:
 
     def __init__(self, client: Client, project: str) -> None:
         self._client, self._root = client, f"/projects/{segment(project)}"
-        self._me: object = None
+        self._commenter = Commenter(client)
         self._levels: dict[int, int] = {}
 
     @staticmethod
@@ -52,17 +49,13 @@ class GitLab:
             if number not in issues:
                 row = await self._client.find(f"{self._root}/issues/{number}")
                 issues[number] = await self._issue(row) if row else Issue(number=number)
-        pulls = tuple([pull async for pull in self._pulls(watch)]) if watch.pulls else ()
+        pulls = await self._pulls(watch) if watch.pulls else ()
         return Seen(branch=text_of(project["default_branch"]), issues=tuple(issues.values()), pulls=pulls)
 
-    async def _pulls(self, watch: Watch) -> AsyncIterator[Pull]:
-        rows = await self._client.pages(f"{self._root}/merge_requests", state="opened", per_page=PER_PAGE)
-        found = {row["iid"]: row for row in rows if row["iid"] in watch.pulls}
-        for row in found.values():
-            yield await self._whole(row)
-        for number in watch.open_pulls:
-            if number not in found and (row := await self._client.find(f"{self._root}/merge_requests/{number}")):
-                yield _pull(row)
+    async def _pulls(self, watch: Watch) -> tuple[Pull, ...]:
+        at = f"{self._root}/merge_requests"
+        rows = await self._client.pages(at, state="opened", per_page=PER_PAGE)
+        return await watched(self._client, watch, at, {row["iid"]: row for row in rows}, self._whole, _pull)
 
     async def _whole(self, row: Row) -> Pull:
         """An open merge request with its remarks and checks."""
@@ -86,48 +79,28 @@ class GitLab:
     async def comment(self, comment: Comment) -> str:
         """Write the comment, or change it where it is there; its id."""
         at = f"{self._root}/{'merge_requests' if comment.on_pull else 'issues'}/{comment.number}/notes"
-        body = {"body": f"{comment.marker}\n{comment.text}"}
-        found = comment.id or await self._written(at, comment.marker)
-        if found:
-            try:
-                await self._client.send("PUT", f"{at}/{segment(found)}", body)
-            except ForgeRefused as refused:
-                if refused.status not in {404, 410}:
-                    raise
-            else:
-                return found
-        return str((await self._client.send("POST", at, body))["id"])
-
-    async def _written(self, at: str, marker: str) -> str:
-        """The id of our note with this marker; whoever else writes the marker is not us."""
-        if self._me is None:
-            self._me = (await self._client.get("/user"))["id"]
-        rows = await self._client.pages(at, sort="asc", order_by="created_at", per_page=PER_PAGE)
-        ours = (row for row in rows if row["author"]["id"] == self._me)
-        return next((str(row["id"]) for row in ours if text_of(row.get("body")).startswith(marker)), "")
+        query: dict[str, str | int] = {"sort": "asc", "order_by": "created_at", "per_page": PER_PAGE}
+        return await self._commenter.write(comment, CommentPaths(all=at, each=at, method="PUT", query=query))
 
     async def propose(self, proposal: Proposal) -> Pull:
         """Open the merge request, or find the one that this branch has already, whatever became of it."""
-        if found := await self._proposed(proposal.branch):
-            return found
         body = {
             "source_branch": proposal.branch,
             "target_branch": proposal.base,
             "title": f"Draft: {proposal.title}",
             "description": proposal.text,
         }
-        try:
+
+        async def opened() -> Pull:
             return _pull(await self._client.send("POST", f"{self._root}/merge_requests", body))
-        except ForgeRefused as refused:
-            if refused.status == 409 and (found := await self._proposed(proposal.branch)):  # it was opened just now
-                return found
-            raise
+
+        return await found_or_made(lambda: self._proposed(proposal.branch), opened, 409)
 
     async def _proposed(self, branch: str) -> Pull | None:
         rows = await self._client.pages(
             f"{self._root}/merge_requests", state="all", source_branch=branch, per_page=PER_PAGE
         )
-        return max(map(_pull, rows), key=lambda pull: (pull.state is PullState.OPEN, pull.number), default=None)
+        return foremost(map(_pull, rows))
 
     async def _person(self, author: Row) -> Person:
         member = author["id"]

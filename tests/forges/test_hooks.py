@@ -15,8 +15,8 @@ from pydantic import SecretStr
 from bootstrap.forges import forge_hook
 from core.errors import HookRefused
 from forges.connections import open_forge
-from forges.desk import HINT_S, Desk
 from forges.hooks import is_signed
+from forges.poller import HINT_S, Poller
 from tests.forges.conftest import Rig
 from tests.support.clocks import HandClocks
 
@@ -46,22 +46,22 @@ def test_github_s_known_example_of_a_signature_holds() -> None:
 
 async def test_a_hook_brings_a_look_at_once_but_not_one_for_each_hook(rig: Rig) -> None:
     clocks = HandClocks()
-    desk = Desk(
+    poller = Poller(
         lambda: (rig.connection,), lambda: 60.0, lambda each: open_forge(each, rig.store.clock), rig.services,
         monotonic=clocks.monotonic,
     )  # fmt: skip
     settings: Any = SimpleNamespace(forge_webhook_secret=SecretStr(SECRET))
-    take = forge_hook(lambda: settings, desk)
-    await desk.turn()
+    take = forge_hook(lambda: settings, poller)
+    await poller.turn()
     looks = len(rig.server.seen)
     rig.world.issue("Mend the answer")
-    await desk.turn()
+    await poller.turn()
     assert len(rig.server.seen) == looks
     assert take({"x-gitlab-token": SECRET}, BODY) == (rig.connection.address,)
-    await desk.turn()
+    await poller.turn()
     assert len(rig.server.seen) == looks, "it was looked at a moment ago"
     clocks.pass_s(HINT_S)
-    await desk.turn()
+    await poller.turn()
     assert len(rig.tasks()) == 1
     looks = len(rig.server.seen)
     with pytest.raises(HookRefused, match="signature"):
@@ -70,39 +70,39 @@ async def test_a_hook_brings_a_look_at_once_but_not_one_for_each_hook(rig: Rig) 
     with pytest.raises(HookRefused, match="forge_webhook_secret"):
         take({"x-gitlab-token": SECRET}, BODY)
     clocks.pass_s(HINT_S)
-    await desk.turn()
+    await poller.turn()
     assert len(rig.server.seen) == looks
-    await desk.aclose()
+    await poller.aclose()
 
 
 async def test_what_a_task_does_is_told_without_a_look_for_news(rig: Rig, tmp_path: Path) -> None:
     clocks = HandClocks()
-    desk = Desk(
+    poller = Poller(
         lambda: (rig.connection,), lambda: 60.0, lambda each: open_forge(each, rig.store.clock), rig.services,
         monotonic=clocks.monotonic,
     )  # fmt: skip
-    rig.store.events.subscribe(desk.on_events)
+    rig.store.events.subscribe(poller.on_events)
     number = rig.world.issue("Mend the answer")
-    await desk.turn()
+    await poller.turn()
     looks = len(rig.server.seen)
     await rig.claimed()
     while len(rig.server.seen) == looks:  # the event comes on the writer's thread, a moment after the claim
         await asyncio.sleep(0.01)
-        await desk.turn()
+        await poller.turn()
     assert [each.method for each in rig.server.seen[looks:]] == ["PUT" if rig.kind == "gitlab" else "PATCH"]
     assert "is being worked on" in rig.comments(rig.world.issues[number])[0].text
-    assert desk.statuses()[0].issues == 1
-    await desk.aclose()
+    assert poller.statuses()[0].issues == 1
+    await poller.aclose()
 
 
 async def test_connections_come_and_go_with_the_settings(rig: Rig) -> None:
     wanted = [rig.connection]
-    desk = Desk(lambda: wanted, lambda: 60.0, lambda each: open_forge(each, rig.store.clock), rig.services)
-    await desk.turn()
-    assert [each.address for each in desk.statuses()] == [rig.connection.address]
+    poller = Poller(lambda: wanted, lambda: 60.0, lambda each: open_forge(each, rig.store.clock), rig.services)
+    await poller.turn()
+    assert [each.address for each in poller.statuses()] == [rig.connection.address]
     assert rig.store.state.get("forges")
     wanted.clear()
-    await desk.turn()
-    assert desk.statuses() == ()
+    await poller.turn()
+    assert poller.statuses() == ()
     assert rig.store.state.get("forges") is None
-    await desk.aclose()
+    await poller.aclose()

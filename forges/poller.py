@@ -25,7 +25,7 @@ MOVES = frozenset({Kind.TASK_CLAIMED, Kind.TASK_MOVED, Kind.COMMIT_RECORDED, Kin
 Opener = Callable[[Connection], tuple[Forge, Client]]
 
 
-class _Seat:
+class _Polled:
     """A connection with when it is due."""
 
     def __init__(self, sync: Sync, client: Client) -> None:
@@ -35,7 +35,7 @@ class _Seat:
         self.has_news = True
 
 
-class Desk:
+class Poller:
     """Looks after all connections; on the workers' loop, but `hint` may be called from any thread.
 
     Args:
@@ -57,56 +57,56 @@ class Desk:
     ) -> None:
         self._connections, self._poll_s, self._opener = connections, poll_s, opener
         self._services, self._monotonic = services, monotonic
-        self._seats: dict[Connection, _Seat] = {}
+        self._polled: dict[Connection, _Polled] = {}
         self._told: list[object] | None = None
 
     async def turn(self) -> None:
         """Do what is due."""
         await self._renew()
-        await asyncio.gather(*map(self._serve, self._seats.values()))
+        await asyncio.gather(*map(self._serve, self._polled.values()))
         await self._note()
 
     def on_events(self, events: Sequence[Event]) -> None:
         """Note what happened to tasks that a forge is told of; called on the writer's thread."""
         moved = {event.task_id for event in events if event.kind in MOVES}
-        for seat in list(self._seats.values()):
-            seat.has_news |= bool(moved & seat.sync.tasks)
+        for each in list(self._polled.values()):
+            each.has_news |= bool(moved & each.sync.tasks)
 
     def hint(self) -> tuple[str, ...]:
         """Have a look at all connections soon; their addresses. A forge that rests goes on resting."""
-        seats = list(self._seats.values())
-        for seat in seats:
-            if seat.due_at is not None:
-                seat.due_at = min(seat.due_at, seat.looked_at + HINT_S)
-        return tuple(seat.sync.connection.address for seat in seats)
+        polled = list(self._polled.values())
+        for each in polled:
+            if each.due_at is not None:
+                each.due_at = min(each.due_at, each.looked_at + HINT_S)
+        return tuple(each.sync.connection.address for each in polled)
 
     def statuses(self) -> tuple[ForgeStatus, ...]:
         """How each connection stands."""
-        return tuple(seat.sync.status() for seat in list(self._seats.values()))
+        return tuple(each.sync.status() for each in list(self._polled.values()))
 
     async def aclose(self) -> None:
         """Close the connections."""
-        for seat in self._seats.values():
-            await seat.client.aclose()
+        for each in self._polled.values():
+            await each.client.aclose()
 
     async def _renew(self) -> None:
         """Open what the settings ask for, and close what they do not any more."""
         wanted = self._connections()
-        for gone in self._seats.keys() - set(wanted):
-            await self._seats.pop(gone).client.aclose()
+        for gone in self._polled.keys() - set(wanted):
+            await self._polled.pop(gone).client.aclose()
         for each in wanted:
-            if each not in self._seats:
+            if each not in self._polled:
                 forge, client = self._opener(each)
-                self._seats[each] = _Seat(Sync(each, forge, self._services), client)
+                self._polled[each] = _Polled(Sync(each, forge, self._services), client)
 
-    async def _serve(self, seat: _Seat) -> None:
+    async def _serve(self, polled: _Polled) -> None:
         now = self._monotonic()
-        if seat.due_at is None or now >= seat.due_at:
-            seat.looked_at, seat.due_at, seat.has_news = now, now + self._poll_s(), False
-            await seat.sync.look()
-        elif seat.has_news:
-            seat.has_news = False
-            await seat.sync.tell()
+        if polled.due_at is None or now >= polled.due_at:
+            polled.looked_at, polled.due_at, polled.has_news = now, now + self._poll_s(), False
+            await polled.sync.look()
+        elif polled.has_news:
+            polled.has_news = False
+            await polled.sync.tell()
 
     async def _note(self) -> None:
         """Keep how it stands for a status without a daemon, where that is new."""
