@@ -20,6 +20,7 @@ from client import (
     transfer,
 )
 from client import repository_settings as repository
+from client.clipboard import clipboard_text
 from client.daemon_client import LogQuery
 from client.errors import Exit
 from client.new_task import edited_text, task_body, text_or_stdin
@@ -33,14 +34,24 @@ Values = Mapping[str, Any]
 
 def _add(session: Session, values: Values) -> int:
     given = " ".join(values["text"])
-    text = text_or_stdin(given) if values["text"] else edited_text()
+    text = text_or_stdin(given) if values["text"] or values["clipboard"] else edited_text()
+    text = "\n\n".join(filter(None, (text, clipboard_text()))) if values["clipboard"] else text
     return tasks.add(session, task_body(text, values), typed=text != given)
+
+
+def _todo(session: Session, values: Values) -> int:
+    from client import todo  # noqa: PLC0415  # no other action needs it
+
+    if values["install_hook"]:
+        return todo.install_hook(session, values["repo"])
+    return todo.todo(session, values["repo"], from_hook=values["hook"])
 
 
 ACTIONS: Mapping[str, Callable[[Session, Values], int]] = {
     "add": _add,
     "run": lambda s, v: following.run(s, task_body(text_or_stdin(" ".join(v["text"])), v)),
     "load-tasks": lambda s, v: tasks.load(s, v["load"]),
+    "todo": _todo,
     "brief": lambda s, v: brief.brief(s, v["since"], read=v["read"]),
     "logs": lambda s, v: following.logs(s, _log_query(v), follow=v["follow"]),
     "history": lambda s, v: tasks.history(s, v["n"]),

@@ -223,7 +223,9 @@ def _tasks() -> Iterator[click.Command]:
     yield _command(
         "add", "Add a task.\n\nTEXT is what is to be done; `-` reads it from the standard input. On a terminal, "
         "without a text, your editor asks for it. `add` may be left out where the text is in quotes.",
-        _argument("text", nargs=-1), *new_task_options(),
+        _argument("text", nargs=-1),
+        _flag("--clipboard", help="Take the text from the clipboard; TEXT, where there is one, stands before it."),
+        *new_task_options(),
         section=Section.TASKS, listed='add "TEXT"', short_help="Add a task; the word `add` may be left out.",
         epilog=_examples('add "Create a FastAPI health check endpoint"',
                          'add --priority 5 --tests test_login.py "Fix the login bug"',
@@ -237,7 +239,16 @@ def _tasks() -> Iterator[click.Command]:
     )  # fmt: skip
     yield _command("load-tasks", "Add the tasks of a YAML file that are not there yet.",
                    _argument("load", metavar="FILE", type=_FILE), section=Section.TASKS,
-                   listed="load-tasks FILE")  # fmt: skip
+                   listed="load-tasks FILE, todo",
+                   short_help="Tasks from a YAML file; from TODO(nightshift) comments.")  # fmt: skip
+    yield _command(
+        "todo", "File the comments `TODO(nightshift): …` of the commit that is checked out as tasks.\n\nEach is filed "
+        "once: it is known by its file and its words. Lines below it that stand further to the right belong to it. "
+        "REPO is a checkout; by default the one around this folder.",
+        _argument("repo", required=False, default=".", metavar="[REPO]"),
+        _flag("--install-hook", help="Do it after each commit: write a post-commit hook, unless there is one."),
+        _flag("--hook", hidden=True, help="As the hook calls it."), section=Section.TASKS,
+    )  # fmt: skip
     yield _command("wait", "Wait until a task ends; exits with 1 if it failed.", _argument("id", type=_ID),
                    section=Section.TASKS, listed="wait ID")  # fmt: skip
     yield _command("cancel", "Cancel tasks.", _argument("ids", type=_ID, nargs=-1, required=True, metavar="ID..."),

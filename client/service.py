@@ -117,12 +117,12 @@ def _service(settings: Settings, systemd: int) -> Service:
         python=Path(sys.executable),
         checkout=ROOT,
         drain_s=settings.drain_s,
-        environment={**_where(settings), "PYTHONUNBUFFERED": "1"},
+        environment={**where(settings), "PYTHONUNBUFFERED": "1"},
         systemd=systemd,
     )
 
 
-def _where(settings: Settings) -> Mapping[str, str]:
+def where(settings: Settings) -> Mapping[str, str]:
     """The variables that lead the daemon to where this shell would look; the manager's own environment may differ."""
     if settings.folders is None:
         return {"NIGHTSHIFT_HOME": str(settings.home)}
