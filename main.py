@@ -27,7 +27,7 @@ from core.tasks import Task, TaskSpec
 
 STDERR = 2
 NEW_OBJECTS = 10_000
-"""So many let the garbage collector look; the default of 700 costs a tenth of the daemon's time beside large listings."""
+"""So many let the garbage collector look: beside large listings the usual 700 cost a tenth of the daemon's time."""
 
 
 class Exit(IntEnum):
