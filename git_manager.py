@@ -33,6 +33,7 @@ from gitrepo.changed_files import walked
 from gitrepo.checkout import show_tip
 from gitrepo.commands import Git
 from gitrepo.discovery import MAIN, base_of, refuse_submodule_folder
+from gitrepo.fetching import fetch
 from gitrepo.maintenance import RepositoryMaintenance
 from gitrepo.merging import rebased
 from gitrepo.objects import edits_for, edits_with_move, person
@@ -267,6 +268,14 @@ class GitManager:
             kind, level = (Kind.PUSHED, Level.INFO) if result.pushed else (Kind.PUSH_FAILED, Level.WARNING)
             self._events.bind(task_id=task_id).emit(kind, result.detail, level=level)
         return result
+
+    def fetch_branch(self, where: Where, branch: str, timeout_s: float = 60.0) -> str:
+        """Fetch a branch, for a task whose owner asked for that; the name from which a task may start, or "".
+
+        Raises:
+            GitError: the other end could not be asked, or not in time.
+        """
+        return fetch(self._repositories.find(where), branch, self._push_env, timeout_s)
 
     # --- what was committed
 

@@ -85,6 +85,7 @@ def open_poller(
             queue=store.queue,
             state=store.state,
             push=git.push_branch,
+            fetch=git.fetch_branch,
             evidence=partial(evidence_of, git),
             base=services.repository_settings.base_of,
             label=lambda: settings().forge_label,

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from forges.client import PER_PAGE, Client, segment, text_of
 from forges.port import Check, Comment, Issue, Person, Proposal, Pull, PullState, Remark, Seen, Watch
-from forges.steps import Commenter, CommentPaths, Row, foremost, found_or_made, watched
+from forges.steps import Commenter, CommentPaths, Row, foremost, found_or_made, issues_of, pulls_of
 
 PERMITTED = frozenset({"owner", "admin", "write"})
 BAD = frozenset({"failure", "error"})
@@ -45,18 +45,19 @@ class Gitea:
         rows = await self._client.pages(
             f"{self._root}/issues", state="open", type="issues", labels=watch.label, limit=PER_PAGE
         )
-        issues = {row["number"]: await self._issue(row) for row in rows if not row.get("pull_request")}
-        for number in watch.issues:
-            if number not in issues:
-                row = await self._client.find(f"{self._root}/issues/{number}")
-                issues[number] = await self._issue(row) if row else Issue(number=number)
+        found = {row["number"]: row for row in rows if not row.get("pull_request")}
+        issues = await issues_of(self._client, watch, f"{self._root}/issues", found, self._issue, self._said)
         pulls = await self._pulls(watch) if watch.pulls else ()
-        return Seen(branch=text_of(repository["default_branch"]), issues=tuple(issues.values()), pulls=pulls)
+        return Seen(branch=text_of(repository["default_branch"]), issues=issues, pulls=pulls)
+
+    async def _said(self, number: int) -> tuple[Remark, ...]:
+        rows = await self._client.pages(f"{self._root}/issues/{number}/comments")
+        return tuple([await self._remark("i", row) for row in rows])
 
     async def _pulls(self, watch: Watch) -> tuple[Pull, ...]:
         at = f"{self._root}/pulls"
         rows = await self._client.pages(at, state="open", limit=PER_PAGE)
-        return await watched(self._client, watch, at, {row["number"]: row for row in rows}, self._whole, _pull)
+        return await pulls_of(self._client, watch, at, {row["number"]: row for row in rows}, self._whole, _pull)
 
     async def _whole(self, row: Row) -> Pull:
         """An open pull request with its remarks and checks."""

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping
 
 from forges.client import PER_PAGE, Client, segment, text_of
 from forges.port import Check, Comment, ForgeRefused, Issue, Person, Proposal, Pull, PullState, Remark, Seen, Watch
-from forges.steps import Commenter, CommentPaths, Row, foremost, found_or_made, watched
+from forges.steps import Commenter, CommentPaths, Row, foremost, found_or_made, issues_of, pulls_of
 
 VERSION = "2022-11-28"
 PERMITTED = frozenset({"OWNER", "MEMBER", "COLLABORATOR"})
@@ -47,18 +47,19 @@ class GitHub:
         """Find what is there now."""
         repository: Row = await self._client.get(self._root)
         rows = await self._client.pages(f"{self._root}/issues", state="open", labels=watch.label, per_page=PER_PAGE)
-        issues = {row["number"]: _issue(row) for row in rows if "pull_request" not in row}
-        for number in watch.issues:
-            if number not in issues:
-                row = await self._client.find(f"{self._root}/issues/{number}")
-                issues[number] = _issue(row) if row else Issue(number=number)
+        found = {row["number"]: row for row in rows if "pull_request" not in row}
+        issues = await issues_of(self._client, watch, f"{self._root}/issues", found, _issue, self._said)
         pulls = await self._pulls(watch) if watch.pulls else ()
-        return Seen(branch=text_of(repository["default_branch"]), issues=tuple(issues.values()), pulls=pulls)
+        return Seen(branch=text_of(repository["default_branch"]), issues=issues, pulls=pulls)
+
+    async def _said(self, number: int) -> tuple[Remark, ...]:
+        rows = await self._client.pages(f"{self._root}/issues/{number}/comments", per_page=PER_PAGE)
+        return tuple(_remark("i", row) for row in rows)
 
     async def _pulls(self, watch: Watch) -> tuple[Pull, ...]:
         at = f"{self._root}/pulls"
         rows = await self._client.pages(at, state="open", per_page=PER_PAGE)
-        return await watched(self._client, watch, at, {row["number"]: row for row in rows}, self._whole, _pull)
+        return await pulls_of(self._client, watch, at, {row["number"]: row for row in rows}, self._whole, _pull)
 
     async def _whole(self, row: Row) -> Pull:
         """An open pull request with its remarks and checks."""
@@ -118,7 +119,7 @@ def _person(row: Row) -> Person:
     return Person(name=text_of(user.get("login")), permitted=row.get("author_association") in PERMITTED)
 
 
-def _issue(row: Row) -> Issue:
+async def _issue(row: Row) -> Issue:
     return Issue(
         number=row["number"],
         title=text_of(row["title"]),

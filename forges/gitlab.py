@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from forges.client import PER_PAGE, Client, segment, text_of
 from forges.port import Check, Comment, Issue, Person, Proposal, Pull, PullState, Remark, Seen, Watch
-from forges.steps import Commenter, CommentPaths, Row, foremost, found_or_made, watched
+from forges.steps import Commenter, CommentPaths, Row, foremost, found_or_made, issues_of, pulls_of
 
 DEVELOPER = 30
 """The level of access from which on one may push to the project."""
@@ -44,25 +44,29 @@ class GitLab:
         self._levels.clear()
         project: Row = await self._client.get(self._root)
         rows = await self._client.pages(f"{self._root}/issues", state="opened", labels=watch.label, per_page=PER_PAGE)
-        issues = {row["iid"]: await self._issue(row) for row in rows}
-        for number in watch.issues:
-            if number not in issues:
-                row = await self._client.find(f"{self._root}/issues/{number}")
-                issues[number] = await self._issue(row) if row else Issue(number=number)
+        found = {row["iid"]: row for row in rows}
+        issues = await issues_of(self._client, watch, f"{self._root}/issues", found, self._issue, self._said)
         pulls = await self._pulls(watch) if watch.pulls else ()
-        return Seen(branch=text_of(project["default_branch"]), issues=tuple(issues.values()), pulls=pulls)
+        return Seen(branch=text_of(project["default_branch"]), issues=issues, pulls=pulls)
+
+    async def _said(self, number: int) -> tuple[Remark, ...]:
+        at = f"{self._root}/issues/{number}/notes"
+        rows = await self._client.pages(at, sort="asc", order_by="created_at", per_page=PER_PAGE)
+        return tuple([await self._remark("i", row, "") for row in rows if not row.get("system")])
 
     async def _pulls(self, watch: Watch) -> tuple[Pull, ...]:
         at = f"{self._root}/merge_requests"
         rows = await self._client.pages(at, state="opened", per_page=PER_PAGE)
-        return await watched(self._client, watch, at, {row["iid"]: row for row in rows}, self._whole, _pull)
+        return await pulls_of(self._client, watch, at, {row["iid"]: row for row in rows}, self._whole, _pull)
 
     async def _whole(self, row: Row) -> Pull:
         """An open merge request with its remarks and checks."""
         notes = await self._client.pages(
             f"{self._root}/merge_requests/{row['iid']}/notes", sort="asc", order_by="created_at", per_page=PER_PAGE
         )
-        remarks = [await self._remark(note, text_of(row.get("web_url"))) for note in notes if not note.get("system")]
+        remarks = [
+            await self._remark("n", note, text_of(row.get("web_url"))) for note in notes if not note.get("system")
+        ]
         return _pull(row, tuple(remarks), await self._failed(text_of(row["sha"])))
 
     async def _failed(self, commit: str) -> tuple[Check, ...] | None:
@@ -121,10 +125,10 @@ class GitLab:
             open=row["state"] == "opened",
         )
 
-    async def _remark(self, row: Row, url: str) -> Remark:
+    async def _remark(self, kind: str, row: Row, url: str) -> Remark:
         position = row.get("position") or {}
         return Remark(
-            id=f"n{row['id']}",
+            id=f"{kind}{row['id']}",
             author=await self._person(row["author"]),
             text=text_of(row.get("body")),
             url=f"{url}#note_{row['id']}",

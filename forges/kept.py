@@ -24,6 +24,18 @@ class Followup:
     what: str
     text: str = ""
     pushed: str = ""
+    part: str = ""
+    """What it came from: the id of a comment, or `checks:` and a commit."""
+
+    @property
+    def of_checks(self) -> bool:
+        """Whether failed checks asked for it."""
+        return self.part.startswith("checks:") or ":checks:" in self.key  # the part was not always kept
+
+    @property
+    def of_issue(self) -> bool:
+        """Whether a comment on the issue itself asked for it."""
+        return self.part.startswith("i")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -57,11 +57,16 @@ class Issue:
     author: Person = field(default_factory=lambda: Person(name=""))
     labels: tuple[str, ...] = ()
     open: bool = False
+    remarks: tuple[Remark, ...] | None = None
+    """What was said on it; looked up for those of `Watch.issues` that are open, None for others."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Remark:
-    """A comment on a pull request. `id` is unique within the repository; `path` and `line` say what it stands at."""
+    """A comment. `id` is unique within the repository; `path` and `line` say what it stands at.
+
+    Of one on an issue itself the `id` begins with `i`.
+    """
 
     id: str
     author: Person
@@ -71,6 +76,11 @@ class Remark:
     line: int | None = None
     quoted: str = ""
     """The lines of the change that it stands at, where the forge shows them."""
+
+    @property
+    def on_issue(self) -> bool:
+        """Whether it stands on an issue itself, and not on a pull request."""
+        return self.id.startswith("i")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

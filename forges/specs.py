@@ -7,10 +7,11 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from core.masking import printable
+from core.messages import MAX_MESSAGE_CHARS
 from core.submission import parse_spec
 from core.tasks import TaskSpec
 from forges import labels
@@ -20,6 +21,7 @@ from forges.port import Check, Issue, Pull, Remark
 COMMAND = re.compile(r"/nightshift\b[ \t]*")
 MAX_KEY_CHARS = 200
 MAX_TEXT_CHARS = 40_000
+MAX_SAID_CHARS = MAX_MESSAGE_CHARS - 500
 MAX_CHECKS, MAX_CHECK_CHARS = 5, 3000
 _HIDDEN = re.compile(r"<!--.*?(-->|\Z)", re.DOTALL)
 
@@ -58,19 +60,45 @@ def of_issue(connection: Connection, issue: Issue, label: str, base: str) -> tup
 
 
 def of_remark(connection: Connection, number: int, pull: Pull, remark: Remark, fields: Mapping[str, Any]) -> TaskSpec:
-    """The follow-up that a comment on the pull request of issue `number` asks for.
+    """The follow-up that a comment on the pull request of issue `number`, or on the issue itself, asks for.
 
     Raises:
         InvalidTask: as `of_issue`.
     """
-    asked = plain(COMMAND.sub("", remark.text.strip(), count=1)) or "See to what this comment is about."
+    asked = _asked(remark) or "See to what this comment is about."
     where = f" at line {remark.line}" if remark.line else ""
     at = [f"It is said of {line(remark.path)}{where}."] if remark.path else []
     lines = [f"The lines that it stands at:\n{_indented(plain(remark.quoted, 2000))}"] if remark.quoted else []
-    about = f"(A comment on pull request #{pull.number} of {connection.project}, by {line(remark.author.name, 80)}.)"
+    on = f"issue #{number}" if remark.on_issue else f"pull request #{pull.number}"
+    about = f"(A comment on {on} of {connection.project}, by {line(remark.author.name, 80)}.)"
     text = "\n\n".join((asked, *at, *lines, about))
     more = {**fields, "integrate": True}
     return _spec(connection, text, key(connection, number, remark.id), pull.branch, remark.url, more)
+
+
+def words(connection: Connection, number: int, remark: Remark) -> str:
+    """What is said to a task when somebody comments on its issue `number`; `heard` finds it again."""
+    about = f"on issue #{number} of {connection.project}, by {line(remark.author.name, 80)}.)"
+    return f"{plain(_asked(remark), MAX_SAID_CHARS)}\n\n{_mark(remark, exactly=True)} {about}"
+
+
+def heard(said: Iterable[str], remark: Remark, *, exactly: bool) -> bool:
+    """Whether a comment is among what was said to a task: as it is now, or in any wording."""
+    return any(_mark(remark, exactly=exactly) in each for each in said)
+
+
+def count_heard(said: Iterable[str]) -> int:
+    """How many comments were passed on to a task."""
+    return sum(each.count("(Comment i") for each in said)
+
+
+def _mark(remark: Remark, *, exactly: bool) -> str:
+    digest = hashlib.sha256(remark.text.encode("utf-8", "surrogatepass")).hexdigest()[:8]
+    return f"(Comment {remark.id}, version " + (f"{digest}," if exactly else "")
+
+
+def _asked(remark: Remark) -> str:
+    return plain(COMMAND.sub("", remark.text.strip(), count=1))
 
 
 def of_checks(
@@ -88,10 +116,14 @@ def of_checks(
         if each.text.strip()
     ]
     head = f"Mend what makes these checks of pull request #{pull.number} fail at commit {pull.head[:12]}: {names}"
-    part = f"checks:{pull.head[:40]}"
     text = "\n\n".join((head, *said))
     more = {**fields, "integrate": True}
-    return _spec(connection, text, key(connection, number, part), pull.branch, pull.url, more)
+    return _spec(connection, text, key(connection, number, checks_part(pull)), pull.branch, pull.url, more)
+
+
+def checks_part(pull: Pull) -> str:
+    """The part of the key that a follow-up for failed checks has."""
+    return f"checks:{pull.head[:40]}"
 
 
 def asks(remark: Remark) -> bool:

@@ -1,4 +1,4 @@
-"""The steps that all forges have in common: a comment is written once, a pull request opened once, the known looked up.
+"""The steps that all forges have in common: how things are looked up, and comments and pull requests made only once.
 
 Each looks for what is there before it makes anything, so that it may be done again after an answer that never came.
 """
@@ -6,11 +6,11 @@ Each looks for what is there before it makes anything, so that it may be done ag
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from forges.client import Client, segment, text_of
-from forges.port import Comment, ForgeRefused, Pull, PullState, Watch
+from forges.port import Comment, ForgeRefused, Issue, Pull, PullState, Remark, Watch
 
 Row = Mapping[str, Any]
 GONE = frozenset({404, 410})
@@ -85,7 +85,35 @@ def foremost(pulls: Iterable[Pull]) -> Pull | None:
     return max(pulls, key=lambda pull: (pull.state is PullState.OPEN, pull.number), default=None)
 
 
-async def watched(
+async def issues_of(
+    client: Client,
+    watch: Watch,
+    at: str,
+    rows: Mapping[int, Row],
+    read: Callable[[Row], Awaitable[Issue]],
+    remarks: Callable[[int], Awaitable[tuple[Remark, ...]]],
+) -> tuple[Issue, ...]:
+    """The open issues with the label, and those that are known, with what was said on them.
+
+    Args:
+        client: speaks to the API.
+        watch: what is to be looked at.
+        at: the path below which each one is.
+        rows: the open ones with the label, by their numbers.
+        read: reads a row.
+        remarks: looks up what was said on one.
+    """
+    found = {number: await read(row) for number, row in rows.items()}
+    for number in watch.issues:
+        if number not in found:
+            row = await client.find(f"{at}/{number}")
+            found[number] = await read(row) if row else Issue(number=number)
+        if found[number].open:
+            found[number] = replace(found[number], remarks=await remarks(number))
+    return tuple(found.values())
+
+
+async def pulls_of(
     client: Client,
     watch: Watch,
     at: str,

@@ -10,14 +10,15 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import json
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from http import HTTPStatus
 from typing import Any, Self
 
+from core.amending import Amendment
 from core.clock import Clock
-from core.errors import InvalidTask, UnknownTask
+from core.errors import GitError, IllegalMove, InvalidTask, UnknownTask
 from core.events import Emitter, Kind, Level
 from core.ports import Sink
 from core.queueing import Submitted
@@ -30,8 +31,9 @@ from db.state_store import StateStore
 from forges import labels, specs, texts
 from forges.connections import Connection
 from forges.kept import Followup, Kept, KeptPull, Tracked
-from forges.port import Comment, Forge, ForgeAway, ForgeRefused, Issue, Proposal, Pull, PullState, Seen, Watch
+from forges.port import Comment, Forge, ForgeAway, ForgeRefused, Issue, Proposal, Pull, PullState, Remark, Seen, Watch
 from forges.texts import Evidence, Mask
+from gitrepo.fetching import FETCHED
 from queue_manager import QueueManager
 
 FIRST_REST_S, LONGEST_REST_S = 30.0, 1800.0
@@ -41,19 +43,23 @@ AGAIN_S = 1800.0
 ROUNDS = 3
 """So many times the failed checks of a pull request become a task; more would go round in circles."""
 CLOSED, SHUT = "its issue was closed, or lost its label", "its pull request was closed"
+OVER = "Its work is over: for what else is to be done, file another issue."
+UNSAID = "its comment was deleted, or asks for nothing any more"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Services:
     """What a connection needs of the daemon.
 
-    `push` takes a checkout, a branch and a task's id; `evidence` a checkout and a commit; `base` gives the branch that
-    the owner set for a checkout, or None. These three block.
+    `push` takes a checkout, a branch and a task's id; `fetch` a checkout and a branch, and gives the name under which
+    it is here now, or "" where it is nowhere else; `evidence` takes a checkout and a commit; `base` gives the branch
+    that the owner set for a checkout, or None. These four block; `fetch` raises `GitError`.
     """
 
     queue: QueueManager
     state: StateStore
     push: Callable[[str, str, int], PushResult]
+    fetch: Callable[[str, str], str]
     evidence: Callable[[str, str], Evidence]
     base: Callable[[str], str | None]
     label: Callable[[], str]
@@ -163,6 +169,8 @@ class Sync:
         self._branch, self._strangers = seen.branch, 0
         for issue in seen.issues:
             await self._take(issue)
+            await self._hear(issue)
+        await self._refresh_base()
         await self._follow(seen)
         await self._tell()
         self._looked_at = self._services.clock()
@@ -188,16 +196,63 @@ class Sync:
 
     async def _asked_for(self, tracked: Tracked, issue: Issue) -> Tracked:
         """Submit the task of an issue, or change it; what is wrong is noted for whoever wrote the issue."""
-        services, repo = self._services, self.connection.repo
-        base = await asyncio.to_thread(services.base, repo) or self._branch
         try:
-            spec, faults = specs.of_issue(self.connection, issue, services.label(), base)
+            base = await self._base()
+            spec, faults = specs.of_issue(self.connection, issue, self._services.label(), base)
             sent = await self._sent(spec)
             edited = tracked.text and _digest(issue.title, issue.text, *sorted(issue.labels)) != tracked.text
             note = await self._changed(sent, spec, CLOSED) if not sent.created else ""
         except InvalidTask as error:
             return replace(tracked, fault=_faults(error))
         return replace(tracked, task_id=sent.task_id, fault=" ".join(faults), note=note if edited else tracked.note)
+
+    async def _base(self) -> str:
+        """Where tasks start: the branch as it is at the forge, fetched now; where that cannot be had, as it is here."""
+        services, repo = self._services, self.connection.repo
+        branch = await asyncio.to_thread(services.base, repo) or self._branch
+        with self._allowed("fetch", 0, branch) as attempt:
+            if attempt.due:
+                try:
+                    return await asyncio.to_thread(services.fetch, repo, branch) or branch
+                except GitError as error:
+                    raise ForgeRefused(0, str(error)) from error
+        return branch
+
+    async def _refresh_base(self) -> None:
+        """Fetch again as long as a task has not begun: it starts from what is there then."""
+        found = map(self._task, (each.task_id for each in self._known().issues.values()))
+        if any(task and not task.attempt and task.status not in ENDED for task in found):
+            await self._base()
+
+    async def _hear(self, issue: Issue) -> None:
+        """Pass on what is said on the issue while its task is open, or has failed; later on it asks for a follow-up."""
+        tracked, queue = self._known().issues.get(issue.number), self._services.queue
+        for remark in filter(specs.asks, issue.remarks or ()):
+            task = self._task(tracked.task_id) if tracked else None
+            if tracked is None or task is None or specs.heard(self._said(task), remark, exactly=True):
+                continue
+            text = specs.words(self.connection, issue.number, remark)
+            try:
+                if task.status not in ENDED and not task.cancel_requested:
+                    await asyncio.wrap_future(queue.say(task.id, text))
+                elif task.status is Status.FAILED and not specs.heard(self._said(task), remark, exactly=False):
+                    await asyncio.wrap_future(queue.retry(task.id, Amendment(note=text)))
+                elif self._is_over(tracked, task) and tracked.note != OVER:
+                    tracked = await self._keep(replace(tracked, note=OVER))
+            except IllegalMove:  # it ended just now; the next look sees that
+                continue
+            except InvalidTask as error:
+                tracked = await self._keep(replace(tracked, note=f"A comment was not passed on: {_faults(error)}"))
+
+    @staticmethod
+    def _is_over(tracked: Tracked, task: Task) -> bool:
+        """Whether no follow-up can come of the issue any more."""
+        ended = tracked.pull is not None and tracked.pull.state is not PullState.OPEN
+        return task.status is Status.DONE and (ended or task.ending is not Ending.COMMITTED)
+
+    def _said(self, task: Task) -> list[str]:
+        """All that was said to a task, in its words and afterwards."""
+        return [task.spec.description, *(each.text for each in self._services.queue.said(task.id))]
 
     async def _sent(self, spec: TaskSpec) -> Submitted:
         sent = await asyncio.wrap_future(self._services.queue.submit(spec))
@@ -238,10 +293,13 @@ class Sync:
             if tracked.pull and (pull := pulls.get(tracked.pull.number)):
                 issue = issues.get(tracked.number)
                 fields = labels.read(issue.labels, self._services.label())[0] if issue else {}
-                await self._follow_one(tracked, tracked.pull, pull, fields)
+                await self._follow_one(tracked, tracked.pull, pull, issue, fields)
 
-    async def _follow_one(self, tracked: Tracked, before: KeptPull, pull: Pull, fields: Mapping[str, Any]) -> None:
+    async def _follow_one(
+        self, tracked: Tracked, before: KeptPull, pull: Pull, issue: Issue | None, fields: Mapping[str, Any]
+    ) -> None:
         pull = replace(pull, branch=before.branch)  # it is ours, whatever an answer calls it
+        pull = replace(pull, remarks=(*pull.remarks, *self._unheard(tracked, issue)))
         tracked = replace(tracked, pull=replace(before, state=pull.state))
         if pull.state is not PullState.OPEN:
             for each in tracked.followups:
@@ -253,40 +311,49 @@ class Sync:
         except InvalidTask as error:  # a label says something that no task may have
             await self._keep(replace(tracked, fault=_faults(error)))
             return
-        for key, (spec, what) in asked.items():
-            tracked = await self._followed(tracked, key, spec, what)
+        for part, (spec, what) in asked.items():
+            tracked = await self._followed(tracked, part, spec, what)
+        keys = {spec.key for spec, _ in asked.values()}
         for each in tracked.followups:
-            if each.key not in asked and ":checks:" not in each.key:  # the comment was deleted
-                await self._withdraw(each.task_id, CLOSED)
+            looked_up = not each.of_checks and not (each.of_issue and (issue is None or issue.remarks is None))
+            if each.key not in keys and looked_up:
+                await self._withdraw(each.task_id, UNSAID)
         await self._keep(tracked)
 
+    def _unheard(self, tracked: Tracked, issue: Issue | None) -> Iterator[Remark]:
+        """What was said on the issue itself since its task was done."""
+        task = self._task(tracked.task_id)
+        if issue and task and task.status is Status.DONE:
+            said = self._said(task)
+            yield from (each for each in issue.remarks or () if not specs.heard(said, each, exactly=False))
+
     def _asked(self, tracked: Tracked, pull: Pull, fields: Mapping[str, Any]) -> dict[str, tuple[TaskSpec, str]]:
-        """The follow-ups that are asked for now, by their keys, each with what it is about in a line."""
+        """The follow-ups that are asked for now, by what they came from, each with what it is about in a line."""
         asked: dict[str, tuple[TaskSpec, str]] = {}
         for remark in filter(specs.asks, pull.remarks):
             spec = specs.of_remark(self.connection, tracked.number, pull, remark, fields)
-            asked[spec.key or ""] = spec, specs.line(remark.text, 100)
+            asked[remark.id] = spec, specs.line(remark.text, 100)
         if self._to_be_mended(tracked, pull):
             failed = pull.failed or ()
             spec = specs.of_checks(self.connection, tracked.number, pull, failed, fields)
             names = ", ".join(specs.line(each.name, 60) for each in failed)
-            asked[spec.key or ""] = spec, f"failed checks: {names}"
+            asked[specs.checks_part(pull)] = spec, f"failed checks: {names}"
         return asked
 
     def _to_be_mended(self, tracked: Tracked, pull: Pull) -> bool:
         """Whether the checks failed at a commit of ours, nothing is under way, and it was not tried too often."""
         ours = {tracked.pushed, *(each.pushed for each in tracked.followups)}
         open_ones = [each for each in map(self._task, (one.task_id for one in tracked.followups)) if each]
-        rounds = sum(":checks:" in each.key for each in tracked.followups)
+        rounds = sum(each.of_checks for each in tracked.followups)
         under_way = any(task.status not in ENDED for task in open_ones)
         return bool(pull.failed) and pull.head in ours and not under_way and rounds < ROUNDS
 
-    async def _followed(self, tracked: Tracked, key: str, spec: TaskSpec, what: str) -> Tracked:
+    async def _followed(self, tracked: Tracked, part: str, spec: TaskSpec, what: str) -> Tracked:
         """Submit a follow-up once; one that was edited, or whose pull request was reopened, is changed."""
-        text = _digest(spec.description)
+        text, key = _digest(spec.description), spec.key or ""
         known = next((each for each in tracked.followups if each.key == key), None)
         task = self._task(known.task_id) if known else None
-        withdrawn = task is not None and task.status is Status.CANCELLED and task.reason in {SHUT, CLOSED}
+        withdrawn = task is not None and task.status is Status.CANCELLED and task.reason in {SHUT, UNSAID, CLOSED}
         if known and known.text == text and not withdrawn:
             return tracked
         try:
@@ -295,7 +362,8 @@ class Sync:
                 await self._changed(sent, spec, task.reason if task and withdrawn else SHUT)
         except InvalidTask as error:
             return replace(tracked, fault=_faults(error))
-        made = Followup(key=key, task_id=sent.task_id, what=what, text=text, pushed=known.pushed if known else "")
+        pushed = known.pushed if known else ""
+        made = Followup(key=key, task_id=sent.task_id, what=what, text=text, pushed=pushed, part=part)
         followups = (*(each for each in tracked.followups if each.key != key), made)
         return replace(tracked, followups=tuple(sorted(followups, key=lambda each: each.task_id)))
 
@@ -330,7 +398,7 @@ class Sync:
         evidence = await asyncio.to_thread(services.evidence, self.connection.repo, task.commit or "")
         proposal = Proposal(
             branch=branch,
-            base=task.spec.base or self._branch,
+            base=(task.spec.base or self._branch).removeprefix(FETCHED),
             title=texts.title(task.spec.description.partition("\n")[0], services.mask),
             text=texts.proposal(task, evidence, branch, tracked.number, services.mask),
         )
@@ -374,6 +442,7 @@ class Sync:
             parts.append(texts.standing(task, services.mask, questions))
         parts += [texts.fenced(tracked.fault, services.mask)] if tracked.fault else []
         parts += [tracked.note] if tracked.note else []
+        parts += [texts.heard(count)] if task and (count := specs.count_heard(self._said(task))) else []
         if tracked.pull:
             parts.append(texts.became(tracked.pull.number, self.connection.pull_sign, tracked.pull.state))
         elif task and task.branch and not tracked.wanted:
@@ -444,7 +513,8 @@ class Sync:
         return _Attempt(self._refused, (what, number), _digest(text), self._services.clock(), self._report_refused)
 
     def _report_refused(self, what: str, number: int, why: str) -> str:
-        told = f"{what} of #{abs(number)}: {self._services.mask(why)}"
+        about = f" of #{abs(number)}" if number else ""
+        told = f"{what}{about}: {self._services.mask(why)}"
         text = f"{self.connection.address}: {told}"
         self._events.emit(Kind.FORGE_FAILED, text, level=Level.WARNING, address=self.connection.address)
         return told

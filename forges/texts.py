@@ -83,6 +83,11 @@ def _reason(task: Task, mask: Mask) -> str:
     return f"\n\n{fenced(task.reason, mask)}" if task.reason else ""
 
 
+def heard(count: int) -> str:
+    """How much of what was said on the issue its task has been told."""
+    return f"Comments that were passed on to it: {count}."
+
+
 def progress(parts: Iterable[str]) -> str:
     """The comment on an issue or a pull request."""
     return "**Nightshift**\n\n" + "\n\n".join(filter(None, parts))

@@ -448,6 +448,46 @@ def test_a_running_task_is_cancelled_by_its_worker(store: Store) -> None:
     assert (ended.status, ended.cancel_requested) == (Status.CANCELLED, False)
 
 
+def test_a_task_that_has_not_begun_becomes_what_it_is_revised_to_but_for_key_and_dependencies(store: Store) -> None:
+    first = submit(store, key="first")
+    task_id = submit(store, "one", key="k", depends_on=(first,), metadata={"a": 1})
+    revised = store.queue.revise(task_id, TaskSpec(description="two", key="other", priority=7)).result()
+    assert revised.spec == TaskSpec(description="two", key="k", depends_on=(first,), priority=7)
+    assert revised.status is Status.BLOCKED
+    with pytest.raises(UnknownTask):
+        store.queue.revise(99, TaskSpec(description="two")).result()
+
+
+def test_a_task_that_has_begun_takes_new_words_as_a_note_once_and_one_that_is_done_none(store: Store) -> None:
+    task_id = submit(store, "one")
+    task = claim(store)
+    for _ in range(2):
+        revised = store.queue.revise(task_id, TaskSpec(description="two", priority=7)).result()
+    assert revised.spec.description == "one\n\nA remark of the owner's, which holds where it differs: two"
+    assert (revised.status, revised.spec.priority) == (Status.RUNNING, 1)
+    with pytest.raises(InvalidTask, match="too long"):
+        store.queue.revise(task_id, TaskSpec(description="x" * 99_990)).result()
+    end(store, task)
+    assert store.queue.revise(task_id, TaskSpec(description="three")).result().spec == revised.spec
+
+
+def test_only_what_has_not_begun_is_withdrawn(store: Store) -> None:
+    running = submit(store, priority=9)
+    task = claim(store)
+    later = submit(store, not_before=store.clock() + timedelta(hours=1))
+    waits = submit(store, depends_on=(running,))
+    for task_id in (later, waits):
+        gone = store.queue.withdraw(task_id, "its issue was closed").result()
+        assert (gone.status, gone.ending, gone.reason) == (Status.CANCELLED, Ending.USER, "its issue was closed")
+        assert store.queue.withdraw(task_id, "again").result() == gone
+    assert store.queue.withdraw(running, "too late").result().status is Status.RUNNING
+    assert not store.queue.get(running).cancel_requested
+    end(store, task, Ending.ERROR)
+    assert store.queue.withdraw(running, "too late").result().status is not Status.CANCELLED
+    with pytest.raises(UnknownTask):
+        store.queue.withdraw(99, "").result()
+
+
 @pytest.mark.parametrize("how", ["error", "requeue", "park", "hold", "recover"])
 def test_a_cancelled_task_does_not_go_on_later(store: Store, how: str) -> None:
     submit(store)

@@ -1,7 +1,8 @@
 """The whole way with a real daemon that is killed at each kind of request: issue, draft, comment, follow-up, merged.
 
-Right after the forge has done what a request asks for and before the daemon hears of it, the daemon is killed, once for
-each method and path: what it asked for must not be done again by the next one.
+Right after the forge has done what a request asks for and before the daemon hears of it, the daemon is killed: with
+GitHub once for each method and path, with the others at one of them, which the commit draws. What was asked for must
+not be done again by the next one.
 """
 
 from __future__ import annotations
@@ -10,13 +11,18 @@ import json
 import signal
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Collection, Mapping
 from pathlib import Path
 
+import pytest
+
+from tests.support import tiers
 from tests.support.answers import PLAN, REFLECTION
 from tests.support.daemon import Daemon, git, settings_for
+from tests.support.forges.gitea_api import GiteaApi
 from tests.support.forges.github_api import GitHubApi
-from tests.support.forges.server import TOKEN, ForgeServer, Seen
+from tests.support.forges.gitlab_api import GitLabApi
+from tests.support.forges.server import TOKEN, Api, ForgeServer, Seen
 from tests.support.forges.world import BOT, World
 from tests.support.git_repo import git as owners_git
 from tests.support.git_repo import make_repo
@@ -34,11 +40,18 @@ def words(phase: str, messages: list[dict[str, str]]) -> str:
     return {"PLANNING": PLAN, "REFLECTING": f"```json\n{REFLECTION}\n```"}.get(phase, "```python path=test_x.py\n```")
 
 
-class Killer:
-    """Kills the daemon at each kind of request once, and starts it again."""
+KINDS = 12
+"""So many kinds of requests are made at least, at each forge."""
+SETTINGS: Mapping[str, tuple[str, Callable[[World], Api]]] = {
+    "github": ("GH_TOKEN", GitHubApi), "gitlab": ("GITLAB_TOKEN", GitLabApi), "gitea": ("GITEA_TOKEN", GiteaApi),
+}  # fmt: skip
 
-    def __init__(self, daemon: Daemon) -> None:
-        self.daemon, self.struck = daemon, list[str]()
+
+class Killer:
+    """Kills the daemon at each kind of request once, or at the kinds of these numbers, and starts it again."""
+
+    def __init__(self, daemon: Daemon, at: Collection[int] = range(1000)) -> None:
+        self.daemon, self.struck, self._at = daemon, list[str](), at
         self._lock = threading.Lock()
 
     def after(self, seen: Seen) -> None:
@@ -46,6 +59,8 @@ class Killer:
             kind = f"{seen.method} {seen.path}"
             if kind not in self.struck:
                 self.struck.append(kind)
+                if len(self.struck) - 1 not in self._at:
+                    return
                 assert self.daemon.process
                 self.daemon.process.kill()
 
@@ -66,26 +81,31 @@ class Killer:
                     raise
 
 
-def test_from_an_issue_to_a_merged_pull_request_over_kills_at_every_kind_of_request(tmp_path: Path) -> None:
+@pytest.mark.parametrize("kind", sorted(SETTINGS))
+def test_from_an_issue_to_a_merged_pull_request_over_kills_at_requests(tmp_path: Path, kind: str) -> None:
+    variable, api = SETTINGS[kind]
+    at = range(1000) if kind == "github" or tiers.ALL else tiers.drawn(range(KINDS), 1, lambda n: f"{kind} {n}")
     remote = tmp_path / "remote.git"
     repo = make_repo(tmp_path / "hello", FILES)
     owners_git(tmp_path, "init", "-q", "--bare", "-b", "main", str(remote))
     owners_git(repo, "remote", "add", "origin", str(remote))
     owners_git(repo, "push", "-q", "origin", "main")
     world = World(remote=remote)
-    with WireServer(words) as models, ForgeServer(GitHubApi(world), most=30) as forge:
+    with WireServer(words) as models, ForgeServer(api(world), most=30) as forge:
         settings = settings_for(
             models, WORKER_COUNT="1", FORGES=json.dumps({f"{forge.site}/octo/hello": str(repo)}),
-            FORGE_KINDS=json.dumps({forge.site.partition("://")[2]: "github"}), GH_TOKEN=TOKEN, FORGE_POLL_S="5",
+            FORGE_KINDS=json.dumps({forge.site.partition("://")[2]: kind}), FORGE_POLL_S="5",
+            **{variable: TOKEN},
         )  # fmt: skip
         daemon = Daemon(tmp_path / "home", settings)
-        killer = Killer(daemon)
+        killer = Killer(daemon, at)
         number = world.issue("Write right into answer.txt", "As `make test` wants it.")
         forge.after = killer.after
+        sign = "!" if kind == "gitlab" else "#"
         daemon.start()
         killer.until(lambda: bool(world.pulls))
         (pull,) = world.pulls.values()
-        killer.until(lambda: any(f"#{pull.number}" in note.text for note in world.issues[number].notes))
+        killer.until(lambda: any(f"{sign}{pull.number}" in note.text for note in world.issues[number].notes))
         assert (pull.draft, world.head(pull.branch)) == (True, git(repo, "rev-parse", pull.branch))
         assert "| verdict | `" in pull.text
         assert "/close" not in "\n".join(line for line in pull.text.split("\n") if line.startswith("/"))
@@ -100,7 +120,7 @@ def test_from_an_issue_to_a_merged_pull_request_over_kills_at_every_kind_of_requ
         told = daemon.cli("forges")
         daemon.stop()
         after = daemon.cli("forges", "--json")
-    assert len(killer.struck) >= 12, killer.struck
+    assert len(killer.struck) >= KINDS, killer.struck
     assert sorted((task["status"], task["ending"]) for task in tasks) == [("done", "committed")] * 2
     assert len(world.pulls) == 1
     assert [note.author for note in world.issues[number].notes] == [BOT]

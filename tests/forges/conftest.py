@@ -118,7 +118,7 @@ async def rig(kind: str, tmp_path: Path) -> AsyncIterator[Rig]:
         connection = Connection(kind=kind, site=server.site, project="octo/hello", repo=str(repo), token=TOKEN)
         forge, client = open_forge(connection, store.clock)
         services = Services(
-            queue=store.queue, state=store.state, push=manager.push_branch,
+            queue=store.queue, state=store.state, push=manager.push_branch, fetch=manager.fetch_branch,
             evidence=lambda where, commit: evidence_of(manager, where, commit), base=lambda _: None,
             label=lambda: "nightshift", emit=told.append, mask=store.mask, clock=store.clock,
         )  # fmt: skip

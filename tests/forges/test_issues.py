@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import asyncio
+from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
 from core.states import Ending, Status
 from tests.forges.conftest import Rig
 from tests.support.forges.world import World
+from tests.support.git_repo import git, write
 
 
 def body(world: World, number: int) -> str:
@@ -24,7 +27,7 @@ async def test_an_issue_with_the_label_becomes_one_task_and_gets_one_comment(rig
     (task,) = rig.tasks()
     assert task.spec.key == f"{rig.connection.id}#{number}"
     assert task.spec.description.startswith("Mend the answer\n\nIt must say `right`.\n\n(Issue #")
-    assert (task.spec.repo, task.spec.base, task.spec.integrate) == (str(rig.repo), "main", False)
+    assert (task.spec.repo, task.spec.base, task.spec.integrate) == (str(rig.repo), "refs/nightshift/base/main", False)
     assert f"Task {task.id} waits for its turn." in body(rig.world, number)
     assert len(rig.server.writes) == 1
 
@@ -92,6 +95,99 @@ async def test_a_failed_task_is_tried_again_when_its_issue_says_more(rig: Rig) -
     await rig.sync.look()
     (task,) = rig.tasks()
     assert (task.status, "It must say right." in task.spec.description) == (Status.QUEUED, True)
+
+
+async def test_a_comment_on_the_issue_is_said_to_the_open_task_once_and_again_when_it_is_edited(rig: Rig) -> None:
+    number = rig.world.issue("Mend the answer")
+    await rig.sync.look()
+    task = await rig.claimed()
+    issue = rig.world.issues[number]
+    note = rig.world.say(issue, "/nightshift <!-- hidden --> use capitals", by="mia")
+    for text, by in (("/nightshift no", "mallory"), ("use `/nightshift`", "olga"), ("I think so too", "olga")):
+        rig.world.say(issue, text, by=by)
+    for _ in range(2):
+        await rig.sync.look()
+        rig.begin_again()
+    (said,) = rig.store.queue.said(task.id)
+    assert said.text.startswith("use capitals\n\n(Comment i")
+    assert said.text.endswith(f"on issue #{number} of octo/hello, by mia.)")
+    assert "passed on to it: 1." in rig.comments(issue)[0].text
+    note.text = "/nightshift use small letters"
+    await rig.sync.look()
+    assert [each.text.partition("\n")[0] for each in rig.store.queue.said(task.id)] == [
+        "use capitals",
+        "use small letters",
+    ]
+    await rig.finish(task, ending=Ending.GAVE_UP)
+    await rig.sync.look()
+    assert rig.store.queue.get(task.id).status is Status.FAILED
+
+
+async def test_a_failed_task_is_tried_again_with_a_comment_that_comes_later(rig: Rig) -> None:
+    number = rig.world.issue("Mend the answer")
+    await rig.sync.look()
+    await rig.work(ending=Ending.GAVE_UP, reason="what is right?")
+    for text in ("/nightshift the word right", "/nightshift in small letters"):
+        rig.world.say(rig.world.issues[number], text)
+    for _ in range(2):
+        await rig.sync.look()
+        rig.begin_again()
+    (task,) = rig.tasks()
+    assert task.status is Status.QUEUED
+    assert task.spec.description.count("the word right") == 1
+    assert [each.text.partition("\n")[0] for each in rig.store.queue.said(task.id)] == ["in small letters"]
+
+
+async def test_a_comment_when_all_is_over_is_answered(rig: Rig) -> None:
+    number = rig.world.issue("Mend the answer")
+    await rig.sync.look()
+    await rig.work(ending=Ending.NO_CHANGE)
+    rig.world.say(rig.world.issues[number], "/nightshift and more")
+    await rig.sync.look()
+    assert len(rig.tasks()) == 1
+    assert "file another issue" in rig.comments(rig.world.issues[number])[0].text
+
+
+async def test_a_task_starts_from_what_others_have_pushed_until_it_begins(rig: Rig, tmp_path: Path) -> None:
+    before = git(rig.repo, "rev-parse", "main")
+    git(tmp_path, "clone", "-q", str(rig.world.remote), "other")
+    rig.world.issue("Mend the answer")
+    await rig.sync.look()
+    other = tmp_path / "other"
+    write(other, {"theirs.txt": "new\n"})
+    git(other, "add", "-A")
+    git(other, "commit", "-q", "-m", "Theirs")
+    git(other, "push", "-q", "origin", "main")
+    await rig.sync.look()
+    task = await rig.work()
+    assert git(rig.repo, "rev-parse", f"{task.commit}^") == git(other, "rev-parse", "HEAD")
+    assert git(rig.repo, "for-each-ref", "--format=%(refname)", "refs/heads/main", "refs/remotes") == (
+        "refs/heads/main\nrefs/remotes/origin/main"
+    )
+    assert {git(rig.repo, "rev-parse", name) for name in ("main", "origin/main")} == {before}
+    assert git(rig.repo, "status", "--porcelain") == ""
+    await rig.sync.tell()
+    (pull,) = rig.world.pulls.values()
+    assert pull.base == "main"
+
+
+async def test_where_nothing_can_be_fetched_the_task_starts_from_what_is_here_and_it_is_told(rig: Rig) -> None:
+    git(rig.repo, "remote", "set-url", "origin", "/nonexistent/remote.git")
+    rig.world.issue("Mend the answer")
+    await rig.sync.look()
+    (task,) = rig.tasks()
+    assert task.spec.base == "main"
+    (told,) = rig.sync.status().notes
+    assert told.startswith("fetch: ")
+
+
+async def test_a_branch_that_is_here_alone_is_not_asked_for_elsewhere(rig: Rig) -> None:
+    git(rig.repo, "branch", "here")
+    rig.services = replace(rig.services, base=lambda _: "here")
+    rig.begin_again()
+    rig.world.issue("Mend the answer")
+    await rig.sync.look()
+    assert (rig.tasks()[0].spec.base, rig.sync.status().notes) == ("here", ())
 
 
 @pytest.mark.parametrize("how", ["closed", "unlabelled", "deleted"])

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 
 from core.states import Ending, Status
+from forges.sync import UNSAID
 from tests.forges.conftest import Rig
 from tests.support.forges.world import BOT, Check, Thread
 from tests.support.git_repo import git
@@ -105,7 +106,36 @@ async def test_a_comment_that_is_edited_or_deleted_before_its_task_begins_is_fol
     assert task.spec.description.startswith("two")
     pull.notes.remove(note)
     await rig.sync.look()
-    assert rig.store.queue.get(task.id).status is Status.CANCELLED
+    found = rig.store.queue.get(task.id)
+    assert (found.status, found.reason) == (Status.CANCELLED, UNSAID)
+    pull.notes.append(note)
+    await rig.sync.look()
+    assert rig.store.queue.get(task.id).status is Status.QUEUED
+
+
+async def test_a_comment_on_the_issue_after_its_work_was_proposed_is_a_follow_up_as_well(rig: Rig) -> None:
+    pull = await proposed(rig)
+    (issue,) = rig.world.issues.values()
+    note = rig.world.say(issue, "/nightshift add an exclamation mark", by="mia")
+    rig.world.say(issue, "/nightshift delete everything", by="mallory")
+    for _ in range(2):
+        await rig.sync.look()
+        rig.begin_again()
+    _, followup = rig.tasks()
+    assert followup.spec.description == (
+        f"add an exclamation mark\n\n(A comment on issue #{issue.number} of octo/hello, by mia.)"
+    )
+    assert followup.spec.base == pull.branch
+    issue.state = "closed"
+    await rig.sync.look()
+    assert rig.store.queue.get(followup.id).status is Status.QUEUED
+    issue.state = "open"
+    await rig.sync.look()
+    assert rig.store.queue.get(followup.id).status is Status.QUEUED
+    issue.notes.remove(note)
+    await rig.sync.look()
+    found = rig.store.queue.get(followup.id)
+    assert (found.status, found.reason) == (Status.CANCELLED, UNSAID)
 
 
 async def test_failed_checks_of_our_commit_become_one_task_when_all_have_ended(rig: Rig) -> None:
