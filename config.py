@@ -41,6 +41,8 @@ from settings.work import GitSettings, LearningSettings, ReviewSettings, Sandbox
 
 _ALSO = {"github": "GH_TOKEN", "gitea": "FORGEJO_TOKEN"}
 """Variables that other programs read as well, where the setting of that kind is not set."""
+_SHORTEST_KEY = 12
+"""Shorter values of an agent's environment are no keys but flags and names, which would mask any text."""
 
 
 class Settings(
@@ -78,6 +80,13 @@ class Settings(
         """The daemon's own environment, for those who pass parts of it on by an allow-list."""
         return {name: value for name, value in os.environ.items() if name not in VARIABLES}
 
+    @property
+    def acp_environment(self) -> Mapping[str, str]:
+        """The variables that the owner lets his agent have."""
+        keys = {"OPENAI_API_KEY": self.openai_api_key, "ANTHROPIC_API_KEY": self.anthropic_api_key}
+        known = {name: key.get_secret_value() for name, key in keys.items() if key} | dict(os.environ)
+        return {name: known[name] for name in self.acp_variables if known.get(name)}
+
     def forge_token(self, kind: str, host: str) -> str:
         """The token for a forge of this kind at this host; empty where there is none."""
         if (own := self.forge_tokens.get(host)) is not None:
@@ -97,6 +106,11 @@ class Settings(
         )
 
     @property
+    def _agents_keys(self) -> tuple[str, ...]:
+        """What of an agent's environment may be a key."""
+        return tuple(value for value in self.acp_environment.values() if len(value) >= _SHORTEST_KEY)
+
+    @property
     def secrets(self) -> tuple[str, ...]:
         """The texts that must never be shown."""
         found = (
@@ -104,7 +118,7 @@ class Settings(
             *(self.github_token, self.gitlab_token, self.gitea_token, *self.forge_tokens.values()),
             self.forge_webhook_secret,
         )
-        also = (os.environ.get(name, "") for name in _ALSO.values())
+        also = (*(os.environ.get(name, "") for name in _ALSO.values()), *self._agents_keys)
         return tuple(filter(None, (*(s.get_secret_value() for s in found if s), *also)))
 
 

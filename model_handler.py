@@ -209,9 +209,9 @@ class ModelHandler:
         """The budget of all tasks that has no room for a call now, if the last call found it so."""
         return self._ledger.spent_now()
 
-    async def probe(self, *, models: bool = True, engine: bool = True) -> tuple[ModelStatus, ...]:
-        """Check which backends are available, all at once; the engine is once it has a sandbox."""
-        await self._pool.check(models=models, engine=engine)
+    async def probe(self, *, models: bool = True, sandboxed: bool = True) -> tuple[ModelStatus, ...]:
+        """Check which backends are available, all at once; those that need a sandbox are once they have it."""
+        await self._pool.check(models=models, sandboxed=sandboxed)
         return self.status()
 
     def look_soon(self) -> None:

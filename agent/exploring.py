@@ -46,6 +46,8 @@ def is_wanted(
         gauge: of the model that will be asked.
         near: what of the repository is near to the task.
     """
+    if gauge.own_tools:
+        return False
     mode = context.task.spec.explore or services.settings.explore
     if mode is not Explore.AUTO:
         return mode is Explore.ON

@@ -195,7 +195,7 @@ class Daemon:
         models = self._services.models
 
         async def check() -> Sequence[ModelStatus]:
-            found = await models.probe(engine=False)
+            found = await models.probe(sandboxed=False)
             models.look_soon()  # `watch` releases what waits for one that has come up
             return found
 

@@ -109,8 +109,17 @@ def _setup_runner(settings: Settings, uv: Path, consent: SetupConsent | None) ->
     """What runs setup scripts: bubblewrap, where that holds the daemon's jobs too."""
     if consent is None or consent.sandbox != bubblewrap.NAME:
         return None
+    return SetupRunner(strong_sandbox(settings), uv)
+
+
+def strong_sandbox(settings: Settings) -> BubblewrapSandbox:
+    """One for jobs that write to the disk and reach hosts.
+
+    Raises:
+        SandboxError: a program is missing.
+    """
     try:
         hierarchy = cgroups.find(nice=settings.sandbox_nice)
     except cgroups.CgroupError:
         hierarchy = None
-    return SetupRunner(BubblewrapSandbox(hierarchy, nice=settings.sandbox_nice), uv)
+    return BubblewrapSandbox(hierarchy, nice=settings.sandbox_nice)

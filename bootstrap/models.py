@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from contextlib import ExitStack
 
+from bootstrap.acp import AgentPlaces, agent, nowhere
 from bootstrap.extras import ExtrasInstaller
 from bootstrap.repair import EngineRuns, built_in
 from bootstrap.store import StoreServices
@@ -62,6 +63,7 @@ def make_models(
     clock: Clock,
     runs: EngineRuns,
     ensure_extra: EnsureExtra | None = None,
+    agents: AgentPlaces = nowhere,
 ) -> ModelHandler:
     """The gateway to the models.
 
@@ -71,12 +73,13 @@ def make_models(
         clock: dates calls and pauses.
         runs: the built-in engine's way into the sandbox.
         ensure_extra: installs the packages of a backend when they are first wanted.
+        agents: where an agent works.
 
     Raises:
         ConfigError: a backend is unknown, or asked for and not configured.
     """
     return ModelHandler(
-        chain_of(settings, runs, ensure_extra),
+        chain_of(settings, runs, ensure_extra, agents),
         _routing_config(settings, store.mask),
         steps=store.steps,
         emit=store.events.emit,
@@ -95,18 +98,22 @@ def prepare_models(
     mask: Masker,
     runs: EngineRuns,
     ensure_extra: EnsureExtra | None = None,
+    agents: AgentPlaces = nowhere,
 ) -> Callable[[], None]:
     """Check other settings for the gateway, and return what puts them in place (`ModelHandler.reload`) on its loop.
 
     Raises:
         ConfigError: a backend is unknown, or asked for and not configured.
     """
-    chain, config = chain_of(settings, runs, ensure_extra), _routing_config(settings, mask)
+    chain, config = chain_of(settings, runs, ensure_extra, agents), _routing_config(settings, mask)
     return lambda: models.reload(chain, config, _spending_limits(settings))
 
 
 def chain_of(
-    settings: Settings, runs: EngineRuns, ensure_extra: EnsureExtra | None = None
+    settings: Settings,
+    runs: EngineRuns,
+    ensure_extra: EnsureExtra | None = None,
+    agents: AgentPlaces = nowhere,
 ) -> tuple[BaseModelHandler, ...]:
     """The backends, in the order in which they are asked.
 
@@ -114,7 +121,7 @@ def chain_of(
         ConfigError: a backend is unknown, or asked for and not configured.
     """
     return build_chain(
-        backend_settings(settings, runs, ensure_extra),
+        backend_settings(settings, runs, ensure_extra, agents),
         model_type=settings.model_type,
         model_name=settings.model_name,
         phase_models=settings.phase_models,
@@ -148,7 +155,12 @@ def _spending_limits(settings: Settings) -> SpendingLimits:
     )
 
 
-def backend_settings(settings: Settings, runs: EngineRuns, ensure_extra: EnsureExtra | None = None) -> BackendSettings:
+def backend_settings(
+    settings: Settings,
+    runs: EngineRuns,
+    ensure_extra: EnsureExtra | None = None,
+    agents: AgentPlaces = nowhere,
+) -> BackendSettings:
     """What each backend takes its own part of."""
     openai, anthropic = settings.openai_api_key, settings.anthropic_api_key
     return BackendSettings(
@@ -162,6 +174,7 @@ def backend_settings(settings: Settings, runs: EngineRuns, ensure_extra: EnsureE
         num_ctx=settings.model_num_ctx,
         max_tokens=settings.model_max_tokens,
         built_in=built_in(runs, budget_s=settings.repair_s),
+        acp_agent=agent(settings, agents),
         ensure_extra=ensure_extra,
     )
 

@@ -7,13 +7,16 @@ from collections import defaultdict
 from collections.abc import Callable, Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
+from functools import cache, partial
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from agent.services import AgentSettings, EditFormat
 from agent.symbols import SymbolCache
 from attempt import evidence
 from attempt.services import AttemptServices, Defaults
 from attempt.verify import OpenedSuite
+from bootstrap.acp import AgentPlaces, place
 from bootstrap.environments import SetupConsent, make_environments
 from bootstrap.extras import make_extras
 from bootstrap.models import make_memory, make_models, prepare_models
@@ -48,6 +51,9 @@ from settings.places import IS_CHECKOUT
 from test_runner import SuiteRunner
 from verdict.shell import ShellRunner
 from verdict.suite_runs import SuiteRuns
+
+if TYPE_CHECKING:
+    from acp_agents.agent import AgentPlace
 
 STAGING = "staging"
 """Where packed trees are kept, in the folder of the daemon's state."""
@@ -159,8 +165,11 @@ class Services:
     def __init__(self, settings: Settings, store: StoreServices, stack: ExitStack, clock: Clock) -> None:
         self._settings, self._store, self._clock, self._stack = settings, store, clock, stack
         self._runs: SuiteRuns | str = "the sandbox is being tested"
+        self._place_agents: AgentPlaces = lambda: "the sandbox is being tested"
         self.extras = make_extras(settings, store.events.emit)
-        self.models: ModelHandler = make_models(settings, store, clock, self._engine_runs, self.extras.ensure)
+        self.models: ModelHandler = make_models(
+            settings, store, clock, self._engine_runs, self.extras.ensure, self._agents
+        )
         self.memory: LongTermMemory = make_memory(settings, store, self.extras, stack, clock)
         stack.callback(self.extras.close)  # before memory is closed, which waits for whoever waits for an extra
         self.git = make_git(settings, store, clock)
@@ -212,7 +221,7 @@ class Services:
         runtime = open_runtime(self._settings.runner_dir, programs=PROGRAMS)
         choice, _, _ = await asyncio.gather(
             find_sandbox(self._settings, runtime, self._settings.state_dir, self.extras),
-            self.models.probe(engine=False),
+            self.models.probe(sandboxed=False),
             asyncio.to_thread(self.git.doctor),
         )
         self.sandbox_detail = choice.report
@@ -221,6 +230,7 @@ class Services:
             self.notices = (f"Nothing is executed, so no task is started: {choice.report}",)
             return None
         self.sandbox_name = choice.sandbox.name
+        self._place_agents = cache(partial(place, self._settings, runtime, choice.sandbox.name))
         self._warmed = await warmed(choice.sandbox, runtime, size=self._settings.worker_count)
         self.sandbox_detail = _with_remark(choice.report, self._warmed.remark)
         symbol_cache = await asyncio.to_thread(load_cache, self._settings.state_dir / NAME)
@@ -231,7 +241,9 @@ class Services:
 
     def prepare_models(self, settings: Settings) -> Callable[[], None]:
         """See `bootstrap.models.prepare_models` (a `bootstrap.reload.ReloadHook`)."""
-        return prepare_models(self.models, settings, self._store.mask, self._engine_runs, self.extras.ensure)
+        return prepare_models(
+            self.models, settings, self._store.mask, self._engine_runs, self.extras.ensure, self._agents
+        )
 
     def prepare_reload(self, settings: Settings) -> Callable[[], None]:
         """Check other settings and make what follows from them (a `bootstrap.reload.ReloadHook`).
@@ -360,6 +372,10 @@ class Services:
             layers=sandbox_services.layers,
             environments=sandbox_services.environments,
         )
+
+    def _agents(self) -> AgentPlace | str:
+        """Where an agent works, or why none can yet."""
+        return self._place_agents()
 
     def _engine_runs(self) -> SuiteRuns | str:
         """What runs the built-in engine's candidates, or why nothing can be run yet."""

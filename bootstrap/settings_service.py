@@ -189,6 +189,8 @@ class ConnectionTests:
             raise ConfigError([f"backend: there is no {trial.backend!r}; known are {', '.join(BACKENDS)}"])
         if trial.backend == BUILT_IN:
             raise ConfigError(["backend: the built-in engine needs no connection; the status tells of its sandbox"])
+        if trial.backend == "acp":
+            raise ConfigError(["backend: an agent is started for a task alone; the status tells whether it can be"])
         settings, note = self._typed(trial)
         backend = backend_class(trial.backend).configured(settings, trial.model or None)
         if backend is None:

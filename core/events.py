@@ -64,6 +64,7 @@ class Kind(StrEnum):
     MODEL_INTERRUPTED = "model_interrupted"
     MODEL_FAILED = "model_failed"
     MODEL_FALLBACK = "model_fallback"
+    AGENT_REFUSED = "agent_refused"
     REPAIR_PROGRESS = "repair_progress"
     REPAIR_DECLINED = "repair_declined"
     MODEL_UP = "model_up"

@@ -16,10 +16,14 @@ def utf8_size(text: str) -> int:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Gauge:
-    """What is known of the model that will be asked: bytes to a token, and its context in tokens (None: not known)."""
+    """What is known of the model that will be asked: bytes to a token, and its context in tokens (None: not known).
+
+    One with `own_tools` looks around by itself.
+    """
 
     bytes_per_token: float = BYTES_PER_TOKEN
     window: int | None = None
+    own_tools: bool = False
 
     def tokens(self, text: str) -> int:
         """About how many tokens a text is; never fewer than none, and one for any text that is not empty."""

@@ -1,4 +1,6 @@
-"""The only way out of a setup script's sandbox: an HTTP proxy that reaches package registries and nothing else.
+"""The only way out of a sandbox with a network: an HTTP proxy that reaches the hosts on its list and nothing else.
+
+A setup script reaches package registries with it, an agent that works as an author the services of its vendor.
 
 It is served on a socket that listens inside of the sandbox's own network and was handed out of it, so there is neither
 a route nor a name service in there, and nothing of this machine's network is touched but by this module. A request
@@ -100,17 +102,26 @@ class Refused(Exception):
 
 
 class RegistryProxy:
-    """Serves the requests of one script.
+    """Serves the requests of one sandbox.
 
     Args:
         allowed: what may be reached.
         upstream: the proxy that this machine needs itself.
         most_bytes: how much may go through, both ways together.
+        client: who is served, for messages.
+        setting: the variable by which the owner adds a host.
     """
 
     def __init__(
-        self, allowed: Collection[Endpoint], *, upstream: Upstream | None = None, most_bytes: int = MOST_BYTES
+        self,
+        allowed: Collection[Endpoint],
+        *,
+        upstream: Upstream | None = None,
+        most_bytes: int = MOST_BYTES,
+        client: str = "setup script",
+        setting: str = "SETUP_REGISTRIES",
     ) -> None:
+        self._name, self._setting = client, setting
         self._allowed = {(one.host, one.port, one.tls): one for one in sorted(allowed, key=lambda one: one.configured)}
         self._upstream, self._left = upstream, most_bytes
         self._requests, self._bytes, self._refused = Counter[str](), Counter[str](), Counter[str]()
@@ -152,7 +163,7 @@ class RegistryProxy:
                 writer.write(_answer(refused))
                 await asyncio.wait_for(writer.drain(), CONNECT_S)
         except (OSError, EOFError) as error:  # also that it took too long
-            log.debug("a connection of a setup script ended: %s", error)
+            log.debug("a connection of the %s ended: %s", self._name, error)
         finally:
             writer.close()
 
@@ -166,11 +177,11 @@ class RegistryProxy:
         endpoint = self._allowed.get((request.host, request.port, request.tunnel))
         shown = f"{request.host}:{request.port}"
         if endpoint is None:
-            raise Refused("403 Forbidden", _not_a_registry(shown, request, self._allowed), shown)
+            raise Refused("403 Forbidden", self._not_listed(shown, request), shown)
         if self.spent.is_set():
-            raise Refused("403 Forbidden", "this script has received as much as it may", shown)
+            raise Refused("403 Forbidden", f"this {self._name} has received as much as it may", shown)
         self._requests[shown] += 1
-        log.info("a setup script asks for %s (%s)", shown, "tunnel" if request.tunnel else "request")
+        log.info("the %s asks for %s (%s)", self._name, shown, "tunnel" if request.tunnel else "request")
         there_reader, there_writer = await self._opened(endpoint, request)
         try:
             if request.tunnel:
@@ -210,7 +221,7 @@ class RegistryProxy:
         addresses = list(dict.fromkeys(str(info[4][0]) for info in infos))
         if not endpoint.configured and (inner := [one for one in addresses if is_inner(one)]):
             why = f"{endpoint.host} is {inner[0]} here, an address of this machine or its network"
-            raise Refused("403 Forbidden", f"{why} (SETUP_REGISTRIES lets it be reached)", endpoint.shown)
+            raise Refused("403 Forbidden", f"{why} ({self._setting} lets it be reached)", endpoint.shown)
         last: OSError = OSError("it has no address")
         for address in addresses:
             try:
@@ -261,7 +272,12 @@ class RegistryProxy:
         what = refused.what or str(refused)
         if what in self._refused or len(self._refused) < MOST_TOLD:
             self._refused[what] += 1
-        log.info("a setup script is refused %s: %s", what, refused)
+        log.info("the %s is refused %s: %s", self._name, what, refused)
+
+    def _not_listed(self, shown: str, request: ProxyRequest) -> str:
+        if (request.host, request.port, not request.tunnel) in self._allowed:
+            return f"{shown} is reached by {'plain HTTP' if request.tunnel else 'HTTPS'} only"
+        return f"{shown} is none of the hosts that this {self._name} may reach ({self._setting} adds one)"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -323,12 +339,6 @@ def _authority(text: str) -> tuple[str, int]:
     if not found or not 0 < int(found[2]) < 65536:
         raise Refused("400 Bad Request", "a request has to name a host and a port", printable(text[:100]))
     return found[1].strip("[]").lower().rstrip("."), int(found[2])
-
-
-def _not_a_registry(shown: str, request: ProxyRequest, allowed: Collection[tuple[str, int, bool]]) -> str:
-    if (request.host, request.port, not request.tunnel) in allowed:
-        return f"{shown} is reached by {'plain HTTP' if request.tunnel else 'HTTPS'} only"
-    return f"{shown} is none of the package registries that a setup script may reach (SETUP_REGISTRIES adds one)"
 
 
 def _answer(refused: Refused) -> bytes:

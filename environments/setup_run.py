@@ -10,14 +10,10 @@ root, and nothing of an earlier run.
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import importlib.util
 import json
-import os
 import re
 import shutil
-import socket
-import subprocess
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -26,11 +22,11 @@ from core.errors import SandboxError
 from core.isolation import WORK, Ended, Mount, SandboxJob, SandboxLimits, SandboxResult
 from core.masking import printable
 from core.tree import Tree
-from environments import own_metadata
+from environments import own_metadata, proxied
+from environments.proxied import ProxiedRun
 from environments.registries import CERTIFICATES, Registries
 from environments.registry_proxy import RegistryProxy, Traffic
 from environments.setup_scripts import FoundScript
-from sandbox import launcher
 from sandbox.bubblewrap import BubblewrapSandbox
 from sandbox.packing import pack
 from sandbox.runtime import Runtime
@@ -38,15 +34,12 @@ from sandbox.runtime import Runtime
 ENV, TMP = own_metadata.SETUP, "/tmp"  # noqa: S108 (inside)
 HOME = f"{TMP}/home"
 _UV = "/opt/setup/uv"
-_START = "setup_start.py"
-LOOK_S = 0.5
 LIMITS = SandboxLimits(
     wall_s=1800.0, cpus=2.0, memory_mb=4096, pids=1024, work_mb=2048, output_bytes=8 << 20, reserved_mb=1 << 16
 )
 """Of one script; `work_mb` is what a single file may hold."""
-MOST_MB, LEAST_FREE_MB = 6144, 1024
-"""What a script may leave and take on the disk while it runs, and what must stay free there."""
-_ENTRY_BYTES = 1024
+MOST_MB = 6144
+"""What a script may leave and take on the disk while it runs."""
 _LAST_CHARS = 1200
 _NEEDS_ROOT = re.compile(r"\b(apt(-get)?|dpkg|sudo|yum|dnf|apk|pacman)\b")
 
@@ -106,50 +99,14 @@ class SetupRunner:
         places = Places(root=root)
         await asyncio.to_thread(_prepared, places, tree, runtime, registries, self._uv)
         proxy = RegistryProxy(registries.endpoints, upstream=registries.upstream)
-        ours, theirs = socket.socketpair()
-        try:
-            with ours, theirs:
-                ours.setblocking(False)
-                job = self._job(runtime, registries, places, theirs.fileno())
-                writable = [Mount(host=path, inside=inside) for path, inside in _writable(places)]
-                begun = await self._sandbox.begin(job, writable=writable, passed=(theirs.fileno(),))
-                theirs.close()
-                running = asyncio.create_task(begun.finish(self._order(script, runtime, registries)))
-                try:
-                    result = await self._served(running, ours, proxy, places)
-                finally:
-                    running.cancel()
-                    await asyncio.gather(running, return_exceptions=True)
-        finally:
-            await asyncio.to_thread(_taken_over, places)
+        runs = ProxiedRun(
+            self._sandbox, proxy, writable=tuple(_writable(places)), most_mb=self._most_mb, who="the setup script"
+        )
+        result = await runs.run(
+            lambda channel: self._job(runtime, registries, places, channel), self._order(script, runtime, registries)
+        )
         _check(script, result, proxy.traffic, self._limits)
         return places, proxy.traffic
-
-    async def _served(
-        self, running: asyncio.Task[SandboxResult], channel: socket.socket, proxy: RegistryProxy, places: Places
-    ) -> SandboxResult:
-        """Answer its requests until it ends, and see to it that it does not take too much."""
-        listening = await _handed_out(channel)
-        if listening is None:  # it did not come up; its result says why
-            return await running
-        async with proxy.serving(listening):
-            while not running.done():
-                await asyncio.wait([running], timeout=LOOK_S)
-                await asyncio.to_thread(self._look, places)
-                if proxy.spent.is_set():
-                    raise SandboxError("the setup script received more than it may")
-            return await running
-
-    def _look(self, places: Places) -> None:
-        """Raises `SandboxError` where a script takes too much of the disk."""
-        try:
-            taken = sum(_taken(path) for path, _ in _writable(places))
-        except RecursionError:
-            raise SandboxError("the setup script makes folders that are too deep") from None
-        if taken > self._most_mb * 2**20:
-            raise SandboxError(f"the setup script takes more than {self._most_mb:g} MB on the disk")
-        if shutil.disk_usage(places.root).free < LEAST_FREE_MB * 2**20:
-            raise SandboxError(f"less than {LEAST_FREE_MB} MB are left on the disk of the environments")
 
     def _job(self, runtime: Runtime, registries: Registries, places: Places, channel: int) -> SandboxJob:
         mounts = [*runtime.mounts, *(Mount(host=path, inside=str(path)) for path in registries.folders)]
@@ -157,7 +114,7 @@ class SetupRunner:
             mounts.append(Mount(host=places.root / "certificates.pem", inside=CERTIFICATES))
         if (uv := places.root / "uv").exists():
             mounts.append(Mount(host=uv, inside=_UV))
-        start = f"{runtime.inside}/{_START}"
+        start = f"{runtime.inside}/{proxied.START}"
         return SandboxJob(
             argv=(*runtime.python, "-I", "-S", "-B", start, str(channel)),
             mounts=tuple(mounts),
@@ -201,8 +158,9 @@ def _argv(script: FoundScript) -> list[str]:
     return [path] if script.text.startswith("#!") else ["/bin/bash", path]
 
 
-def _writable(places: Places) -> Iterator[tuple[Path, str]]:
-    yield from ((places.work, WORK), (places.tmp, TMP), (places.env, ENV))
+def _writable(places: Places) -> Iterator[Mount]:
+    for path, inside in ((places.work, WORK), (places.tmp, TMP), (places.env, ENV)):
+        yield Mount(host=path, inside=inside)
 
 
 def _prepared(places: Places, tree: Tree, runtime: Runtime, registries: Registries, uv: Path) -> None:
@@ -224,9 +182,7 @@ def _prepared(places: Places, tree: Tree, runtime: Runtime, registries: Registri
         shutil.copy2(uv, places.root / "uv")
         (places.env / "bin" / "uv").symlink_to(_UV)
     places.root.chmod(0o755)
-    if os.geteuid() == 0:
-        owner = f"{launcher.JOB_UID}:{launcher.JOB_UID}"
-        subprocess.run(["chown", "-RhP", owner, "--", *(path for path, _ in _writable(places))], check=True)
+    proxied.give_to_jobs([mount.host for mount in _writable(places)])
 
 
 def environment(folder: Path, runtime: Runtime) -> None:
@@ -244,41 +200,6 @@ def environment(folder: Path, runtime: Runtime) -> None:
                 f"#!{ENV}/bin/python\nfrom pip._internal.cli.main import main\nraise SystemExit(main())\n"
             )
             program.chmod(0o755)
-
-
-def _taken_over(places: Places) -> None:
-    """Give what a script left back to the daemon's user, who may read and remove it; its modes count for nothing."""
-    paths = [path for path, _ in _writable(places) if path.exists()]
-    if os.geteuid() == 0:
-        subprocess.run(["chown", "-RhP", "0:0", "--", *paths], check=False, capture_output=True)
-    subprocess.run(["chmod", "-R", "u+rwX,go-w,a-st", "--", *paths], check=False, capture_output=True)
-
-
-def _taken(folder: Path) -> int:
-    """What lies below a folder takes, with something for each entry."""
-    total = 0
-    for root, folders, files in os.walk(folder):
-        for name in (*folders, *files):
-            with contextlib.suppress(OSError):
-                total += os.lstat(os.path.join(root, name)).st_blocks * 512 + _ENTRY_BYTES  # noqa: PTH118 (many)
-    return total
-
-
-async def _handed_out(channel: socket.socket) -> socket.socket | None:
-    """The listening socket that comes out of the sandbox; None where the other end is closed without one."""
-    loop = asyncio.get_running_loop()
-    ready = asyncio.Event()
-    loop.add_reader(channel, ready.set)
-    try:
-        await ready.wait()
-    finally:
-        loop.remove_reader(channel)
-    _, descriptors, _, _ = socket.recv_fds(channel, 64, 1)
-    if not descriptors:
-        return None
-    listening = socket.socket(fileno=descriptors[0])
-    listening.setblocking(False)
-    return listening
 
 
 def _check(script: FoundScript, result: SandboxResult, traffic: Traffic, limits: SandboxLimits) -> None:

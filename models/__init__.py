@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 BACKENDS: dict[str, str] = {
     "openai": "models.openai_compat:OpenAIBackend",
     "anthropic": "models.anthropic_api:AnthropicBackend",
+    "acp": "acp_agents.backend:AcpBackend",
     "ollama": "models.ollama_api:OllamaBackend",
     "gpt4all": "models.gpt4all_local:GPT4AllBackend",
     "llama_cpp": "models.llama_cpp:LlamaCppBackend",

@@ -38,6 +38,8 @@ class BackendSettings:
     """What the owner set, for all backends alike; each takes what concerns it (`BaseModelHandler.configured`).
 
     `built_in` makes the built-in engine, which needs a sandbox besides settings; None where there is to be none.
+    `acp_agent` makes the agent that is asked by the Agent Client Protocol, called by a name or as its program; None
+    where there is none.
     `ensure_extra` brings the packages of a backend whose name is that of an extra; None leaves that to the owner.
     """
 
@@ -52,6 +54,7 @@ class BackendSettings:
     max_tokens: int = 8192
     connect_s: float = 5.0
     built_in: Callable[[], BaseModelHandler] | None = None
+    acp_agent: Callable[[str | None], BaseModelHandler] | None = None
     ensure_extra: EnsureExtra | None = None
 
 
@@ -119,6 +122,16 @@ class BaseModelHandler(ABC):
     def window(self) -> int | None:
         """The model's context in tokens, prompt and reply together, where that is known by now."""
         return None
+
+    @property
+    def needs_sandbox(self) -> bool:
+        """Whether it works in the sandbox, which is not there yet when models are looked at first."""
+        return False
+
+    @property
+    def own_tools(self) -> bool:
+        """Whether it looks around and changes files by itself, so that it is offered no tools."""
+        return False
 
     @property
     def account(self) -> str:

@@ -177,7 +177,8 @@ class BackendPool:
         clients = self.route(ModelRequest(phase=phase, messages=(), escalation=escalation, wanted=wanted))
         clients = [client for client in clients if client.health.available] or clients
         asked = clients if self.config.measured and not wanted else clients[:1]
-        return most_cautious([client.token_estimator.gauge(client.backend.window) for client in asked])
+        known = [(client.token_estimator, client.backend) for client in asked]
+        return most_cautious([rate.gauge(backend.window, own_tools=backend.own_tools) for rate, backend in known])
 
     def engine_for(self, request: ModelRequest) -> BackendClient | None:
         """The engine, if it may answer: it knows nothing of tools, so it cannot go on where a model has called some."""
@@ -198,9 +199,9 @@ class BackendPool:
         known = measured or (lambda _label: "")
         return tuple(replace(client.status(), measured=known(client.label)) for client in self.clients)
 
-    async def check(self, *, models: bool = True, engine: bool = True) -> None:
-        """Check which backends are available, all at once."""
-        asked = [client for client in self.clients if (engine if client.is_engine else models)]
+    async def check(self, *, models: bool = True, sandboxed: bool = True) -> None:
+        """Check which backends are available, all at once: models, and what works in a sandbox."""
+        asked = [client for client in self.clients if (sandboxed if client.backend.needs_sandbox else models)]
         await asyncio.gather(*(client.check() for client in asked))
 
     @property

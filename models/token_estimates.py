@@ -70,18 +70,18 @@ class TokenEstimator:
         return 1.0 / ranked[min(len(ranked) - 1, int(len(ranked) * _QUARTILE))]
 
     def learn(self, request: ModelRequest, completion: Completion) -> None:
-        """Learn from what a backend counted; estimates of our own teach nothing."""
+        """Learn from what a backend counted; estimates of our own teach nothing, nor what an agent counts by itself."""
         texts = [*_sent(request)]
         size = sum(map(utf8_size, texts))
         tokens = completion.tokens_in - TOKENS_PER_MESSAGE * len(texts)
-        if completion.extra.get("estimated") or size < LEAST_BYTES or tokens <= 0:
+        if completion.extra.get("estimated") or completion.extra.get("own_calls") or size < LEAST_BYTES or tokens <= 0:
             return
         if PLAUSIBLE[0] <= size / tokens <= PLAUSIBLE[1]:
             self._rates.append(tokens / size)
 
-    def gauge(self, window: int | None) -> Gauge:
-        """The figure as others use it, with the model's context in tokens where that is known."""
-        return Gauge(bytes_per_token=self.bytes_per_token, window=window)
+    def gauge(self, window: int | None, *, own_tools: bool = False) -> Gauge:
+        """The figure as others use it, with the model's context in tokens where that is known, and its own tools."""
+        return Gauge(bytes_per_token=self.bytes_per_token, window=window, own_tools=own_tools)
 
     def tokens(self, request: ModelRequest) -> int:
         """About how many tokens a prompt is for this model."""
@@ -93,4 +93,5 @@ def most_cautious(gauges: Sequence[Gauge]) -> Gauge:
     """What holds for each of several models; the usual figure where there is none."""
     windows = [gauge.window for gauge in gauges if gauge.window is not None]
     rate = min((gauge.bytes_per_token for gauge in gauges), default=BYTES_PER_TOKEN)
-    return Gauge(bytes_per_token=rate, window=min(windows, default=None))
+    own_tools = bool(gauges) and all(gauge.own_tools for gauge in gauges)
+    return Gauge(bytes_per_token=rate, window=min(windows, default=None), own_tools=own_tools)

@@ -22,6 +22,7 @@ from core.dialogue import BUILT_IN, SAW_HELD_OUT, Completion, Material, ModelReq
 from core.errors import ModelRefused, ModelUnavailable, SandboxError
 from core.events import Kind, Level
 from core.paths import is_test_path
+from core.reply_text import file_block
 from core.states import Phase
 from core.tasks import Change, Files, Language, digest
 from core.tree import text_of
@@ -92,6 +93,11 @@ class RepairBackend(BaseModelHandler):
     def over(cls, runs: Callable[[], SuiteRuns | str], *, budget_s: float = 60.0) -> Self:
         """One that searches in a sandbox; `runs` gives it, or says why there is none yet."""
         return cls(_solver(runs), budget_s=budget_s, missing=lambda: why if isinstance(why := runs(), str) else "")
+
+    @property
+    def needs_sandbox(self) -> bool:
+        """Candidates run in one."""
+        return True
 
     @property
     def free(self) -> bool:
@@ -332,7 +338,6 @@ class Reporter:
 # The text of its replies.
 
 
-_BACKTICKS = re.compile(r"^\s*(`{3,})", re.MULTILINE)
 _NUMBER = re.compile(r"^\s*\d+\.\s*")
 _MAX_SUMMARY = 180
 
@@ -351,7 +356,7 @@ def coding_text(finding: Finding, changed: Change) -> str:
         changed: path to its whole new text; None removes the file.
     """
     head = [f"Summary: {summary(finding, changed)}", _count(finding), _warned(finding)]
-    blocks = [_block(path, text) for path, text in sorted(changed.items())]
+    blocks = [file_block(path, text) for path, text in sorted(changed.items())]
     return "\n\n".join(part for part in (*head, *blocks) if part) + "\n"
 
 
@@ -390,16 +395,6 @@ def _wanted(material: Material, target: Change) -> Iterator[tuple[str, str | Non
             yield path, target[path]
         else:
             yield path, text_of(material.tree, path)
-
-
-def _block(path: str, text: str | None) -> str:
-    where = f'path="{path}"' if " " in path else f"path={path}"
-    if text is None:
-        return f"```text {where} delete\n```"
-    longest = max((len(run) for run in _BACKTICKS.findall(text)), default=2)
-    fence = "`" * (longest + 1)
-    language = "python" if path.endswith(".py") else "text"
-    return f"{fence}{language} {where}\n{text}{'' if text.endswith(chr(10)) or not text else chr(10)}{fence}"
 
 
 def _count(finding: Finding) -> str:

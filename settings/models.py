@@ -11,8 +11,9 @@ from pydantic import BeforeValidator, Field, SecretStr, model_validator
 from core.isolation import RUN_LIMITS
 from core.tasks import Explore
 from settings.fields import ByHand, SettingsGroup
-from settings.values import Cost, Positive, PositiveTokens, PriceIn, Seconds, Tokens
+from settings.values import Cost, Host, Positive, PositiveTokens, PriceIn, Seconds, Tokens, Variable
 
+AGENT = ByHand("it decides which program is started, and what that is shown and may reach")
 LONGEST_PROMPT = 24_000
 LONGEST_CONVERSATION = 96_000
 """Tokens; successful conversations stay far below (arXiv 2602.16069)."""
@@ -49,6 +50,16 @@ that can code."""
     """A `.gguf` file for GPT4All, or a folder of them."""
     llama_cpp_model_path: Annotated[Path | None, ByHand("it names a file that native code loads")] = None
     """A `.gguf` file for llama.cpp, or a folder of them. Unset: the one of gpt4all_model_path."""
+    acp_command: Annotated[str | None, AGENT] = None
+    """The command of a coding agent that speaks the Agent Client Protocol, such as `gemini --experimental-acp`."""
+    acp_hosts: Annotated[list[Host], AGENT] = Field(default_factory=list)
+    """The hosts that the agent may reach, by TLS: those of its vendor's service, such as `api.example.com`."""
+    acp_variables: Annotated[list[Variable], AGENT] = Field(default_factory=list)
+    """Environment variables of the daemon that the agent gets, by their names; that of its key among them."""
+    acp_folders: Annotated[list[Path], AGENT] = Field(default_factory=list)
+    """Folders that the agent is shown read-only, where its program or its interpreter is not below `/usr`."""
+    acp_auth: Annotated[str | None, AGENT] = None
+    """How the agent is told to log in, by its own name for the way; unset: it finds its key itself."""
     model_prices: dict[str, PriceIn] = Field(default_factory=dict)
     """What models cost, by their names, in USD for a million tokens. Without a price only tokens are counted."""
     model_cutoffs: dict[str, date] = Field(default_factory=dict)

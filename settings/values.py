@@ -26,6 +26,11 @@ Registry = Annotated[
     str, Field(pattern=r"^(https?://)?([A-Za-z0-9._-]{1,253}|\[[0-9A-Fa-f:.]+\])(:[1-9][0-9]{0,4})?(/[^\s@]*)?$")
 ]
 
+# A host that is reached by TLS, with a port or without.
+Host = Annotated[str, Field(pattern=r"^[A-Za-z0-9]([A-Za-z0-9.-]{0,251}[A-Za-z0-9])?(:[1-9][0-9]{0,4})?$")]
+# The name of an environment variable.
+Variable = Annotated[str, Field(pattern=r"^[A-Za-z_][A-Za-z0-9_]{0,99}$")]
+
 
 def off(value: object) -> object:
     """`off` as it was typed: YAML takes the bare word for a truth value."""

@@ -190,7 +190,7 @@ async def test_a_look_that_is_wanted_now_is_not_waited_for(setting: GatewaySetup
         await asyncio.sleep(0.2)
         assert not up.is_set()
         model.is_there = True
-        await gateway.handler.probe(engine=False)
+        await gateway.handler.probe(sandboxed=False)
         gateway.handler.look_soon()
         async with asyncio.timeout(30):
             await up.wait()

@@ -68,7 +68,8 @@ def read_calls(reply: Completion, tools: Sequence[ToolSpec]) -> Calls:
         found = Calls(calls=tuple(call for call in leaked if call.name in offered))
     if not (found.calls or found.fault) and specs.WRITE_FILE.name in offered:
         found = _files(reply)
-    return Calls(calls=tuple(map(_canonical, found.calls[:MOST_CALLS])), fault=found.fault, whole=found.whole)
+    most = None if found.whole else MOST_CALLS  # files are one change, of which none may be missing
+    return Calls(calls=tuple(map(_canonical, found.calls[:most])), fault=found.fault, whole=found.whole)
 
 
 def _canonical(call: ToolCall) -> ToolCall:

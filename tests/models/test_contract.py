@@ -22,8 +22,8 @@ from tests.support.wire_server import Reply, WireServer
 
 KEY = "sk-test-0123456789abcdef"
 HTTP = ("openai", "anthropic", "ollama")
-MODELS = tuple(name for name in BACKENDS if name != BUILT_IN)
-"""The built-in engine answers no words; its own promises are held in `tests/repair`."""
+MODELS = tuple(name for name in BACKENDS if name not in {BUILT_IN, "acp"})
+"""The built-in engine answers no words, and an agent needs a sandbox: see `tests/repair` and `tests/acp_agents`."""
 TEXT = "def add(a, b):\n    return a + b\n" * 40
 
 

@@ -270,6 +270,7 @@ def test_every_backend_says_how_it_can_be_offered_tools(tmp_path: Path) -> None:
         "openai": (NATIVE, TEXT),
         "anthropic": (NATIVE, TEXT),
         "ollama": (TEXT, NATIVE),
+        "acp": (TEXT,),
         "gpt4all": (TEXT,),
         "llama_cpp": (TEXT,),
     }

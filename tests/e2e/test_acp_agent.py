@@ -1,0 +1,57 @@
+"""Another agent as the author, through the real daemon: what it changes is refused, mended and committed."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from tests.support.acp_rig import agent_folder
+from tests.support.daemon import Daemon, git
+
+KEY = "key-of-the-agent-0123456789"
+FILES = {"add.py": "def add(a, b):\n    return a - b\n"}
+TESTS = {
+    "test_add.py": "from add import add\n\n\ndef test_add():\n    assert add(2, 3) == 5\n    assert add(1, 0) == 1\n"
+}
+WRONG, RIGHT = "def add(a, b):\n    return a * b\n", "def add(a, b):\n    return a + b\n"
+PLAN = [["say", "1. Turn the sign in add.py.\n2. Leave the rest alone."]]
+REFLECTION = '{"pattern": "wrong operator", "root_cause": "it multiplies", "suggested_fix": "add"}'
+
+
+def settings(folder: Path) -> Mapping[str, str]:
+    return {
+        "MODEL_TYPE": "acp", "ACP_COMMAND": "scripted-agent", "ACP_FOLDERS": f'["{folder}"]', "WORKER_COUNT": "1",
+        "ACP_VARIABLES": '["AGENT_KEY"]', "AGENT_KEY": KEY, "EMBEDDER": "hashed",
+        "OPENAI_API_KEY": "sk-another-0123456789", "FORGE_WEBHOOK_SECRET": "another-secret-0123",
+    }  # fmt: skip
+
+
+def told(daemon: Daemon, kind: str) -> list[dict[str, Any]]:
+    return [event for event in daemon.get("/api/logs?limit=1000")["events"] if event["event"] == kind]
+
+
+def test_an_agent_s_change_is_judged_and_committed_like_any_other(tmp_path: Path) -> None:
+    script = {
+        "PLANNING": PLAN,
+        "CODING": [
+            ["write", "/work/add.py", WRONG],
+            ["write", "/work/test_add.py", "def test_add():\n    pass\n"],
+            ["say", "Summary: Multiply"],
+        ],
+        "CODING again": [["write", "/work/add.py", RIGHT], ["say", "Summary: Add adds its numbers"]],
+        "REFLECTING": [["say", REFLECTION]],
+    }
+    with agent_folder(script) as folder:
+        with Daemon(tmp_path / "home", settings(folder)) as daemon:
+            task_id = daemon.submit(description="Mend add() in add.py.", files=FILES, tests=TESTS)
+            (task,) = daemon.wait(task_id)
+            calls, dropped = told(daemon, "model_called"), told(daemon, "files_dropped")
+        assert (task["status"], task["ending"]) == ("done", "committed"), (task, daemon.output()[-3000:])
+    workspace = daemon.home / "workspace"
+    message = git(workspace, "log", "-1", "--format=%B")
+    assert message.startswith("Add adds its numbers")
+    assert "Model: scripted-agent" in message
+    assert git(workspace, "show", "HEAD:add.py") == RIGHT.strip()
+    assert [call["phase"] for call in calls] == ["PLANNING", "CODING", "REFLECTING", "CODING"]
+    assert "test_add.py" in str(dropped)

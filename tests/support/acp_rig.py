@@ -1,0 +1,106 @@
+"""A scripted agent as a backend, in the real sandbox, for tests."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import tempfile
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from acp_agents.agent import AgentPlace, AgentSettings
+from acp_agents.backend import AcpBackend
+from core.attempt_state import AttemptContext, AttemptState
+from core.dialogue import Completion, Material, Message, ModelRequest
+from core.events import Event
+from core.states import Phase, Status
+from core.tasks import Task, TaskSpec
+from environments.registries import Registries
+from environments.registry_proxy import Endpoint
+from sandbox import job_folders
+from tests.support.sandboxes import bubblewrap, runtime
+from tests.support.trees import TextTree
+
+PROGRAM = Path(__file__).with_name("acp_agent.py")
+
+
+@contextmanager
+def agent_folder(script: Mapping[str, Any]) -> Iterator[Path]:
+    """A folder with the agent and its script that the sandbox's user can enter."""
+    folder = Path(tempfile.mkdtemp(prefix="nightshift-acp-", dir="/var/tmp"))
+    try:
+        folder.chmod(0o755)
+        shutil.copy(PROGRAM, folder / "agent.py")
+        (folder / "script.json").write_text(json.dumps(script))
+        (folder / "bin").mkdir()
+        program = folder / "bin" / "scripted-agent"
+        program.write_text(f'#!/bin/sh\nexec python3 {folder}/agent.py {folder}/script.json "$@"\n')
+        for path in (folder / "agent.py", folder / "script.json"):
+            path.chmod(0o644)
+        program.chmod(0o755)
+        yield folder
+    finally:
+        shutil.rmtree(folder)
+
+
+@dataclass
+class AcpRig:
+    """A backend over the agent, with what was written live and the events."""
+
+    backend: AcpBackend
+    folder: Path
+    written: list[str] = field(default_factory=list)
+    events: list[Event] = field(default_factory=list)
+
+    async def ask(
+        self, phase: Phase = Phase.CODING, files: Mapping[str, str] | None = None, *, text: str = "Do it.", **state: Any
+    ) -> Completion:
+        """Have it work on files of a commit, in a phase."""
+        return await self.backend.generate(request(phase, files, text, self.events.append, **state), on_text=self.take)
+
+    def take(self, text: str) -> None:
+        """Take what is written live."""
+        if text:
+            self.written.append(text)
+
+
+def request(
+    phase: Phase,
+    files: Mapping[str, str] | None = None,
+    text: str = "Do it.",
+    emit: Any = None,
+    tests: Mapping[str, str] | None = None,
+    **state: Any,
+) -> ModelRequest:
+    """A request about files."""
+    tree = TextTree({"add.py": "def add(a, b):\n    return a - b\n"} if files is None else files)
+    spec = TaskSpec(description="Mend add.", tests=dict(tests or {}))
+    task = Task(id=1, spec=spec, status=Status.RUNNING, created_at=datetime.now(UTC))
+    material = Material(
+        context=AttemptContext(task=task),
+        state=AttemptState(phase=phase, base=tree.commit, **state),
+        tree=tree,
+        emit=emit,
+    )
+    messages = (Message(role="system", text=f"Phase: {phase}\n"), Message(role="user", text=text))
+    return ModelRequest(phase=phase, messages=messages, task_id=1, material=material)
+
+
+@contextmanager
+def scripted(script: Mapping[str, Any], *hosts: Endpoint, **settings: Any) -> Iterator[AcpRig]:
+    """A backend over an agent that does what a script says."""
+    with agent_folder(script) as folder, tempfile.TemporaryDirectory(dir="/var/tmp") as scratch:
+        Path(scratch).chmod(0o755)
+        made = AgentSettings(command=("scripted-agent",), folders=(folder,), hosts=hosts, turn_s=60.0)
+        place = AgentPlace(
+            sandbox=bubblewrap(),
+            runtime=runtime(),
+            folder=job_folders.private(Path(scratch) / "agents"),
+            network=lambda: Registries(endpoints=(), variables={}),
+        )
+        yield AcpRig(AcpBackend(replace(made, **settings), lambda: place), Path(scratch) / "agents")
+        assert not list(place.folder.iterdir()), "a copy was left behind"
