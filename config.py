@@ -31,6 +31,7 @@ from core.errors import ConfigError
 from settings.access import Access, digest_of, remember
 from settings.fields import by_hand
 from settings.forges import ForgeSettings
+from settings.mcp import McpSettings
 from settings.models import PromptSettings
 from settings.origins import Origin
 from settings.overrides import same
@@ -54,6 +55,7 @@ class Settings(
     CheckpointSettings,
     NotificationSettings,
     ForgeSettings,
+    McpSettings,
     LearningSettings,
     DashboardSettings,
     StorageSettings,
@@ -117,6 +119,7 @@ class Settings(
             *(self.openai_api_key, self.anthropic_api_key, self.api_token, self.notify_secret, self.notify_url),
             *(self.github_token, self.gitlab_token, self.gitea_token, *self.forge_tokens.values()),
             self.forge_webhook_secret,
+            *self.mcp_tokens.values(),
         )
         also = (*(os.environ.get(name, "") for name in _ALSO.values()), *self._agents_keys)
         return tuple(filter(None, (*(s.get_secret_value() for s in found if s), *also)))

@@ -128,10 +128,11 @@ async def _explore(
     prompt: Prompt,
 ) -> _Left:
     """Let the model work with tools; a change that it leaves behind counts, however the conversation ended."""
-    tools = exploring.tools_for(services)
-    toolbox = Toolbox(tools, draft, context, state, services, prompt.gauge)
-    loop = Explorer(dialogue, toolbox, services, steps=services.settings.explore_steps)
-    end = await loop.explore(prompt)
+    async with exploring.server_tools(context, services) as servers:
+        tools = exploring.tools_for(services)
+        toolbox = Toolbox(tools, draft, context, state, services, prompt.gauge, servers)
+        loop = Explorer(dialogue, toolbox, services, steps=services.settings.explore_steps)
+        end = await loop.explore(prompt)
     data = {"tool_calls": end.calls, "forms": counted(loop.forms)}
     if isinstance(end.ending, Question):
         return _Left(question=end.ending, data=data)

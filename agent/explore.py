@@ -211,7 +211,7 @@ class Explorer:
         return record, ending, self._seen[key]
 
     async def _made(self, call: ToolCall, before: Change) -> tuple[ToolRecord, Ending | None]:
-        if call.name in {specs.RUN.name, specs.RUN_TESTS.name}:
+        if call.name in {specs.RUN.name, specs.RUN_TESTS.name} or specs.is_outside(call.name):
             self._services.events.emit(Kind.TOOL_STARTED, brief(call.name, as_json(call.arguments)))
         began_s = time.monotonic()
         result = await self._toolbox.call(call)

@@ -7,6 +7,9 @@ for a conversation.
 
 from __future__ import annotations
 
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+
 from agent.dialogue import Dialogue
 from agent.draft import Draft
 from agent.explore import Explorer
@@ -18,7 +21,9 @@ from agent.tools.toolbox import Toolbox
 from agent.view import View
 from core.attempt_state import AttemptContext, AttemptState
 from core.dialogue import Completion
+from core.events import Kind, Level
 from core.gauge import Gauge
+from core.ports import OpenTools
 from core.states import Phase
 from core.tasks import Change, Explore
 from core.tools import ToolSpec
@@ -53,6 +58,8 @@ def is_wanted(
         return mode is Explore.ON
     if gauge.window is not None and gauge.window < LEAST_WINDOW:
         return False
+    if context.task.spec.mcp:
+        return True
     return not _is_easy(context, state, services, near)
 
 
@@ -72,6 +79,20 @@ def tools_for(services: AgentServices) -> tuple[ToolSpec, ...]:
     """The tools of a step that writes; those that execute only where something can."""
     runs = services.shell is not None
     return tuple(spec for spec in specs.WORKING if runs or spec not in (specs.RUN, specs.RUN_TESTS))
+
+
+@asynccontextmanager
+async def server_tools(context: AttemptContext, services: AgentServices) -> AsyncIterator[OpenTools | None]:
+    """The tools of servers that the task may use, for a step that writes; what judges a change never has them."""
+    allowed = context.task.spec.mcp
+    if not allowed or services.server_tools is None:
+        yield None
+        return
+    async with services.server_tools.opened(allowed) as found:
+        for name, why in found.faults.items():
+            text = f"{name} cannot be used: {why}"
+            services.events.emit(Kind.TOOL_SERVER_FAILED, text, level=Level.WARNING)
+        yield found
 
 
 async def answered(

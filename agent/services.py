@@ -16,7 +16,7 @@ from core.environments import Environment
 from core.events import Emitter
 from core.gauge import Gauge
 from core.messages import OwnerMessage
-from core.ports import ChangeCheck, Memory, Model, Shell, Suite, ToolLog
+from core.ports import ChangeCheck, Memory, Model, ServerTools, Shell, Suite, ToolLog
 from core.remarks import Gravity
 from core.states import Phase
 from core.tasks import Explore
@@ -139,6 +139,8 @@ class AgentServices:
     """Runs commands of the model's; without it no tool does."""
     said: Callable[[], Awaitable[tuple[OwnerMessage, ...]]] = _nothing
     """What the task's owner said to it so far, oldest first."""
+    server_tools: ServerTools | None = None
+    """Tools of servers that the owner configured; without it there are none."""
     tool_log: ToolLog | None = None
     """Where tool calls are kept; without it a resumed step calls again."""
 

@@ -367,6 +367,7 @@ class Attempt:
             memory=self.services.memory,
             tree=workspace.tree,
             shell=self.services.shell,
+            server_tools=self.services.server_tools,
             said=self._said,
             events=self.events,
             clock=self.services.clock,

@@ -18,7 +18,7 @@ from core.dependencies import ImportCache
 from core.environments import EnvironmentStore
 from core.held_out import SHARE
 from core.masking import Masker
-from core.ports import ChangeCheck, Memory, Shell, Suite
+from core.ports import ChangeCheck, Memory, ServerTools, Shell, Suite
 from core.repository_settings import RepositorySettings
 from core.tasks import Limits, TaskSpec
 from db.database import Database
@@ -73,6 +73,8 @@ class AttemptServices:
     environments: EnvironmentStore | None = None
     """What repositories declare that their code needs; without it runs have what every run has."""
     imports: ImportCache = field(default_factory=ImportCache)
+    server_tools: ServerTools | None = None
+    """Tools of servers that the owner configured."""
     change_checks: tuple[ChangeCheck, ...] = ()
     """What checks a change before anything of it runs."""
     hooks: CommandHooks = field(default_factory=CommandHooks)

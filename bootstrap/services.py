@@ -41,6 +41,8 @@ from environments.making import Environments
 from git_manager import GitManager
 from languages.go.plan import refusal as go_refusal
 from languages.javascript.plan import refusal as javascript_refusal
+from mcp_client.client import ServerTools
+from mcp_client.servers import McpServer, servers_of
 from memory.pattern_check import PatternCheck
 from memory.store import LongTermMemory
 from model_handler import ModelHandler
@@ -100,6 +102,16 @@ def defaults(settings: Settings) -> Defaults:
             clear_enough=settings.clear_enough,
         ),
     )
+
+
+def servers_of_settings(settings: Settings) -> tuple[McpServer, ...]:
+    """The MCP servers of the settings.
+
+    Raises:
+        ConfigError: lists the faults.
+    """
+    tokens = settings.mcp_tokens
+    return servers_of(settings.mcp_servers, lambda name: tokens[name].get_secret_value() if name in tokens else "")
 
 
 def _one_model_reads(settings: Settings) -> bool:
@@ -179,6 +191,7 @@ class Services:
         self.repository_settings = RepositoryService(
             lambda: self._settings, store.db, self.git, store.events.emit, clock
         )
+        servers_of_settings(settings)  # raises where they are wrong
         self._checker = make_checker(settings)
         store.queue.check_new = self._check_new(settings)
         self.sandbox_name, self.sandbox_detail = "", "being tested"
@@ -251,6 +264,7 @@ class Services:
         Raises:
             ConfigError: lists the faults of the checker's rules.
         """
+        servers_of_settings(settings)
         checker, check_new = make_checker(settings), self._check_new(settings)
 
         def apply() -> None:
@@ -322,6 +336,12 @@ class Services:
             hooks=self._checker.hooks,
             kept=self.repository_settings.kept,
             widened=self._checker.policy.widened,
+            server_tools=ServerTools(
+                lambda: servers_of_settings(self._settings),
+                self.extras.ensure,
+                settings.process_environment,
+                store.mask,
+            ),
             change_checks=self._change_checks(sandbox_services),
             symbol_cache=symbol_cache,
         )

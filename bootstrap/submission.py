@@ -28,6 +28,7 @@ def machine_check(settings: Settings) -> MachineCheck:
         policy=policy,
         hooks=CommandHooks(settings.blocked_commands, off=policy.harmless),
         programs=_programs(settings),
+        servers=tuple(settings.mcp_servers),
     )
 
 

@@ -203,6 +203,8 @@ def new_task_options() -> list[click.Parameter]:
         _option("--oracle", metavar="FILE", help="A module that knows the results of cases without one.", **more),
         _option("--package", "packages", metavar="NAME", help="A package that it may use. Repeat for more.", **many),
         _option("--allow", metavar="RULE", help="A rule of the checker that it may break. Repeat for more.", **many),
+        _option("--mcp", metavar="SERVER.TOOL", help="A tool of your MCP servers that it may use. Repeat for more.",
+                **many),
         _option("--key", metavar="KEY", help="A second task of the same key is not made.", **more),
         _option("--limit", "limits", metavar="NAME=N", help=f"One of {', '.join(LIMITS)}.", **many),
         _option("--meta", "metadata", metavar="NAME=TEXT", help="Noted with the task.", **many),

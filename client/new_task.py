@@ -61,6 +61,7 @@ def task_body(text: str, options: Mapping[str, Any]) -> dict[str, Any]:
         "depends_on": list(options["depends_on"]),
         "packages": list(options["packages"]),
         "allow": list(options["allow"]),
+        "mcp": list(options["mcp"]),
         "not_before": own_time("--not-before", options["not_before"]) if options["not_before"] is not None else None,
         "limits": {name: _number(name, value) for name, value in _pairs("--limit", options["limits"])},
         "metadata": dict(_pairs("--meta", options["metadata"])),

@@ -85,6 +85,7 @@ class Kind(StrEnum):
     ENVIRONMENT_FAILED = "environment_failed"
     TOOL_STARTED = "tool_started"
     TOOL_CALLED = "tool_called"
+    TOOL_SERVER_FAILED = "tool_server_failed"
     COMMITTED = "committed"
     INTEGRATED = "integrated"
     COMMIT_RECORDED = "commit_recorded"

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from contextlib import AbstractAsyncContextManager
 from typing import TYPE_CHECKING, Protocol
 
 from core.events import Sink as Sink  # noqa: PLC0414  (a port too; most import it from here)
@@ -13,7 +14,7 @@ if TYPE_CHECKING:
     from core.dialogue import Completion, ModelRequest
     from core.isolation import SandboxJob, SandboxResult
     from core.shell import ShellJob, ShellResult
-    from core.tools import ToolPlace, ToolRecord
+    from core.tools import ToolCall, ToolPlace, ToolRecord, ToolSpec
     from core.verdicts import SuiteJob, Trial, Verdict
 
 
@@ -28,6 +29,32 @@ class Model(Protocol):
             BudgetSpent: a budget of the task is spent.
             ModelRefused: no backend will ever answer this.
         """
+        ...
+
+
+class OpenTools(Protocol):
+    """Tools of servers that run, outside of the sandbox."""
+
+    @property
+    def faults(self) -> Mapping[str, str]:
+        """Why a server or tool is not to be had, by its name."""
+        ...
+
+    @property
+    def specs(self) -> tuple[ToolSpec, ...]:
+        """The tools as models are told of them."""
+        ...
+
+    async def call(self, call: ToolCall) -> tuple[str, bool]:
+        """Call one of `specs`; what it said, and whether it is no failure."""
+        ...
+
+
+class ServerTools(Protocol):
+    """Tools of servers that the owner configured."""
+
+    def opened(self, allowed: Sequence[str]) -> AbstractAsyncContextManager[OpenTools]:
+        """The tools of these names (`server.tool`), until the block ends."""
         ...
 
 

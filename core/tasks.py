@@ -110,7 +110,8 @@ class Limits:
 class TaskSpec:
     """What the owner asked for. Made by `core.submission.parse_spec` only, whichever way it came in.
 
-    `allow` are rules of the static checker that this task may break, `packages` distributions that it may use. `cases`
+    `allow` are rules of the static checker that this task may break, `packages` distributions that it may use, `mcp`
+    tools of the owner's servers that its model may call while it writes the change, as `server.tool`. `cases`
     are calls with the results they must have, which no prompt shows, `oracle` files that know these results. `project`
     is the folder of the workspace that it works in (`core.projects`): empty for its root, None where the plan says it.
     """
@@ -137,6 +138,7 @@ class TaskSpec:
     integrate: bool | None = None
     allow: tuple[str, ...] = ()
     packages: tuple[str, ...] = ()
+    mcp: tuple[str, ...] = ()
     cases: tuple[ValueCase, ...] = ()
     oracle: Files = field(default_factory=dict)
     metadata: Mapping[str, Any] = field(default_factory=dict)

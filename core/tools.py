@@ -38,17 +38,21 @@ class ToolSpec:
     """A tool.
 
     `body` names what the text form writes between the fences instead of in the info string: one parameter, or two that
-    are written as a SEARCH/REPLACE section.
+    are written as a SEARCH/REPLACE section. `input_schema` is that of a tool which is not ours; `parameters` say of it
+    what can be said in words.
     """
 
     name: str
     description: str
     parameters: tuple[ToolParameter, ...] = ()
     body: tuple[str, ...] = ()
+    input_schema: Mapping[str, Any] | None = None
 
     @property
     def schema(self) -> dict[str, Any]:
         """The arguments as a JSON schema, as the vendors' APIs take it."""
+        if self.input_schema is not None:
+            return {"type": "object", "properties": {}, **self.input_schema}
         return {
             "type": "object",
             "properties": {one.name: {"type": one.type, "description": one.description} for one in self.parameters},

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 
 from checks.catalogue import RULES
@@ -12,6 +12,7 @@ from checks.policy import Policy, unknown
 from core.errors import GitError, InvalidTask
 from core.tasks import TaskSpec
 from languages.python import commands
+from mcp_client.servers import faults_of
 
 _OURS = frozenset({"python", "python3", "node", "nodejs", "npm", "go"})
 """Programs that stand for what the sandbox brings along, or whose lack is told elsewhere."""
@@ -27,12 +28,14 @@ class MachineCheck:
         policy: the owner's settings for the checker.
         hooks: the commands that never run.
         programs: the programs that the sandbox has; None where they are not known.
+        servers: the names of the MCP servers that are configured.
     """
 
     refuse_place: Callable[[str, str | None], None]
     policy: Policy
     hooks: CommandHooks
     programs: Callable[[], Collection[str]] | None = None
+    servers: Sequence[str] = ()
 
     def __call__(self, spec: TaskSpec) -> None:
         """Do nothing for a task that may begin.
@@ -40,7 +43,7 @@ class MachineCheck:
         Raises:
             InvalidTask: names what is wrong, and the nearest name that is right.
         """
-        faults = self._rules(spec) | self._command(spec) | self._place(spec)
+        faults = self._rules(spec) | self._command(spec) | self._place(spec) | faults_of(spec.mcp, self.servers)
         if faults:
             raise InvalidTask(faults)
 

@@ -16,7 +16,7 @@ LAYERS = {
     "agent": 7,
     "model_handler": 6, "test_runner": 6, "forges": 6,
     "queue_manager": 5, "git_manager": 5, "memory": 5, "intake": 5, "weekly_summary": 5, "report": 5, "repair": 5,
-    "verdict": 4, "acp_agents": 4,
+    "verdict": 4, "acp_agents": 4, "mcp_client": 4,
     "models": 3, "checks": 3, "environments": 3, "languages": 2, "gitrepo": 2, "taskqueue": 2,
     "sandbox": 1, "config": 1, "settings": 1, "db": 1,
     "core": 0, "files": 0,

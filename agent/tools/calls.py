@@ -62,7 +62,7 @@ def read_calls(reply: Completion, tools: Sequence[ToolSpec]) -> Calls:
     if invented := re.search(rf"^{re.escape(RESULT)}", text, re.MULTILINE):
         text = text[: invented.start()]
     offered = frozenset(spec.name for spec in tools)
-    found = _fenced(text, offered, cut=reply.finish is Finish.LENGTH)
+    found = _fenced(text, tools, offered, cut=reply.finish is Finish.LENGTH)
     if not (found.calls or found.fault):
         leaked = map(_canonical, _leaked(text))
         found = Calls(calls=tuple(call for call in leaked if call.name in offered))
@@ -81,7 +81,7 @@ def _canonical(call: ToolCall) -> ToolCall:
 # --- fenced blocks
 
 
-def _fenced(text: str, offered: Collection[str], *, cut: bool) -> Calls:
+def _fenced(text: str, tools: Sequence[ToolSpec], offered: Collection[str], *, cut: bool) -> Calls:
     calls, fault = list[ToolCall](), ""
     found = fences.blocks(text)
     for block in found:
@@ -89,6 +89,8 @@ def _fenced(text: str, offered: Collection[str], *, cut: bool) -> Calls:
         spec = specs.named(word.lower().rsplit(".", 1)[-1]) if word not in _SHELLS else None
         if spec is None and word in _SHELLS and len(found) == 1 and "path=" not in block.info:
             spec = specs.RUN
+        if spec is None and specs.is_outside(word):
+            spec = next((each for each in tools if each.name == word), None)
         if spec is None or spec.name not in offered:
             continue
         if not block.closed and (cut or spec.name in {specs.WRITE_FILE.name, specs.EDIT.name}):
@@ -191,7 +193,7 @@ def _call_of(data: object) -> ToolCall | None:
         given = _object(given)
     if given is None:
         given = {key: value for key, value in data.items() if key not in _NAMES}
-    known = specs.named(name.lower().rsplit(".", 1)[-1])
+    known = specs.named(name.lower().rsplit(".", 1)[-1]) or specs.is_outside(name)
     return ToolCall(name=name, arguments=given) if known and isinstance(given, Mapping) else None
 
 

@@ -115,6 +115,11 @@ ALIASES = {
 """Names by which models call a tool that they know from elsewhere."""
 
 
+def is_outside(name: str) -> bool:
+    """Whether a tool of that name would be one of a server (`server__tool`), and none of these."""
+    return "__" in name
+
+
 def named(name: str) -> ToolSpec | None:
     """The tool of that name, or of one that other programs give it; None for none."""
     wanted = ALIASES.get(name, name)

@@ -21,6 +21,7 @@ from core.attempt_state import AttemptContext, AttemptState
 from core.brief import Question
 from core.errors import BadReply
 from core.gauge import Gauge
+from core.ports import OpenTools
 from core.tools import ToolCall, ToolSpec
 
 READ_CHARS, READ_CHARS_SMALL = 8000, 4000
@@ -49,6 +50,7 @@ class Toolbox:
         state: the attempt, for its packages and tests.
         services: shell, suite and the texts of commits.
         gauge: of the model; a small window is given shorter texts.
+        servers: tools of servers, which may be called as well.
     """
 
     def __init__(
@@ -59,8 +61,11 @@ class Toolbox:
         state: AttemptState,
         services: AgentServices,
         gauge: Gauge,
+        servers: OpenTools | None = None,
     ) -> None:
-        self.tools = tuple(tools)
+        self._servers, outside = servers, servers.specs if servers else ()
+        self._outside = {spec.name for spec in outside}
+        self.tools = (*tools, *outside)
         self.draft, self._context, self._state, self._services = draft, context, state, services
         small = gauge.window is not None and gauge.window < SMALL_WINDOW
         self._read_chars = READ_CHARS_SMALL if small else READ_CHARS
@@ -75,6 +80,9 @@ class Toolbox:
         if call.name not in known:
             names = ", ".join(spec.name for spec in self.tools)
             return ToolResult(text=f"There is no tool {call.name[:60]!r}. The tools are: {names}.", ok=False)
+        if self._servers and call.name in self._outside:
+            text, ok = await self._servers.call(call)
+            return ToolResult(text=text, ok=ok)
         try:
             asked = arguments.read_arguments(call.name, call.arguments)
             return await self._called(asked)

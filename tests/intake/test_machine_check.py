@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -73,6 +74,11 @@ def test_a_program_that_the_sandbox_will_never_have_is_refused(check: MachineChe
 )
 def test_programs_that_are_there_or_may_be_made_are_taken(check: MachineCheck, command: tuple[str, ...]) -> None:
     assert faults(check, test_command=command) == {}
+
+
+def test_a_server_that_is_not_configured_is_named(check: MachineCheck) -> None:
+    assert "known are: none" in faults(check, mcp=("books.lookup",))["mcp.0"]
+    assert faults(replace(check, servers=("books",)), mcp=("books.lookup",)) == {}
 
 
 def test_all_faults_are_told_at_once(check: MachineCheck) -> None:
