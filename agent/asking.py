@@ -19,7 +19,7 @@ def as_question(asked: arguments.Ask | arguments.Cannot) -> Question:
     """What the owner is asked."""
     if isinstance(asked, arguments.Ask):
         return Question(text=_line(asked.question), default=_line(asked.default))
-    text = f"The model says that this task cannot be done as it stands: {_line(asked.reason)}"
+    text = f"The model says that this task cannot be done as described: {_line(asked.reason)}"
     return Question(text=text, default="", is_refusal=True)
 
 

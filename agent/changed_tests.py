@@ -188,8 +188,8 @@ def _subject(path: str, text: str | None, before: str) -> str:
 
 def _question(path: str, text: str | None, diff: str) -> str:
     if text is None:
-        return f"The change takes away what {path} tests. May this file be removed?\n\n{diff}"
-    return f"The change breaks {path}. May this test be changed so?\n\n{diff}"
+        return f"The change removes what {path} tests. May this file be removed?\n\n{diff}"
+    return f"The change breaks {path}. May this test be changed as follows?\n\n{diff}"
 
 
 def _diff(path: str, before: str, text: str) -> str:

@@ -43,9 +43,7 @@ from core.verdicts import Verdict
 
 _SUMMARY = re.compile(r"^\W{0,4}Summary\W{0,4}[:=][ \t]*(\S.{2,})$", re.MULTILINE | re.IGNORECASE)
 _FIRST_BLOCK = re.compile(r"^[ \t]*(?:```|~~~|<{5,9} )", re.MULTILINE)
-_YOUR_TEST = (
-    "No test of yours is changed: change it and have the task tried again, or say how to go on with it as it is."
-)
+_YOUR_TEST = "Your test is unchanged: change it and retry the task, or answer how to continue without changing it."
 _UNCHANGED = "The reply left every file as it was, so the same tests fail as before. Change something that matters."
 
 

@@ -370,7 +370,7 @@ def _together(subtasks: Sequence[SubtaskIn]) -> str:
                 "or let one depend on the other."
             )
     if clash := clash_among(dict.fromkeys(path for one in subtasks for path in one.files)):
-        return f"The files {clash[0]!r} and {clash[1]!r} cannot stand beside each other; rename one of them."
+        return f"The files {clash[0]!r} and {clash[1]!r} cannot exist beside each other; rename one of them."
     if twice := [text for text, times in Counter(one.description for one in subtasks).items() if times > 1]:
         return f"Two subtasks say the same: {twice[0][:80]!r}."
     return ""

@@ -62,7 +62,7 @@ def misplaced(path: str, view: View, *, new: bool = True) -> str | None:
         return None
     paths = view.paths()
     if path not in view and (other := Spellings(paths).clash(path)):
-        return f"cannot stand beside {other!r}: one would be a folder of the other, or only case differs"
+        return f"cannot exist beside {other!r}: one would be a folder of the other, or only case differs"
     folder = git_folder((path,), [*paths, path])
     return None if folder is None else f"is refused: git would take the folder {folder or '.'!r} for a repository"
 

@@ -408,7 +408,7 @@ def never_reverted(entry: Entry) -> NotReverted:
 
 def nothing_left(entry: Entry, branch: str) -> NotReverted:
     """Later commits have undone it already."""
-    return NotReverted(f"{branch} holds nothing any more of what task {entry.task_id} changed")
+    return NotReverted(f"{branch} has nothing left of what task {entry.task_id} changed")
 
 
 def conflicts_with_later(entry: Entry, paths: Sequence[str], later: Sequence[LogLine]) -> NotReverted:

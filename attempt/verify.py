@@ -115,7 +115,7 @@ class Verification:
         tell("makes the sandbox ready", report.checks)
         again = await asyncio.to_thread(plan_rerun, note, tree, base)
         if again.missing:
-            gone = failed("tests", f"the commit does not hold {', '.join(again.missing)}")
+            gone = failed("tests", f"the commit does not contain {', '.join(again.missing)}")
             return replace(report, checks=(*report.checks, gone))
         opened = await self._open_suite()
         if note.environment and opened.environments:
@@ -316,11 +316,11 @@ def _tests(note: Note, verdict: Verdict) -> Check:
 def _copies(then: Evidence, verdict: Verdict) -> Check:
     odd = not verdict.passed and not verdict.failing and not verdict.weak and not _is_held_out(verdict)
     if odd and verdict.results:
-        return failed("twins", verdict.reason)
+        return failed("copies", verdict.reason)
     now = verdict.evidence.twins
     if not verdict.passed:
-        return unchecked("twins", "where a test fails, its must-fail copies say nothing")
-    return same("twins", f"{then.twins} must-fail copies failed", f"{now} must-fail copies failed")
+        return unchecked("copies", "where a test fails, its must-fail copies say nothing")
+    return same("copies", f"{then.twins} must-fail copies failed", f"{now} must-fail copies failed")
 
 
 def _own(rerun: Rerun, verdict: Verdict) -> Check:

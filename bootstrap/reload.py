@@ -110,7 +110,7 @@ class LiveSettings:
         return kept, to_apply, done
 
     def _refused(self, error: ConfigError) -> None:
-        text = self._mask(f"the settings have faults, so the old ones still hold: {'; '.join(error.faults)}")
+        text = self._mask(f"the settings have faults, so the old ones stay in use: {'; '.join(error.faults)}")
         self.notices = (text,)
         data = {"faults": [self._mask(fault) for fault in error.faults]}
         self._emit(Event(kind=Kind.SETTINGS_REFUSED, level=Level.ERROR, message=text, data=data))

@@ -87,7 +87,7 @@ def shown(described: Described, now: Settings, after: Settings, found: Sources, 
 
 
 def fixed(name: str, origin: Origin) -> str:
-    """Why the files do not decide about a setting, as a sentence with the mend; empty where they do."""
+    """Why the files do not decide about a setting, as a sentence with the fix; empty where they do."""
     if origin is Origin.ENVIRONMENT:
         return f"the environment of the daemon sets {name.upper()}, which overrules all files; unset it there"
     if origin is Origin.DOTENV:
@@ -153,8 +153,8 @@ class ConnectionTests:
                 # A model file would be loaded beside the one in use.
                 tried = await _asked(backend, tried)
         said = " ".join(filter(None, (tried.detail, note)))
-        detail, mend = printable(self._mask(typed(said))), "" if tried.works else backend.setup
-        return tried.model_copy(update={"detail": detail, "mend": mend})
+        detail, fix = printable(self._mask(typed(said))), "" if tried.works else backend.setup
+        return tried.model_copy(update={"detail": detail, "fix": fix})
 
     async def try_notices(self, trial: NoticeTestIn) -> Mapping[str, str]:
         """Send a test notice each way that would be set; the ways, each with what went wrong, empty where it arrived.
@@ -221,7 +221,7 @@ async def _looked_at(backend: BaseModelHandler) -> ModelTested:
         works=works,
         model=backend.model,
         detail=f"{backend.model} is not among the models that it names." if unlisted else backend.detail,
-        mend="",
+        fix="",
         offered=[printable(name, max_chars=200) for name in sorted(offered)[:OFFERED_MOST]],
         latency_s=time.monotonic() - began,
         reply_s=None,
@@ -324,10 +324,10 @@ class SettingsService:
     def _judged(self, asked: ChangeIn) -> tuple[Mapping[str, Any], Mapping[str, Any], Settings]:
         """What the page has set, what it would have, and the settings that this gives."""
         found = sources(self._live.now)
-        names = dict.fromkeys([*asked.changes, *asked.take_back])
+        names = dict.fromkeys([*asked.changes, *asked.reset])
         if faults := [fault for name in names if (fault := self._refusal(name, found.origins))]:
             raise ConfigError(faults)
-        after = changed(found.page, found.in_file, asked.changes, asked.take_back)
+        after = changed(found.page, found.in_file, asked.changes, asked.reset)
         new = settings_at(self._live.now, overrides=text_of(after))
         if faults := self._keys_led_astray(new, after, asked.changes):
             raise ConfigError(faults)

@@ -152,7 +152,7 @@ def watch_database(store: StoreServices, damaged: Callable[[], object]) -> None:
             damaged()
         elif not trouble.over:
             log.error(
-                "%s; nothing is begun, and nothing is lost: everything waits until it can be written", trouble.error
+                "%s; nothing is started, and nothing is lost: everything waits until it can be written", trouble.error
             )
         else:
             kind = Kind.DISK_LOW if isinstance(trouble.error, StoreFull) else Kind.WORKER_ERROR

@@ -103,7 +103,7 @@ def _model(model: ModelStatus) -> str:
 
 def _hold(hold: PauseReason) -> str:
     why = f" ({hold.reason})" if hold.reason else ""
-    return f"{hold.label}{why}: no task is begun. It goes on {hold.lifted_by}."
+    return f"{hold.label}{why}: no task is started. It goes on {hold.lifted_by}."
 
 
 def _sandbox(status: DaemonStatus) -> Iterator[str]:

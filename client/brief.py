@@ -37,7 +37,7 @@ def brief(session: Session, since: str, *, read: bool) -> int:
     session.print(found, [*_blocks(found, since), *_ahead(ahead)])
     if read:
         session.client.read_brief(to_text(found.until))
-        session.out.note(f"read; the next one begins at {stamp(found.until, short=True).text}")
+        session.out.note(f"marked as read; the next one starts at {stamp(found.until, short=True).text}")
     return live_or_noted(session)
 
 

@@ -50,7 +50,7 @@ def _text(raw: bytes) -> str:
     try:
         text = raw.decode("utf-8").replace("\r\n", "\n").strip()
     except UnicodeDecodeError:
-        raise NightshiftError("the clipboard holds no text") from None
+        raise NightshiftError("the clipboard has no text") from None
     if not text:
         raise NightshiftError("the clipboard is empty, and nothing is added")
     return text

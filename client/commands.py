@@ -120,7 +120,7 @@ Exit codes of status:
   0 works or is idle   1 no model can be asked   3 no daemon runs
   6 is paused or needs you
 Exit codes of the other commands:
-  0 fine   1 the task failed, or a commit does not hold
+  0 fine   1 the task failed, or a commit's evidence fails
   2 wrong usage or invalid task   3 no daemon runs
   4 no such task or commit   5 refused   130 interrupted"""
 OUTPUT, MORE = "Every command takes", "More about the task"
@@ -226,7 +226,7 @@ def _tasks() -> Iterator[click.Command]:
         "add", "Add a task.\n\nTEXT is what is to be done; `-` reads it from the standard input. On a terminal, "
         "without a text, your editor asks for it. `add` may be left out where the text is in quotes.",
         _argument("text", nargs=-1),
-        _flag("--clipboard", help="Take the text from the clipboard; TEXT, where there is one, stands before it."),
+        _flag("--clipboard", help="Take the text from the clipboard; TEXT, if given, comes before it."),
         *new_task_options(),
         section=Section.TASKS, listed='add "TEXT"', short_help="Add a task; the word `add` may be left out.",
         epilog=_examples('add "Create a FastAPI health check endpoint"',
@@ -245,7 +245,7 @@ def _tasks() -> Iterator[click.Command]:
                    short_help="Tasks from a YAML file; from TODO(nightshift) comments.")  # fmt: skip
     yield _command(
         "todo", "File the comments `TODO(nightshift): …` of the commit that is checked out as tasks.\n\nEach is filed "
-        "once: it is known by its file and its words. Lines below it that stand further to the right belong to it. "
+        "once: it is known by its file and its words. More deeply indented lines below it belong to it. "
         "REPO is a checkout; by default the one around this folder.",
         _argument("repo", required=False, default=".", metavar="[REPO]"),
         _flag("--install-hook", help="Do it after each commit: write a post-commit hook, unless there is one."),
@@ -262,7 +262,7 @@ def _tasks() -> Iterator[click.Command]:
                    _argument("place", nargs=-1, required=True, metavar="ID N"), section=Section.TASKS,
                    listed="prioritise ID N", context_settings={"ignore_unknown_options": True})  # fmt: skip
     yield _command(
-        "say", "Say something to a task that is open.\n\nIt stands in all requests to models from the next one on. A "
+        "say", "Say something to a task that is open.\n\nIt is part of every request to a model from now on. A "
         "request that is under way is broken off and made again with it, but for --after.",
         _argument("id", type=_ID), _argument("text", nargs=-1, required=True),
         _flag("--after", help="Let the model finish its reply first."),
@@ -270,13 +270,13 @@ def _tasks() -> Iterator[click.Command]:
         epilog=_examples('say 7 "Use the csv module, not pandas"'),
     )  # fmt: skip
     yield _command(
-        "fork", "Add a task that begins where another one was.\n\nPLACE is the number of that task, or ID:STEP, or "
+        "fork", "Add a task that continues from a step of another one.\n\nPLACE is the number of that task, ID:STEP or "
         "ID:ATTEMPT:STEP.", _argument("place", metavar="PLACE"),
         _option("--model", metavar="NAME", help="Who is asked first in the fork."),
         _option("--models", metavar="A,B,...", help="A fork for each; none lands until you `keep` one."),
         _option("--remark", metavar="TEXT", help="Added to the task's words."),
         section=Section.TASKS, listed="fork, keep ID",
-        short_help="Begin a task where another one was; keep lands a fork.",
+        short_help="Continue a task as a new one; keep lands a fork.",
     )  # fmt: skip
     yield _command("keep", "Land what a fork of `fork --models` committed, and end those beside it.",
                    _argument("id", type=_ID), section=Section.TASKS)  # fmt: skip
@@ -287,8 +287,8 @@ def _looking() -> Iterator[click.Command]:
         "brief", "What landed, failed, was spent and needs you since you last marked it as read.",
         _option("--since", default="read", metavar="WHEN",
                 help="night (20:00 to 08:00), today, or a time; by default where you have read to."),
-        _flag("--read", help="Mark it as read: the next one begins here."),
-        section=Section.LOOK, listed="brief", short_help="What came of the work since you last looked.",
+        _flag("--read", help="Mark it as read: the next one starts here."),
+        section=Section.LOOK, listed="brief", short_help="What was done since you last looked.",
     )  # fmt: skip
     yield _command("status", "What the daemon does now; the exit code tells whether it works.",
                    _flag("-w", "--watch", help="Go on until Ctrl-C."), section=Section.LOOK,
@@ -326,7 +326,7 @@ def _bench() -> click.Group:
     commands = [
         _command(
             "mine", "Find commits that can be tasks: small ones whose tests fail before and pass after.\n\nWhat was "
-            "looked at is kept, so it goes on where it was stopped.", repo,
+            "looked at is kept, so it continues where it stopped.", repo,
             _option("--commits", type=Whole(1_000_000), default=2000, metavar="N",
                     help="Look at the newest N; 2000 by default."),
             _option("--items", type=Whole(1_000_000), default=1_000_000, metavar="N",
@@ -358,7 +358,7 @@ def _deciding() -> Iterator[click.Command]:
 
 
 def _commits() -> Iterator[click.Command]:
-    force = _flag("--force", help="Do it though other tests need what goes.")
+    force = _flag("--force", help="Do it even if other tests fail without it.")
     yield _command(
         "review", "The commits that you have not read; of one, its change.\n\nWHAT is a task (its number), the "
         "beginning of a commit's id, or all.", _argument("what", required=False, metavar="[WHAT]"),
@@ -391,9 +391,9 @@ def _commits() -> Iterator[click.Command]:
 def _daemon() -> Iterator[click.Command]:
     dry = _flag("--dry-run", help="Only show what would be done.")
     here: dict[str, Any] = {"section": Section.DAEMON}
-    yield _command("pause", "Begin no more tasks; running ones go on.", listed="pause, resume",
-                   short_help="Begin no more tasks, or begin them again.", **here)  # fmt: skip
-    yield _command("resume", "Begin tasks again, after a checkpoint too.", **here)
+    yield _command("pause", "Start no more tasks; running ones continue.", listed="pause, resume",
+                   short_help="Start no more tasks, or start them again.", **here)  # fmt: skip
+    yield _command("resume", "Start tasks again, after a checkpoint too.", **here)
     yield _command("checkpoint", "Let what runs finish, write the report, and wait until you resume.",
                    listed="checkpoint", short_help="Finish what runs, write the report, and wait.", **here)  # fmt: skip
     yield _command("reload", "Have the daemon read its settings and tasks.yaml again.", listed="reload", **here)
@@ -405,7 +405,7 @@ def _daemon() -> Iterator[click.Command]:
                    listed="environments, forges",
                    short_help="Packages kept for repositories; GitHub, GitLab, Gitea.",
                    **here)  # fmt: skip
-    yield _command("forges", "How the connections to GitHub, GitLab and Gitea or Forgejo stand.",
+    yield _command("forges", "The state of the connections to GitHub, GitLab, Gitea and Forgejo.",
                    **here)  # fmt: skip
     yield _memory()
     yield _command("install-extra", "Have the daemon install optional packages: embedder, gpt4all, llama_cpp, docker,\n"

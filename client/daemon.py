@@ -95,12 +95,12 @@ def checkpoint(session: Session) -> int:
     """Have a checkpoint held now."""
     answer = session.client.checkpoint()
     if answer.asked:
-        line = "checkpoint: what runs finishes, then the report is written and nothing is begun until you resume"
+        line = "checkpoint: what runs finishes, then the report is written and nothing is started until you resume"
     else:
-        line = f"a checkpoint is under way or waits for you already; `{typed('resume')}` lets tasks go on"
+        line = f"a checkpoint is under way or waits for you already; `{typed('resume')}` starts tasks again"
     session.print(answer, Cell(line))
     session.note_if_down(
-        "its next start holds the checkpoint" if answer.asked else "it will start without claiming tasks"
+        "its next start makes the checkpoint" if answer.asked else "it will start without claiming tasks"
     )
     return Exit.OK
 
@@ -167,8 +167,8 @@ def notify_test(session: Session) -> int:
 
     ways = channels(session.settings)
     if not ways.names:
-        raise ConfigError(["notify_command, notify_desktop, notify_url: none is set, so nobody would be told"])
+        raise ConfigError(["notify_command, notify_desktop, notify_url: none is set, so no notice would be sent"])
     faults = asyncio.run(send_test(ways, f"with {typed('notify-test')}", utc_now))
-    fields = {"told": [name for name, fault in faults.items() if not fault], "faults": dict(faults)}
-    session.print(fields, [Lines(lines=[Cell(f"{name}: {fault or 'told'}") for name, fault in faults.items()])])
+    fields = {"sent": [name for name, fault in faults.items() if not fault], "faults": dict(faults)}
+    session.print(fields, [Lines(lines=[Cell(f"{name}: {fault or 'sent'}") for name, fault in faults.items()])])
     return Exit.FAILED if any(faults.values()) else Exit.OK

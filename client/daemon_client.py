@@ -125,7 +125,7 @@ class DaemonClient:
         return self._post("/api/tasks/bulk", BulkDone, _plain(asked))
 
     def fork(self, task_id: int, asked: ForkIn) -> Forked:
-        """Add a task that begins where another one was."""
+        """Add a task that continues from a step of another one."""
         return self._post(f"/api/task/{task_id}/fork", Forked, _plain(asked))
 
     def fork_by_models(self, task_id: int, asked: MatrixIn) -> Matrix:

@@ -41,7 +41,7 @@ def _plain(section: str, finding: Finding) -> Mapping[str, str]:
         "grade": str(finding.grade),
         "what": finding.what,
         "text": finding.text,
-        "mend": finding.mend,
+        "fix": finding.mend,
     }
 
 

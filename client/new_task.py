@@ -35,7 +35,7 @@ LIMITS = tuple(limit.name for limit in fields(Limits))
 FRACTIONS = {"wall_s", "cost_usd", "suite_s", "cpus"}
 
 
-CUT = "# ------ what stands below this line is not part of the task ------"
+CUT = "# ------ nothing below this line is part of the task ------"
 EDITED = f"\n\n{CUT}\n# Describe the task above, in as many lines as you like. Leave it empty to add nothing.\n"
 
 

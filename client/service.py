@@ -201,7 +201,7 @@ def _stop_s(service: Service) -> int:
 
 
 _LIFE = (
-    "# Fed from the workers' loop while it is healthy; SIGABRT makes the daemon write where each thread stands.",
+    "# Fed from the workers' loop while it is healthy; SIGABRT makes the daemon write the stack of each thread.",
     "WatchdogSec=30",
     "Restart=on-failure",
     "RestartSec=10",
@@ -216,7 +216,7 @@ _TAIL = (
     "# Sandboxes get control groups of their own; one that runs out of memory is no reason to stop the daemon.",
     "Delegate=cpu io memory pids",
     "OOMPolicy=continue",
-    "# All of it stands back for what you do at the machine.",
+    "# All of it yields to what you do at the machine.",
     "CPUWeight=50",
     "IOWeight=50",
     "LimitCORE=0",
@@ -230,7 +230,7 @@ def _plain(value: object) -> str:
     """A value that takes the rest of its line."""
     text = str(value)
     if any(character in text for character in "\n\r\0"):
-        raise ConfigError([f"{text!r} holds a line break, which a unit file cannot say; use another folder"])
+        raise ConfigError([f"{text!r} contains a line break, which a unit file cannot say; use another folder"])
     return text.replace("%", "%%")
 
 

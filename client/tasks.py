@@ -213,7 +213,7 @@ def say(session: Session, task_id: int, text: str, *, interrupt: bool) -> int:
         first = error.errors(include_url=False)[0]
         raise InvalidTask({".".join(map(str, first["loc"])): first["msg"]}) from None
     said = session.client.say(task_id, body)
-    how = "the model is interrupted and asked again with it" if said.interrupted else "it stands in the next request"
+    how = "the model is interrupted and asked again with it" if said.interrupted else "it is part of the next request"
     session.print(said, Cell(f"said to task {said.task_id}, {said.status}: {how}"))
     session.note_if_down("the task goes on when it starts")
     return Exit.OK
@@ -243,14 +243,14 @@ def fork(session: Session, place: str, *, model: str | None = None, models: str 
     made = session.client.fork(task_id, body)
     by = f", by {made.model}" if made.model else ""
     where = f"after step {made.step_no} of attempt {made.attempt} of task {made.source}"
-    session.print(made, Cell(f"task {made.task_id} {made.status}, begins {where}{by}"))
+    session.print(made, Cell(f"task {made.task_id} {made.status}, {where}{by}"))
     session.note_if_down("the task waits in the queue until it starts")
     return Exit.OK
 
 
 def _fork_by_models(session: Session, task_id: int, body: MatrixIn) -> int:
     made = session.client.fork_by_models(task_id, body)
-    where = f"begins after step {made.step_no} of attempt {made.attempt} of task {made.source}"
+    where = f"continues after step {made.step_no} of attempt {made.attempt} of task {made.source}"
     told = [Cell(f"task {each.task_id} {each.status}, {where}, by {each.model}") for each in made.forks]
     hint = Cell(f"none lands until you choose one: {typed('keep ID')}", Tone.DIM)
     session.print(made, [Lines(lines=[*told, hint])])

@@ -121,7 +121,7 @@ def _naming_file(name: str, read: Callable[[], T]) -> T:
         return read()
     except NotLessons as error:
         where = "the standard input" if name == STREAM else name
-        raise NotLessons(f"{where} holds no lessons, and nothing was taken\n{error}") from None
+        raise NotLessons(f"{where} contains no lessons; nothing was imported\n{error}") from None
 
 
 def _text(name: str) -> str:

@@ -217,7 +217,7 @@ class Views:
 
 
 def pause_reasons(holds: Sequence[PauseReason]) -> Lines:
-    """Why no task is begun, and what ends each reason."""
+    """Why no task is started, and what ends each reason."""
     reasons = ((hold.label, f" ({hold.reason})" if hold.reason else "", hold.lifted_by) for hold in holds)
     return Lines(lines=[Cell(f"{title}{why}; goes on {how}", Tone.WARN) for title, why, how in reasons])
 

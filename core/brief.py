@@ -13,7 +13,7 @@ REFUSAL = "refusal:"
 class Question:
     """What only the owner knows. `default` is assumed where he does not say; `answer` is his word or that default.
 
-    `is_refusal` tells that it says the task cannot be done as it stands: to deny it ends the task.
+    `is_refusal` tells that it says the task cannot be done as described: to deny it ends the task.
     """
 
     text: str

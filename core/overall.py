@@ -87,7 +87,7 @@ def _offline(status: DaemonStatus) -> Overall | None:
 
 def _paused(status: DaemonStatus) -> Overall | None:
     if status.state is DaemonState.DRAINING:
-        why = "The daemon is stopping: no task is begun, and what runs is finished or put down."
+        why = "The daemon is stopping: no task is started, and what runs is finished or put down."
         return Overall(state=OverallState.PAUSED, text="Stopping", why=why)
     if status.holds:
         # Several reasons end one by one; when all have ended is known where each of them says it.
@@ -101,7 +101,7 @@ def _paused(status: DaemonStatus) -> Overall | None:
         text, why = "Paused: budget spent", f"{budget.reason[:1].upper()}{budget.reason[1:]}."
         return Overall(state=OverallState.PAUSED, text=text, why=why, until=budget.until)
     if not status.sandbox and status.sandbox_detail:
-        why = "No sandbox works here, so nothing is executed and no task is begun."
+        why = "No sandbox works here, so nothing is executed and no task is started."
         return Overall(state=OverallState.PAUSED, text="Paused: no sandbox", why=why)
     return None
 
@@ -132,7 +132,7 @@ def _asks(status: DaemonStatus) -> str:
 
 def _sentence(hold: PauseReason) -> str:
     reason = f" ({hold.reason})" if hold.reason else ""
-    return f"{hold.source.label}{reason}; tasks are begun again {hold.lifted_by}."
+    return f"{hold.source.label}{reason}; tasks are started again {hold.lifted_by}."
 
 
 def _with(found: Overall, *others: str) -> Overall:

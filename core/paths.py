@@ -34,7 +34,7 @@ def path_fault(path: str) -> str | None:
     if not path or len(path.encode("utf-8", "surrogatepass")) > MAX_PATH_BYTES:
         return f"must have 1 to {MAX_PATH_BYTES} bytes"
     if any(unicodedata.category(c) in _HIDDEN for c in path) or "\\" in path:
-        return "holds a control or format character or a backslash"
+        return "contains a control or format character or a backslash"
     if unicodedata.normalize("NFC", path) != path:
         return "is not in Unicode normal form C"
     parts = path.split("/")
@@ -43,7 +43,7 @@ def path_fault(path: str) -> str | None:
     if len(parts) > MAX_DEPTH or any(len(p.encode()) > MAX_NAME_BYTES for p in parts):
         return "is too deep or has too long a name"
     if not path.isascii() and any(map(_mixes_alphabets, re.findall(r"[^\W\d_]+", path))):
-        return "holds a word with letters of two alphabets that look alike"
+        return "contains a word with letters of two alphabets that look alike"
     for part in parts:
         if part[0] in "-~" or part[-1] in " ." or _is_git_name(part):
             return f"has a name that is not allowed ({part!r})"
@@ -156,7 +156,7 @@ class Spellings:
                 return
 
     def clash(self, path: str) -> str | None:
-        """A file that cannot stand beside this one: it has the same name but for case, or one is the other's folder."""
+        """A file that cannot exist beside this one: it has the same name but for case, or one is the other's folder."""
         folded = _folded(path)
         if (same := self._files.get(folded, path)) != path:
             return same
@@ -166,7 +166,7 @@ class Spellings:
 
 
 def clash_among(paths: Iterable[str]) -> tuple[str, str] | None:
-    """Two of these files that cannot stand beside each other, or None."""
+    """Two of these files that cannot exist beside each other, or None."""
     seen = Spellings()
     for path in paths:
         if other := seen.clash(path):

@@ -103,7 +103,7 @@ def _look_through(text: str, most_values: int) -> None:
         if depth > MAX_DEPTH + _AROUND:
             raise BadData(TOO_DEEP, last.strip('"'))
         if count > most_values or texts > 2 * most_values:  # a value and its name
-            raise BadData(f"holds more than {most_values:,} values; send less at a time")
+            raise BadData(f"contains more than {most_values:,} values; send less at a time")
 
 
 def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:

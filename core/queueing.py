@@ -85,7 +85,7 @@ BY_OWNER = (PauseSource.OWNER, PauseSource.CHECKPOINT)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PauseReason:
-    """One reason why no task is begun, `label` is what it is called; “it goes on” is completed by `lifted_by`.
+    """One reason why no task is started, `label` is what it is called; “it goes on” is completed by `lifted_by`.
 
     `until` is when that is, where a clock says it.
     """
@@ -100,13 +100,13 @@ class PauseReason:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PauseState:
-    """Why no task is begun, in the order of `PauseSource`; tasks are when it is empty."""
+    """Why no task is started, in the order of `PauseSource`; tasks are when it is empty."""
 
     reasons: tuple[PauseReason, ...] = ()
 
     @property
     def paused(self) -> bool:
-        """Tell whether no task is begun."""
+        """Tell whether no task is started."""
         return bool(self.reasons)
 
     @property

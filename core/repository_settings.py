@@ -27,7 +27,7 @@ HELP: Mapping[str, str] = {
     "review": "whether a model reads each change: on or off",
     "audit": "whether a model looks for weaknesses of security: on or off",
     "linters": "the linters whose findings send a change back: some of " + ", ".join(Linter) + ", or none",
-    "allow": "rules of the checker that do not hold here; for example python.subprocess",
+    "allow": "checker rules that do not apply here; for example python.subprocess",
     "packages": "packages that tasks here may use; for example requests",
     "iterations": "the tries of one attempt; for example 15",
     "wall_s": "the seconds of one attempt; for example 1800",

@@ -13,7 +13,7 @@ from core import faults
 def without_nul(text: str) -> str:
     """Refuse a text that no file, argument or column of ours can hold."""
     if "\x00" in text:
-        raise ValueError("holds a NUL character; remove it")
+        raise ValueError("contains a NUL character; remove it")
     return text
 
 

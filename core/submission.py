@@ -205,9 +205,9 @@ class TaskIn(Strict):
         if self.base and not self.repo:
             raise ValueError("base names a branch of a repo; give repo too")
         if both := sorted(self.tests.keys() & self.files.keys()):
-            raise ValueError(f"{both[0]!r} stands in both files and tests")
+            raise ValueError(f"{both[0]!r} is in both files and tests")
         if clash := clash_among([*self.files, *self.tests]):
-            raise ValueError(f"{clash[0]!r} cannot stand beside {clash[1]!r} on every file system; rename one of them")
+            raise ValueError(f"{clash[0]!r} cannot exist beside {clash[1]!r} on every file system; rename one of them")
         if (folder := git_folder([*self.files, *self.tests], [*self.files, *self.tests])) is not None:
             raise ValueError(f"git would take the folder {folder or '.'!r} for a repository; rename HEAD in it")
         return self

@@ -63,7 +63,7 @@ def standing(task: Task, mask: Mask, questions: Sequence[str] = ()) -> str:
     name = f"Task {task.id}"
     match task.status:
         case Status.QUEUED | Status.SCHEDULED | Status.BLOCKED:
-            return f"{name} waits for its turn." if not task.attempt else f"{name} rests, and goes on by itself."
+            return f"{name} waits for its turn." if not task.attempt else f"{name} waits, and continues by itself."
         case Status.RUNNING:
             return f"{name} is being worked on."
         case Status.WAITING:

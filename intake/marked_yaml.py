@@ -117,7 +117,7 @@ def _check_events(text: str) -> None:
         if isinstance(event, yaml.AliasEvent):
             raise BrokenFile([_fault(event, "aliases (*name) are not allowed here; write the value out")])
         if isinstance(event, yaml.NodeEvent) and (count := count + 1) > MAX_VALUES:
-            raise BrokenFile([_fault(event, f"the file holds more than {MAX_VALUES:,} values; split it")])
+            raise BrokenFile([_fault(event, f"the file contains more than {MAX_VALUES:,} values; split it")])
         if isinstance(event, yaml.CollectionStartEvent):
             depth += 1
             if depth > MAX_DEPTH:
@@ -165,7 +165,7 @@ class _Builder:
             if not isinstance(key, yaml.ScalarNode) or key.tag not in _TEXTS:
                 found.append(_fault(key, "a key must be a text; put it in quotes"))
             elif key.value in pairs:
-                found.append(_fault(key, f"the key {key.value!r} stands here twice"))
+                found.append(_fault(key, f"the key {key.value!r} appears twice"))
             else:
                 pairs[key.value] = key.value, key, below
         return list(pairs.values()), found

@@ -166,7 +166,7 @@ def _items(tree: Marked) -> list[Marked]:
     if tasks is not None:
         found += tasks.faults
         if tasks.value is not None and not isinstance(tasks.value, list):
-            found.append(_fault_at(tasks, "tasks: must be a list, each entry begun by `- `"))
+            found.append(_fault_at(tasks, "tasks: must be a list, each entry starting with `- `"))
     if found:
         raise BrokenFile(found)
     return list(tasks.parts.values()) if tasks else []
@@ -232,5 +232,5 @@ class _Reader:
         if replace(first, line=item.line) == entry:
             self.notices.append(f"line {item.line}: the same task as in line {first.line}; it is submitted once")
         else:
-            message = f"key: {spec.key!r} stands in line {first.line} already, for another task"
+            message = f"key: {spec.key!r} is in line {first.line} already, for another task"
             found.append(_fault_at(item.find("key"), message))

@@ -1,6 +1,6 @@
 """The checkpoint: claims pause, what runs finishes, the report is written, and the owner decides when to go on.
 
-It advances in short steps that never wait. Where it stands is in the database after each step
+It advances in short steps that never wait. State of the task is in the database after each step
 (`taskqueue.checkpoints`), so a kill at any moment only delays it: the next start goes on with the same span.
 """
 

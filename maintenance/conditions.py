@@ -1,4 +1,4 @@
-"""Holds that come and go by themselves: while there is a cause, no task is begun; what runs finishes."""
+"""Holds that come and go by themselves: while there is a cause, no task is started; what runs finishes."""
 
 from __future__ import annotations
 

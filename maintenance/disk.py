@@ -1,4 +1,4 @@
-"""Low disk: no task is begun while little space is left, what can go at once goes, and the owner is notified once.
+"""Low disk: no task is started while little space is left, what can go at once goes, and the owner is notified once.
 
 A full disk ends writes in their middle, everywhere at once, and the database cannot even say so. So work stops while
 there still is space for what runs and for the log. It goes on by itself when there is clearly more than that, and
@@ -90,7 +90,7 @@ class DiskGuard:
             await asyncio.wrap_future(self._queue.add_pause(PauseSource.DISK, reason))
         self._events.emit(
             Kind.DISK_LOW,
-            f"no task is begun: {reason}",
+            f"no task is started: {reason}",
             level=Level.ERROR,
             place=low.what,
             path=str(low.path),

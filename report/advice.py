@@ -31,7 +31,7 @@ _REMEDIES = {
     Ending.CRASHED: f"look at {typed('logs --level ERROR')}; a task that kills its daemon is set aside",
     Ending.REFUSED: "look at their reasons; a repository, branch or model that they name was not accepted",
     Ending.ERROR: f"look at {typed('logs --level ERROR')}",
-    Ending.DEPENDENCY: "mend the tasks that they depend on, then retry them",
+    Ending.DEPENDENCY: "fix the tasks that they depend on, then retry them",
 }
 _LIMITS = {"ran too long": "SUITE_TIMEOUT_S", "used too much memory": "SANDBOX_MEMORY_MB"}
 
@@ -98,7 +98,7 @@ def _crashes(summary: Summary) -> Markup | None:
     crashes = summary.daemon.crashes
     if crashes < 2:
         return None
-    form = "The daemon ended without a word {} times: if you did not kill it, look at "
+    form = "The daemon ended unexpectedly {} times: if you did not kill it, look at "
     form += f"`{typed('doctor')}`."
     return sentence(form, number(crashes))
 
@@ -216,7 +216,7 @@ def _idle_engine(summary: Summary) -> Markup | None:
     if engine.declined < 20 or engine.declined_s < 600 or engine.saved / (engine.declined + engine.saved) > 0.05:
         return None
     return sentence(
-        "The built-in engine was asked before a model and saved {} of these replies; its vain searches took {}: lower "
+        "The built-in engine was asked before a model and saved {} of these replies; its failed searches took {}: lower "
         "`REPAIR_FIRST_S`, or set it to 0.",
         share_of(engine.saved, engine.declined + engine.saved), duration(engine.declined_s),
     )  # fmt: skip
@@ -247,7 +247,7 @@ def _useless_memory(summary: Summary) -> Markup | None:
     if not uplift.enough or found is None or found.high >= 0:
         return None
     return sentence(
-        "Attempts that were to see lessons were solved in {}, those that saw none by lot in {}: try fewer lessons "
+        "Attempts that were to see lessons were solved in {}, those of the control group in {}: try fewer lessons "
         "(`RECALL_LIMIT`) and compare.",
         percent(uplift.shown.solved), percent(uplift.control.solved),
     )  # fmt: skip

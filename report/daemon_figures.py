@@ -54,7 +54,7 @@ class Notable:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DaemonFigures:
-    """`starts` within the span; `crashes` are lives that ended without a word. `up_s` is at most `known_s`.
+    """`starts` within the span; `crashes` are lives that ended unexpectedly. `up_s` is at most `known_s`.
 
     `held_s` has the time under each hold that stood, the daemon up or not; holds overlap.
     """

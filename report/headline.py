@@ -75,4 +75,4 @@ def _held(summary: Summary) -> str:
     standing = summary.daemon.standing
     if PauseSource.OWNER in standing or PauseSource.CHECKPOINT in standing:
         return "work to be resumed"
-    return "work that is held back until commits are read" if PauseSource.REVIEW in standing else ""
+    return "work that waits until commits are read" if PauseSource.REVIEW in standing else ""

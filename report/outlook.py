@@ -43,7 +43,7 @@ def outlook(found: Forecast, now: datetime, *, is_held: bool = False) -> Outlook
     Args:
         found: the forecast.
         now: decides which times need their day.
-        is_held: no task is begun until somebody acts: how long the work takes is told then, and no time.
+        is_held: no task is started until somebody acts: how long the work takes is told then, and no time.
     """
     waits = _waits(found)
     if not found.tasks:

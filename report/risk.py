@@ -45,7 +45,7 @@ WEIGHTS = {
     "unknown": Weight(points=6, most=6, why="its size and files are not known"),
     "iterations": Weight(points=2, most=12, why="work that passed late was fitted to its tests: each beyond the third"),
     "attempt": Weight(points=3, most=9, why="earlier attempts at the task came to nothing"),
-    "stuck": Weight(points=8, most=16, why="the attempt went in circles and began afresh"),
+    "stuck": Weight(points=8, most=16, why="the attempt repeated itself and started anew"),
     "finding": Weight(points=4, most=12, why="the static checker let it pass with a note"),
     "critical_left": Weight(points=40, most=40, why="a reader says that it loses data or does not do what was asked"),
     "high_left": Weight(points=12, most=24, why="a reader sees a wrong result or a way in"),
@@ -194,7 +194,7 @@ def _of_attempt(commit: CommitRow) -> list[Reason]:
     rules = sorted({finding.partition(":")[0] for finding in signs.findings})
     return [
         *found,
-        *_reason("stuck", signs.escalations, f"went in circles, {_times(signs.escalations)} begun afresh"),
+        *_reason("stuck", signs.escalations, f"repeated itself, started anew {_times(signs.escalations)}"),
         *_reason("critical_left", len(critical), _said(critical)),
         *_reason("high_left", len(others), _said(others)),
         *_reason("finding", len(signs.findings), f"noted by the checker: {_listed(rules)}"),

@@ -119,11 +119,11 @@ class Gauges(Collector):
         yield _gauge("tasks", "Tasks by status", ("status",), [((each,), count) for each, count in counts.items()])
         oldest = listing.queued_since(self._context.database.reader())
         age_s = (self._context.clock() - oldest).total_seconds() if oldest else 0.0
-        yield _gauge("oldest_queued_seconds", "Age of the oldest task that may be begun", (), [((), max(0.0, age_s))])
+        yield _gauge("oldest_queued_seconds", "Age of the oldest task that may be started", (), [((), max(0.0, age_s))])
         busy = sum(worker.task_id is not None for worker in status.workers)
         workers = [(("busy",), busy), (("idle",), len(status.workers) - busy)]
         yield _gauge("workers", "Workers by what they do", ("state",), workers)
-        yield _gauge("holds", "Why no task is begun", ("source",), [((hold.source,), 1) for hold in status.holds])
+        yield _gauge("holds", "Why no task is started", ("source",), [((hold.source,), 1) for hold in status.holds])
         yield _gauge("approvals_open", "Decisions that wait for the owner", (), [((), status.approvals)])
         yield _gauge("commits_unread", "Commits that the owner has not read", (), [((), status.unread)])
 

@@ -62,14 +62,14 @@ class SettingsShown(Answer):
 class ChangeIn(BaseModel):
     """New values by name; null puts a setting back to its default. With `dry_run` all is checked and nothing written.
 
-    `take_back` names settings that were set from here and of which `config.yaml` shall decide again. With `digest`, as
+    `reset` names settings that were set from here and of which `config.yaml` shall decide again. With `digest`, as
     `GET /api/settings` told it, the change is refused (409) where a file was changed meanwhile.
     """
 
     model_config = ConfigDict(extra="forbid", hide_input_in_errors=True)
 
     changes: dict[str, Any] = Field(max_length=200, repr=False)
-    take_back: list[Typed] = Field(default_factory=list, max_length=200)
+    reset: list[Typed] = Field(default_factory=list, max_length=200)
     digest: str = Field("", max_length=64)
     dry_run: StrictBool = False
 
@@ -107,12 +107,12 @@ class ModelTestIn(BaseModel):
 
 
 class ModelTested(Answer):
-    """How it went: `detail` says what was found, `mend` what to do; `offered` are the models that the server names."""
+    """How it went: `detail` says what was found, `fix` what to do; `offered` are the models that the server names."""
 
     works: bool
     model: str
     detail: str
-    mend: str
+    fix: str
     offered: list[str]
     latency_s: float
     reply_s: float | None

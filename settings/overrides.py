@@ -57,7 +57,7 @@ def text_of(overrides: Mapping[str, Any]) -> str:
 
 
 def changed(
-    overrides: Mapping[str, Any], in_file: Mapping[str, Any], values: Mapping[str, Any], take_back: Collection[str]
+    overrides: Mapping[str, Any], in_file: Mapping[str, Any], values: Mapping[str, Any], reset: Collection[str]
 ) -> dict[str, Any]:
     """The overrides after a change; what `config.yaml` says anyway needs none.
 
@@ -65,9 +65,9 @@ def changed(
         overrides: those before.
         in_file: what `config.yaml` says.
         values: by name what they shall be; None is the default.
-        take_back: names whose lines go.
+        reset: names whose lines go.
     """
-    after = {name: value for name, value in overrides.items() if name not in take_back}
+    after = {name: value for name, value in overrides.items() if name not in reset}
     for name, value in values.items():
         if same(value, in_file.get(name)):
             after.pop(name, None)

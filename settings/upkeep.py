@@ -21,9 +21,9 @@ class CheckpointSettings(SettingsGroup):
     checkpoint_days: Annotated[Days, Field(le=3650)] = 7
     """How long the daemon works from one resume to the next checkpoint."""
     quiet_hours: QuietHours = Field(default_factory=list)
-    """Spans of local time in which no task is begun, such as `22:00-07:00` or `Mon-Fri 09:00-17:30`."""
+    """Spans of local time in which no task is started, such as `22:00-07:00` or `Mon-Fri 09:00-17:30`."""
     pause_on_battery: bool = False
-    """Whether no task is begun while the machine runs on its battery."""
+    """Whether no task is started while the machine runs on its battery."""
 
 
 class NotificationSettings(SettingsGroup):
@@ -74,7 +74,7 @@ class StorageSettings(SettingsGroup):
     database_max_mb: Annotated[Megabytes, Field(ge=64)] = 2048
     """How large the database may be before the oldest of both goes."""
     disk_reserve_mb: Annotated[Megabytes, Field(ge=0)] = 300
-    """With less room than this on the disk no task is begun; 0 switches this off."""
+    """With less room than this on the disk no task is started; 0 switches this off."""
     backups_keep: Positive = 4
     """How many of the newest backups are kept."""
     backups_daily: Annotated[int, Field(ge=0)] = 7

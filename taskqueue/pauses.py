@@ -1,4 +1,4 @@
-"""Why no task is begun: pause reasons, each under its source; kept in the database, so they outlive restarts.
+"""Why no task is started: pause reasons, each under its source; kept in the database, so they outlive restarts.
 
 Claims are refused while any row stands. A source has one row at most: whoever pauses again changes the reason and
 keeps the time, so nobody has to know whether he did so before. A reason that only counts on (“21 commits to read”,

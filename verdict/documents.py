@@ -148,7 +148,7 @@ def _of_page(path: str, text: str, before: str) -> Iterator[Example | Finding]:
         new = block.text not in known
         if kind == "code" and (parse_quietly(block.text) is None):
             if new and parse_quietly(_as_stubs(block.text)) is None and not any(e in block.text for e in _ELIDED):
-                message = "this block is marked as Python and is none; mend it, or mark it as what it is (```text)"
+                message = "this block is marked as Python and is none; fix it, or mark it as what it is (```text)"
                 yield Finding(path=path, line=block.line, message=message)
             continue
         yield Example(page=path, line=block.line, kind=kind, text=block.text, new=new, roots=tuple(roots))
@@ -202,7 +202,7 @@ async def _tried(job: SuiteJob, examples: list[Example], runs: SuiteRuns) -> tup
             continue
         what = "this example" if example.kind == "code" else "this doctest"
         said = message.removeprefix("AssertionError: ")
-        more = "; mend it, or mark the block as text if it is not meant to run" if not example.modules else ""
+        more = "; fix it, or mark the block as text if it is not meant to run" if not example.modules else ""
         wrong.append(Finding(path=example.page, line=example.line, message=f"{what}: {said}{more}"))
     return run, wrong, skipped
 

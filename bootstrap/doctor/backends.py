@@ -99,7 +99,7 @@ def check_sandbox(context: CheckContext) -> Iterator[Finding]:
         choice = asyncio.run(find_sandbox(settings, runtime, Path(folder)))
     lines = choice.report.splitlines()
     if choice.sandbox is None:
-        yield fault("sandbox", "nothing may be executed, so no task is begun", remedy())
+        yield fault("sandbox", "nothing may be executed, so no task is started", remedy())
     else:
         yield from _chosen(choice.sandbox.name, lines)
     yield from _findings(lines, held=choice.sandbox is not None)

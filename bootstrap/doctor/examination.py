@@ -95,4 +95,4 @@ class _Run:
                 self._found.append(finding)
         except Exception as error:  # noqa: BLE001  what a check cannot cope with is what its owner wants to know
             text = f"could not be checked: {type(error).__name__}: {error}"
-            self._found.append(fault(self.check.section, text[:500], "mend what this names; the other checks stand"))
+            self._found.append(fault(self.check.section, text[:500], "fix what this names; the other checks are valid"))

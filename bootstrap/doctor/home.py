@@ -86,7 +86,7 @@ def _readable(file: Path, context: CheckContext) -> Iterator[Finding]:
         return
     if mode & _OTHERS and (file.name == ".env" or _names_a_secret(file, context)):
         yield warning(
-            file.name, f"others may read {file} (mode {mode:o}), and secrets stand there", f"chmod 600 {quoted(file)}"
+            file.name, f"others may read {file} (mode {mode:o}), and it contains secrets", f"chmod 600 {quoted(file)}"
         )
     else:
         yield ok(file.name, f"{file}, mode {mode:o}")
@@ -143,7 +143,7 @@ def check_disk(context: CheckContext) -> Iterator[Finding]:
     text = f"{in_bytes(free)} free of {in_bytes(found.f_blocks * found.f_frsize)}"
     mend = "free some room; `keep_work_days`, `keep_events_days` and `backups_keep` say what Nightshift itself keeps"
     if free < reserve:
-        yield fault("disk", f"{text}: less than disk_reserve_mb, so no task is begun", mend)
+        yield fault("disk", f"{text}: less than disk_reserve_mb, so no task is started", mend)
     elif free < 3 * reserve:
         yield warning("disk", text, mend)
     else:

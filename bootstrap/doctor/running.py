@@ -76,7 +76,7 @@ def _status(report: dict[str, Any]) -> Iterator[Finding]:
         return
     yield ok("state", f"{report['state']}, version {report.get('version')}; {_counts(report.get('queue') or {})}")
     for hold in report.get("holds") or []:
-        text = f"no task is begun ({hold['source']}{': ' if hold['reason'] else ''}{hold['reason']})"
+        text = f"no task is started ({hold['source']}{': ' if hold['reason'] else ''}{hold['reason']})"
         yield note("hold", text, f"it goes on {hold['lifted_by']}")
     for text in report.get("notices") or []:
         yield note("notice", text, "see the other sections")

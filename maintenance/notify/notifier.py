@@ -134,7 +134,7 @@ class Notifier:
         data: dict[str, Any] = {"way": name, "notice": notice.id, "kind": notice.kind}
         if not fault:
             self._sent[name].append(self._monotonic())
-            emitter.emit(Kind.NOTIFIED, f"told by {name}: {notice.title}", **data)
+            emitter.emit(Kind.NOTIFIED, f"sent by {name}: {notice.title}", **data)
         elif first or last:
             given_up = "; given up" if last else ""
             text = f"{name}: {fault} ({notice.title}){given_up}"

@@ -54,7 +54,7 @@ def resume(context: AppContext) -> Paused:
 
 @routes.endpoint("POST", "/api/checkpoint", errors=(400, 503))
 def checkpoint(context: AppContext) -> CheckpointAsked:
-    """Hold a checkpoint now: what runs finishes, a report is written, nothing is begun until resumed."""
+    """Hold a checkpoint now: what runs finishes, a report is written, nothing is started until resumed."""
     return checkpoint_asked(context)
 
 

@@ -40,7 +40,7 @@ def show_settings(context: AppContext) -> SettingsShown:
 def change_settings(context: AppContext, body: ChangeIn) -> SettingsChanged:
     """Change settings over what config.yaml says, all of them or (422) none, and read them again."""
     _writable(body.changes)
-    _writable(body.take_back, "take_back")
+    _writable(body.reset, "reset")
     try:
         return _done(context.settings.change(body), CHANGE_WALL_S)
     except ConfigError as error:
@@ -81,7 +81,7 @@ def _writable(value: object, where: str = "changes", depth: int = 0) -> int:
         try:
             return len(value.encode())
         except UnicodeEncodeError:
-            raise BadBody(f"{where}: holds half of a letter (a lone surrogate)") from None
+            raise BadBody(f"{where}: contains half of a letter (a lone surrogate)") from None
     parts = [*value.keys(), *value.values()] if isinstance(value, dict) else value if isinstance(value, list) else []
     length = sum(_writable(each, where, depth + 1) for each in parts)
     if length > LONGEST or len(parts) > LONGEST:

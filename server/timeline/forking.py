@@ -170,7 +170,7 @@ class Forking:
             return f"no step {asked.step_no} in attempt {attempt}; it has 0 to {last}, choose one of them"
         if gone := pruning.work_pruned(self._database.reader(), task_id):
             return f"no steps any more: they were pruned on {gone.at:%Y-%m-%d} ({gone.setting})"
-        return f"no finished step in attempt {attempt}; a fork begins after one" if attempt else "not begun yet"
+        return f"no finished step in attempt {attempt}; a fork begins after one" if attempt else "not started yet"
 
     def _model(self, wanted: str, field: str = "model") -> str:
         """The name of the backend that is meant, as `backend=model`."""

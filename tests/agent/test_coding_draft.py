@@ -93,7 +93,7 @@ async def test_a_test_of_its_own_is_not_put_beside_its_double() -> None:
     bench = Bench(model, base={"pkg/Foo.py": "a = 1\n"})
     work = await bench.run(case_for("Write add() in add.py"))
     assert list(work.own_tests) == ["test_add.py"]
-    assert "cannot stand beside 'pkg/Foo.py'" in model.prompt(3)
+    assert "cannot exist beside 'pkg/Foo.py'" in model.prompt(3)
 
 
 GUARD = Edit(path="pkg/Foo.py", search="a = 1\n", replace="assert True\na = 1\n")

@@ -278,7 +278,7 @@ async def test_a_task_that_cannot_be_done_is_the_owners_business() -> None:
     case = case_for(tests=TESTS)
     held = await bench.run(case)
     (ask,) = held.asks
-    assert ask.question.endswith("cannot be done as it stands: The tests contradict the task.")
+    assert ask.question.endswith("cannot be done as described: The tests contradict the task.")
     agreed = replace(case, denied=frozenset({ask.subject}))
     end = await bench.run(agreed, replace(held, phase=P.CODING, held_in=None, asks=()))
     assert (end.phase, end.ending, len(bench.model.requests)) == (P.ABANDON, Ending.REFUSED, 2)

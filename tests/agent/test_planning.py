@@ -95,7 +95,7 @@ def test_what_splits_nothing_is_a_plan_in_words(text: str) -> None:
         ([part("a"), part("b", 1), part("c", 2, 4), part("d", 3)], "in a circle"),
         ([part("a"), part("b", files=["a.py"])], "Subtasks 1 and 2 both change 'a.py'"),
         ([part("a"), part("b", 1, files=["s.py"]), part("c", 1, files=["s.py"])], "Subtasks 2 and 3 both change"),
-        ([part("a"), part("b", files=["A.py"])], "cannot stand beside"),
+        ([part("a"), part("b", files=["A.py"])], "cannot exist beside"),
         ([part("a"), part("b", description="Make it nice")], "Subtask 2 is too vague"),
         ([part("a"), part("b", description="Improve things somehow so that all of it is better", acceptance=["good"])],
          "Subtask 2 is too vague"),
@@ -232,7 +232,7 @@ async def test_a_planner_that_refuses_twice_has_its_owner_asked_once() -> None:
     bench, context = Bench(model_for(RIGHT, PLANNING=[REFUSES] * 4)), case_for(tests=TESTS)
     held = await bench.run(context)
     assert (held.phase, held.held_in) == (Phase.AWAITING_APPROVAL, Phase.PLANNING)
-    assert held.asks[0].question.endswith("cannot be done as it stands: I cannot do that.")
+    assert held.asks[0].question.endswith("cannot be done as described: I cannot do that.")
     assert bench.steps[0].data["declined"] == REFUSES
     work = await go_on(bench, context, held, answer="Write a.py all the same.")
     assert work.phase is Phase.COMMIT

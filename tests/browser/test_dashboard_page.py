@@ -89,7 +89,7 @@ def test_a_package_is_denied_where_it_stands(visit: Visit, seeded: SeededDaemon)
 def test_pausing_shows_everywhere_and_is_undone(visit: Visit, seeded: SeededDaemon) -> None:
     page = visit("/dashboard")
     page.get_by_role("button", name="Pause").click()
-    expect(page.get_by_text("Paused: no more tasks are begun")).to_be_visible()
+    expect(page.get_by_text("Paused: no more tasks are started")).to_be_visible()
     expect(page.locator("#overall")).to_contain_text("Paused by you")
     expect(page.locator("main .notice").first).to_contain_text("Paused by you, since now. What runs goes on")
     expect(page).to_have_title(re.compile("⏸ .*Dashboard"))

@@ -76,7 +76,7 @@ def test_an_outage_says_who_waits_and_ends_at_a_test_of_the_connection(
     until(lambda: daemon.get(f"/api/task/{task}")["status"] == "scheduled")
     banner = page.get_by_role("region", name="No model answers")
     expect(banner).to_contain_text("1 task waits for one (#1) and goes on by itself.")
-    expect(banner).to_contain_text(re.compile(r"since \d\d:\d\d, tried again in (9|10) min"))
+    expect(banner).to_contain_text(re.compile(r"since \d\d:\d\d, next check in (9|10) min"))
     expect(page.locator("#overall")).to_have_text("No model · 1 task waits")
     expect(page).to_have_title("! Dashboard · Nightshift")
     expect(page.locator("#icon")).to_have_attribute("href", re.compile(r"fault\.svg$"))
@@ -85,7 +85,7 @@ def test_an_outage_says_who_waits_and_ends_at_a_test_of_the_connection(
     expect(page.get_by_text("Still no answer.")).to_be_visible()
     model.start()
     banner.get_by_role("button", name="Test connection").click()
-    expect(page.get_by_text("answers; what waited for it goes on.")).to_be_visible()
+    expect(page.get_by_text("answers; waiting tasks continue.")).to_be_visible()
     expect(banner).to_have_count(0)
     daemon.wait(task)
 

@@ -78,7 +78,7 @@ def test_arrows_move_over_the_options_and_what_was_chosen_comes_first_next_time(
 def test_what_is_nowhere_is_said(visit: Visit) -> None:
     page = visit("/memory")
     opened(page, "zyzzyva quux")
-    expect(page.get_by_role("dialog").get_by_role("status")).to_contain_text("Nothing holds “zyzzyva quux”")
+    expect(page.get_by_role("dialog").get_by_role("status")).to_contain_text("No results for “zyzzyva quux”")
 
 
 @pytest.mark.parametrize("dark", [False, True])

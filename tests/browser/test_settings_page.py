@@ -102,7 +102,7 @@ def test_the_number_of_workers_is_changed_while_the_daemon_runs(settings: Page, 
     assert written(daemon)["worker_count"] == 4
     expect(row(settings, "worker_count")).to_contain_text("config.yaml says 2")
     settings.get_by_role("button", name="Remove worker_count").click()
-    expect(row(settings, "worker_count")).to_contain_text("what config.yaml says will hold again")
+    expect(row(settings, "worker_count")).to_contain_text("config.yaml will apply again")
     save(settings)
     expect(field(settings, "worker_count")).to_have_value("2")
     expect(settings.locator("[data-workers='2']")).to_be_visible()
@@ -233,7 +233,7 @@ def test_a_test_notice_goes_to_the_typed_url(settings: Page) -> None:
     with receiving() as receiver:
         field(settings, "notify_url").fill(receiver.url)
         settings.get_by_role("button", name="Send a test notice").click()
-        expect(settings.get_by_text("notify_url: told")).to_be_visible()
+        expect(settings.get_by_text("notify_url: sent")).to_be_visible()
         assert receiver.notices[0]["kind"] == "test"
 
 

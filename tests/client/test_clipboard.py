@@ -49,7 +49,7 @@ def test_words_stand_before_what_the_clipboard_holds(home: Home, programs: Path)
     [
         ("", "install wl-clipboard"),
         ("exit 0", "is empty"),
-        ("printf '\\377'", "holds no text"),
+        ("printf '\\377'", "has no text"),
         ("echo no display >&2; exit 1", "no display"),
     ],
 )

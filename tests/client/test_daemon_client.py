@@ -138,13 +138,13 @@ def test_a_checkpoint_is_asked_for_once(either: Home) -> None:
     context.database.write(lambda conn: checkpoints.begin(context.queue.transaction(conn), "the week is over")).result()
     context.database.close()
     again = either.cli("--checkpoint-now")
-    assert again.out == "a checkpoint is under way or waits for you already; `./cli.py resume` lets tasks go on\n"
+    assert again.out == "a checkpoint is under way or waits for you already; `./cli.py resume` starts tasks again\n"
     assert "Paused: checkpoint (the week is over)" in either.cli("--status").out
 
 
 def test_a_checkpoint_without_a_daemon_is_for_its_next_start(home: Home) -> None:
     result = home.cli("--checkpoint-now")
-    assert result.err == "the daemon is not running; its next start holds the checkpoint\n"
+    assert result.err == "the daemon is not running; its next start makes the checkpoint\n"
 
 
 def test_a_resume_lists_what_else_holds_tasks_back(either: Home) -> None:

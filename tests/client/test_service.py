@@ -136,7 +136,7 @@ def test_a_test_notice_goes_every_way_and_each_failure_is_printed(home: Home, tm
             json.dumps({"notify_command": [sys.executable, "-c", code], "notify_url": receiver.url})
         )
         result = home.cli("--notify-test")
-        assert (result.code, result.out.splitlines()) == (0, ["notify_command: told", "notify_url: told"])
+        assert (result.code, result.out.splitlines()) == (0, ["notify_command: sent", "notify_url: sent"])
         assert json.loads(out.read_text())["kind"] == receiver.notices[0]["kind"] == "test"
         receiver.statuses = [403]
         result = home.cli("--notify-test")

@@ -94,7 +94,7 @@ def test_a_fork_begins_after_the_step_that_is_named_or_the_last(home: Home, cont
     work_on(context)
     result = home.cli("--fork", "1:3", "--remark", "Use the other sign.")
     assert result.code == 0, result.err
-    assert result.out == "task 2 queued, begins after step 3 of attempt 1 of task 1\n"
+    assert result.out == "task 2 queued, continues after step 3 of attempt 1 of task 1\n"
     assert context.queue.get(2).spec.description.endswith("Use the other sign.")
     assert home.cli("--fork", "1", "--json").json["step_no"] == 5
 
@@ -102,7 +102,7 @@ def test_a_fork_begins_after_the_step_that_is_named_or_the_last(home: Home, cont
 def test_what_cannot_be_forked_has_its_own_exit_code(home: Home, context: AppContext) -> None:
     submit(context, "Write calc.py")
     for place, code, message in (
-        ("1", 4, "not begun yet"),
+        ("1", 4, "not started yet"),
         ("1:9:9", 4, "attempt 9"),
         ("7", 4, "7"),
         ("1:0:1", 2, "attempt"),

@@ -87,7 +87,7 @@ def test_a_faulty_file_is_refused_whole_with_each_fault(home: Home, tmp_path: Pa
     file.write_text(f"{file.read_text()}{{}}\n[]\n", encoding="utf-8")
     refused = home.cli("--import-memory", str(file))
     assert (refused.code, refused.out) == (2, "")
-    assert f"{file} holds no lessons, and nothing was taken" in refused.err
+    assert f"{file} contains no lessons; nothing was imported" in refused.err
     assert "error: line 2: " in refused.err
     assert "error: line 3: must be a JSON object" in refused.err
     with Database(load_settings(home=home.path).db_path, readonly=True) as database:

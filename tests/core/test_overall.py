@@ -85,7 +85,7 @@ def test_a_pause_tells_why_and_until_when() -> None:
     quiet = hold(PauseSource.QUIET, seven, "quiet hours (22:00-07:00)")
     found = replace(UP, holds=(quiet,)).overall
     assert found.until == seven
-    assert found.why.startswith("Paused: quiet hours (quiet hours (22:00-07:00)); tasks are begun again by itself")
+    assert found.why.startswith("Paused: quiet hours (quiet hours (22:00-07:00)); tasks are started again by itself")
     assert replace(UP, holds=(hold(PauseSource.OWNER), quiet)).overall.until is None
 
 

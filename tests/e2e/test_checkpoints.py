@@ -101,13 +101,13 @@ def test_asked_for_while_no_daemon_runs_it_is_held_before_any_task(tmp_path: Pat
     daemon = Daemon(tmp_path / "home", settings_for(server))
     daemon.home.mkdir()
     assert daemon.cli("Write total() in job_1.py").returncode == 0
-    assert "its next start holds the checkpoint" in daemon.cli("--checkpoint-now").stderr
+    assert "its next start makes the checkpoint" in daemon.cli("--checkpoint-now").stderr
     with daemon:
         until_at_last(lambda: waits(daemon))
         assert status_of(daemon, 1) == "queued"
         assert not server.requests
         assert "Paused: checkpoint (checkpoint, as you asked" in daemon.output()
-        assert "no task is begun" in daemon.output()
+        assert "no task is started" in daemon.output()
 
 
 def test_quiet_hours_hold_tasks_back_beside_a_pause_and_say_so(tmp_path: Path, server: WireServer) -> None:

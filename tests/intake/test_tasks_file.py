@@ -121,7 +121,7 @@ def test_identical_entries_are_one_task_and_the_author_is_told() -> None:
 
 def test_one_key_for_two_different_tasks_is_a_fault() -> None:
     text = "tasks:\n- description: a\n  key: k\n- description: b\n  key: k\n"
-    assert faults_of(text) == ["5:3: key: 'k' stands in line 2 already, for another task"]
+    assert faults_of(text) == ["5:3: key: 'k' is in line 2 already, for another task"]
 
 
 def test_entries_may_depend_on_entries_above_by_their_key() -> None:
@@ -149,7 +149,7 @@ def test_depending_on_an_entry_below_is_a_fault_at_that_item() -> None:
         ("tasks:\n  - description: a\n    depends_on:\n      - 1\n      - 2.5\n", "5:9: depends_on.1: "),
         ("tasks:\n  - description: a\n    tests:\n      a.py: x\n      b.c.py: 3\n", "5:7: tests.b.c.py: "),
         ("tasks:\n  - description: a\n    files: {../a: x}\n", "3:5: files: '../a': must be relative"),
-        ("tasks:\n  - description: a\n    description: b\n", "3:5: the key 'description' stands here twice"),
+        ("tasks:\n  - description: a\n    description: b\n", "3:5: the key 'description' appears twice"),
         ("tasks:\n  - description: a\n    metadata: {1: b}\n", "3:16: a key must be a text; put it in quotes"),
         (
             "tasks:\n  - description: !!python/name:os.system a\n",
@@ -242,7 +242,7 @@ def test_long_keys_are_told_cut() -> None:
 
 def test_a_file_with_too_many_values_is_refused_before_they_are_made() -> None:
     (fault,) = faults_of("tasks: [" + "a," * 400_000 + "]")
-    assert fault == "1:600003: the file holds more than 300,000 values; split it"
+    assert fault == "1:600003: the file contains more than 300,000 values; split it"
 
 
 def test_of_many_notices_the_first_are_told_and_the_others_counted() -> None:

@@ -115,7 +115,7 @@ def test_crashes_holds_and_troubles_of_the_machine_are_told(second: History) -> 
         second.tell(kind, "")
     second.tell(Kind.BUDGET_REACHED, "", budget="day")
     found = advice(second)
-    assert "The daemon ended without a word 2 times" in found
+    assert "The daemon ended unexpectedly 2 times" in found
     assert "Work waited 6 d 22 h for commits to be read" in found
     assert "1 backup failed" in found
     assert "1 time the disk was nearly full" in found

@@ -75,11 +75,11 @@ def test_a_change_holds_at_once_and_the_owners_file_is_never_touched(rig: Settin
 
 def test_what_is_taken_back_is_as_the_owners_file_says(rig: SettingsRig) -> None:
     assert rig.put({"worker_count": 5, "log_keep": 9}).status == 200
-    got = rig.put({}, take_back=["worker_count", "log_keep", "log_days"])
+    got = rig.put({}, reset=["worker_count", "log_keep", "log_days"])
     assert (got.status, got.json["diff"]) == (200, ["-worker_count: 5", "-log_keep: 9"])
     assert (rig.live.now.worker_count, rig.live.now.log_keep, rig.page) == (2, 5, {})
     assert rig.row("worker_count")["origin"] == "config.yaml"
-    assert rig.put({}, take_back=["sandbox", "workr_count"]).json["fields"].keys() == {"sandbox", "workr_count"}
+    assert rig.put({}, reset=["sandbox", "workr_count"]).json["fields"].keys() == {"sandbox", "workr_count"}
 
 
 def test_an_owner_who_edits_what_the_page_overrules_is_told(rig: SettingsRig) -> None:
@@ -253,9 +253,9 @@ def test_taking_back_does_not_lead_a_key_to_another_address_either(rig: Settings
     theirs = {"openai_base_url": "http://attacker.test/v1", "openai_api_key": "theirs"}
     assert rig.put(theirs).status == 200
     for alone in ("openai_api_key", "openai_base_url"):
-        assert "another address" in rig.put({}, take_back=[alone]).json["fields"]["openai_base_url"]
+        assert "another address" in rig.put({}, reset=[alone]).json["fields"]["openai_base_url"]
     assert rig.page == theirs
-    assert rig.put({}, take_back=list(theirs)).status == 200
+    assert rig.put({}, reset=list(theirs)).status == 200
     assert rig.live.now.secrets == (SECRET,)
     assert rig.live.now.openai_base_url == "http://127.0.0.1:9/v1"
 
@@ -281,7 +281,7 @@ def test_a_password_within_an_address_is_veiled(rig: SettingsRig) -> None:
 
 def test_a_body_that_says_nothing_sensible_is_refused(rig: SettingsRig) -> None:
     odd = [{}, {"changes": []}, {"changes": {}, "more": 1}, {"changes": {"model_name": "\ud800"}}, [], None, "x"]
-    odd += [{"changes": {}, "take_back": ["\ud800"]}, {"changes": {}, "take_back": "worker_count"}]
+    odd += [{"changes": {}, "reset": ["\ud800"]}, {"changes": {}, "reset": "worker_count"}]
     deep: list[Any] = []
     for _ in range(400):
         deep = [deep]

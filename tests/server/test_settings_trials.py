@@ -59,7 +59,7 @@ def test_one_that_is_down_or_refuses_the_key_says_the_mend_and_no_key(rig: Setti
     server.stop()
     down = rig.send("POST", "/api/models/test", typed)
     assert (down.json["works"], "does not answer" in down.json["detail"]) == (False, True)
-    assert "OPENAI_BASE_URL" in down.json["mend"]
+    assert "OPENAI_BASE_URL" in down.json["fix"]
     assert not [word for word in ("sk-typed", STORED) if word in refused.text + down.text]
 
 

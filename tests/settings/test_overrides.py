@@ -42,7 +42,7 @@ def test_lines_look_as_a_person_would_write_them() -> None:
 
 
 @pytest.mark.parametrize(
-    ("values", "take_back", "after"),
+    ("values", "reset", "after"),
     [
         ({"a": 3}, (), {"a": 3, "b": 9}),
         ({"a": 1}, (), {"b": 9}),  # as config.yaml says
@@ -55,9 +55,9 @@ def test_lines_look_as_a_person_would_write_them() -> None:
     ],
 )
 def test_only_what_differs_from_the_file_is_kept(
-    values: dict[str, Any], take_back: tuple[str, ...], after: dict[str, Any]
+    values: dict[str, Any], reset: tuple[str, ...], after: dict[str, Any]
 ) -> None:
-    assert changed({"a": 2, "b": 9}, {"a": 1}, values, take_back) == after
+    assert changed({"a": 2, "b": 9}, {"a": 1}, values, reset) == after
 
 
 @pytest.mark.parametrize("other", ["settings.overrides.yaml", "config.yaml"])

@@ -16,11 +16,11 @@ function tell({tasks}) {
   const done = tasks.filter(({ok}) => ok);
   const forks = done.filter(({task_id: from, as_task: to}) => from !== to);
   const said = forks.length
-    ? html`${counted(done.length, 'task')} tried again, as ${forks.slice(0, SHOWN).map(({as_task: id}) => html`<a key=${id} href=${`/task/${id}`}>#${id}</a> `)}`
-    : `${counted(done.length, 'task')} tried again.`;
+    ? html`${counted(done.length, 'task')} retried, as ${forks.slice(0, SHOWN).map(({as_task: id}) => html`<a key=${id} href=${`/task/${id}`}>#${id}</a> `)}`
+    : `${counted(done.length, 'task')} retried.`;
   if (done.length) toast(said, 'good');
   const [first] = tasks.filter(({ok}) => !ok);
-  if (first) toast(`${counted(tasks.length - done.length, 'task')} not tried again. #${first.task_id}: ${first.error}`, 'bad');
+  if (first) toast(`${counted(tasks.length - done.length, 'task')} not retried. #${first.task_id}: ${first.error}`, 'bad');
 }
 
 async function settle(cause, span, what, onDone) {
@@ -44,17 +44,17 @@ function Settle({cause, span, onDone, close}) {
     setError(why);
     if (!why) close();
   };
-  return html`<form class="settle" onSubmit=${send} aria-label="Settle this cause">
-    <${Field} as="textarea" rows="2" label="Note" maxlength="4000" value=${form.note} onInput=${change('note')} hint="Added to the words of each task; it holds where it differs." />
+  return html`<form class="settle" onSubmit=${send} aria-label="Resolve this cause">
+    <${Field} as="textarea" rows="2" label="Note" maxlength="4000" value=${form.note} onInput=${change('note')} hint="Added to the words of each task, which it overrides." />
     <div class="row">
       <${Field} label="Allow a package" value=${form.package} onInput=${change('package')} spellcheck="false" autocomplete="off"
-        hint=${cause.module ? 'The module that was missing; change it where its package is called otherwise.' : undefined} />
-      <${Field} as="select" label="Model" value=${form.model} onChange=${change('model')} hint="Each task then goes on as a fork.">
+        hint=${cause.module ? 'The module that was missing; change it if its package has another name.' : undefined} />
+      <${Field} as="select" label="Model" value=${form.model} onChange=${change('model')} hint="Each task continues as a fork.">
         <option value="">as the settings say</option>
         ${(status.data?.models ?? []).map((model) => html`<option value=${label(model)}>${label(model)}${model.available ? '' : ' (not available now)'}</option>`)}<//>
     </div>
     ${error ? html`<p class="error" role="alert">${error}</p>` : null}
-    <div class="end"><${Button} onClick=${close}>Discard<//><${Button} sends kind="main" onClick=${send}>Settle and retry ${counted(cause.count, 'task')}<//></div>
+    <div class="end"><${Button} onClick=${close}>Discard<//><${Button} sends kind="main" onClick=${send}>Resolve and retry ${counted(cause.count, 'task')}<//></div>
   </form>`;
 }
 
@@ -67,7 +67,7 @@ function Cause({cause, span, onDone}) {
   return html`<li class="cause" data-cause=${cause.id}>
     <div class="cause-head"><b class="number">${cause.count}</b>
       <p><code>${cause.title}</code> ${cause.ending ? html`<span class="hint">${words(cause.ending)}</span>` : null}</p>
-      <span class="actions"><${Button} kind="small" aria-expanded=${String(isOpen)} onClick=${() => setOpen(!isOpen)}>Settle …<//>
+      <span class="actions"><${Button} kind="small" aria-expanded=${String(isOpen)} onClick=${() => setOpen(!isOpen)}>Resolve …<//>
         <${Button} sends kind="small" onClick=${retry}>Retry ${cause.count === 1 ? 'it' : `all ${cause.count}`}<//></span></div>
     <details open=${cause.count === 1}><summary>${counted(cause.count, 'task')}</summary>
       <ul class="failed-tasks">${cause.tasks.slice(0, SHOWN).map((task) => html`<${Task} key=${task.task_id} task=${task} />`)}

@@ -73,7 +73,7 @@ function Files({diff, path}) {
   return html`<div class="diff-head"><span>${counted(diff.files.length + diff.left_out, 'file')}, <${Lines} added=${added} removed=${removed} />
       ${' '}<span class="hint">${diff.after}, against ${diff.before}</span></span><${Mode} /></div>
     ${diff.note ? html`<p class="notice">${diff.note}</p>` : null}
-    ${diff.files.length ? null : html`<${Empty}>Nothing differs.<//>`}
+    ${diff.files.length ? null : html`<${Empty}>No differences.<//>`}
     ${diff.files.map((file, index) => html`<${File} key=${file.path} file=${file} path=${path} open=${open[index]} />`)}
     ${diff.left_out ? html`<p class="hint">${counted(diff.left_out, 'more file')} not listed</p>` : null}`;
 }

@@ -41,9 +41,9 @@ function State({report}) {
 function Pause({report}) {
   if (!PAUSABLE.has(report.state)) return null;
   return isHeldByOwner(report)
-    ? html`<${Button} sends kind="main" id="pause" onClick=${() => act('/api/resume', 'Tasks are begun again.')}>Resume<//>`
-    : html`<${Button} sends id="pause" title="begin no more tasks; what runs goes on"
-        onClick=${() => act('/api/pause', 'Paused: no more tasks are begun until you resume.')}>Pause<//>`;
+    ? html`<${Button} sends kind="main" id="pause" onClick=${() => act('/api/resume', 'Tasks are started again.')}>Resume<//>`
+    : html`<${Button} sends id="pause" title="start no more tasks; running ones continue"
+        onClick=${() => act('/api/pause', 'Paused: no more tasks are started until you resume.')}>Pause<//>`;
 }
 
 /** What the header says of the daemon. */

@@ -21,7 +21,7 @@ export function LogLines({task, limit = 200}) {
   return html`
     ${error ? html`<${Fault} error=${error} />` : null}
     <ol class="lines small" ref=${list} tabindex="0" aria-label="Lines of the log, oldest first" hidden=${!count}></ol>
-    ${count === 0 ? html`<${Empty}>No line of the log tells of this task${first > 1 ? ' lately' : ''}.<//>` : null}
+    ${count === 0 ? html`<${Empty}>The log has no lines of this task${first > 1 ? ' lately' : ''}.<//>` : null}
     <p class="more"><a href=${`/logs?task=${task}`}>All lines of this task, with search and download</a></p>`;
 }
 

@@ -16,7 +16,7 @@ async function test() {
   if (!answer.ok) return toast(fault(answer), 'bad');
   const models = answer.data.models.filter(({name}) => name !== BUILT_IN);
   const there = models.filter(({available, circuit}) => available && circuit !== 'open');
-  if (there.length) toast(`${there.map(nameOf).join(', ')} answers; what waited for it goes on.`, 'good');
+  if (there.length) toast(`${there.map(nameOf).join(', ')} answers; waiting tasks continue.`, 'good');
   else toast(`Still no answer. ${models.map((each) => `${nameOf(each)}: ${each.detail || 'not reachable'}`).join('; ')}`, 'bad');
   return status.reload();
 }
@@ -38,7 +38,7 @@ export function Outage() {
   const next = models.map((each) => each.next_check_at).filter(Boolean).sort()[0];
   return html`<section class="notice outage" aria-label="No model answers">
     <div><p><b>No model answers${since ? html` for <${Span} since=${since} />` : '.'}</b>
-        ${since ? html` <span class="hint">since <${Moment} at=${since} form="short" />${next ? html`, tried again <${Moment} at=${next} />` : null}</span>` : null}</p>
+        ${since ? html` <span class="hint">since <${Moment} at=${since} form="short" />${next ? html`, next check <${Moment} at=${next} />` : null}</span>` : null}</p>
       <p><${Waiting} parked=${report.parked} /></p>
       ${models.map((each) => html`<p class="hint" key=${nameOf(each)}><b>${nameOf(each)}</b>: ${each.detail || 'not reachable'}</p>`)}</div>
     <${Button} sends kind="main" onClick=${test}>Test connection<//>

@@ -172,7 +172,7 @@ function List() {
       <div role="group" key=${title} aria-labelledby=${`palette-group-${group}`}><p class="hint" id=${`palette-group-${group}`}>${title}</p>
         ${each.map((item) => html`<${Option} key=${item.key} item=${item} id=${`palette-${++number}`} is=${number === at} />`)}</div>`)}</div>
     <p class="hint foot" role="status">${items.length ? `${counted(items.length, 'result')}; ↑ ↓ move, Enter opens, Escape closes`
-    : found.value === null ? '…' : `Nothing holds “${typed.value.trim()}”. Fewer or other words may.`}</p>`;
+    : found.value === null ? '…' : `No results for “${typed.value.trim()}”. Try fewer or other words.`}</p>`;
 }
 
 export function Palette() {

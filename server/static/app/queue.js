@@ -31,7 +31,7 @@ function Why({task}) {
     return html`waits for ${task.waits_for.map((id, at) => html`${at ? ', ' : ''}<a href=${`/task/${id}`}>#${id}</a>`)}`;
   }
   const why = firstLine(task.cause) || 'as it was asked for';
-  return task.not_before ? html`begins <${Moment} at=${task.not_before} />: ${why}` : html`begins when a model answers: ${why}`;
+  return task.not_before ? html`starts <${Moment} at=${task.not_before} />: ${why}` : html`starts when a model answers: ${why}`;
 }
 
 const Standing = ({task}) => html`<${Pill} status=${task.status} />
@@ -39,7 +39,7 @@ const Standing = ({task}) => html`<${Pill} status=${task.status} />
 
 /** When a scheduled task begins, by the clock and from now; of others when they ended, began or came. */
 const When = ({task}) => (task.status === 'scheduled' && task.not_before
-  ? html`begins <${Moment} at=${task.not_before} /><small><${Moment} at=${task.not_before} form="short" /></small>`
+  ? html`starts <${Moment} at=${task.not_before} /><small><${Moment} at=${task.not_before} form="short" /></small>`
   : html`<${Moment} at=${task.ended_at ?? task.started_at ?? task.created_at} />`);
 
 const columns = (onMenu) => [
@@ -115,7 +115,7 @@ function AskNumber() {
     <form class="ask-number" onSubmit=${send}>
       <label>Priority <input type="number" name="number" step="1" min="-1000000" max="1000000" required autofocus
         defaultValue=${asked?.value ?? 1} /></label>
-      <p class="hint">Tasks with a higher number are begun sooner; 1 is what a task has that says nothing.</p>
+      <p class="hint">Tasks with a higher number start sooner; 1 is what a task has that says nothing.</p>
       <footer><${Button} onClick=${() => reply(null)}>Keep it<//><${Button} sends type="submit" kind="main">Set priority<//></footer>
     </form>
   <//>`;

@@ -21,8 +21,8 @@ export const FITTING = {
 const TOLD = {cancel: ['Cancel', 'cancelled'], retry: ['Retry', 'queued again'], prioritise: ['Prioritise', 'prioritised']};
 const REMARK = {
   cancel: 'A task that runs ends at its next safe point.',
-  retry: 'They are tried again from the beginning, as a new attempt.',
-  prioritise: 'Those with a higher priority are begun sooner.',
+  retry: 'They are retried from the beginning, as a new attempt.',
+  prioritise: 'Those with a higher priority start sooner.',
 };
 
 /** What is being asked for with a number: `{title, value, answer}`, or null. */
@@ -44,7 +44,7 @@ function offerUndo(said, path, body) {
 export async function cancelOne(task) {
   const id = task.task_id;
   const runs = task.status === 'running';
-  const lost = runs ? 'It ends at its next safe point.' : task.attempt ? 'What it has done so far is given up.' : 'It is not begun.';
+  const lost = runs ? 'It ends at its next safe point.' : task.attempt ? 'What it has done so far is given up.' : 'It has not started.';
   const sure = await confirmed({
     title: `Cancel task ${id}?`, yes: 'Cancel task', no: runs ? 'Keep running' : 'Keep task', danger: true,
     text: `${lost} Subtasks and tasks that depend on it end with it. It can be retried later, from the beginning.`,

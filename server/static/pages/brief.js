@@ -32,7 +32,7 @@ async function markRead(until, back, reload) {
   await reload();
   if (!back) return undefined;
   const undo = () => markRead(back, null, reload);
-  return toast(html`Read. The next brief begins here. <${Button} sends kind="bare small" onClick=${undo}>Undo<//>`, 'good', UNDO_MS);
+  return toast(html`Marked as read. The next brief starts here. <${Button} sends kind="bare small" onClick=${undo}>Undo<//>`, 'good', UNDO_MS);
 }
 
 function Search() {
@@ -60,7 +60,7 @@ function Head({brief, span, reload}) {
       ${SPANS.map(([name, title]) => html`<option value=${name}>${title}</option>`)}</select>
     <${Search} />
     <a class="button" href=${`/replay?${new URLSearchParams({since: brief.since, until: brief.until})}`} title="what ran when, and what it cost by then">Replay</a>
-    <${Button} sends id="read" onClick=${read} title="the next brief begins here (e)">Mark as read<//>
+    <${Button} sends id="read" onClick=${read} title="the next brief starts here (e)">Mark as read<//>
   </header>`;
 }
 

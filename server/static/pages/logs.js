@@ -110,7 +110,7 @@ const BINDINGS = {
   N: ['previous match', () => find(-1)],
   t: ['filter by text', () => document.getElementById('filter-text').focus()],
   f: ['follow the end, or stop', () => model.follow(!model.following.peek())],
-  ' ': ['pause, or go on', () => model.pause()],
+  ' ': ['pause or resume', () => model.pause()],
   G: ['go to the end', () => model.follow()],
   'g g': ['go to the start of what is kept', () => open({at: '1970-01-01T00:00:00Z'})],
 };
@@ -144,7 +144,7 @@ function Nothing() {
   if (model.start.value > 1) return html`<p class="empty">Looking back … nothing so far passes the filter.</p>`;
   return isFiltered()
     ? html`<p class="empty">No line passes this filter; it shows those that come. <${Button} onClick=${unfiltered}>Show all lines<//></p>`
-    : html`<p class="empty">No events yet. Submit a task on the dashboard, and what becomes of it is told here.</p>`;
+    : html`<p class="empty">No events yet. Submit a task on the dashboard, and its events appear here.</p>`;
 }
 
 function unfiltered() {

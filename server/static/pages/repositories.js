@@ -83,7 +83,7 @@ function Repository({repo}) {
   return html`<${Loaded} of=${found}>${(data) => html`
     ${data.error ? html`<${Fault} error=${data.error} retry=${found.reload} />` : null}
     ${Object.entries(data.faults).map(([name, why]) => html`<${Fault} key=${name} error=${`${name} is left out: ${why}`} />`)}
-    <${Card} title="What holds for its tasks" hint=${data.repo}><${Options} key=${data.repo} data=${data} keep=${found.keep} /><//>
+    <${Card} title="Effective settings of its tasks" hint=${data.repo}><${Options} key=${data.repo} data=${data} keep=${found.keep} /><//>
     <${Card} title="Commands that its files name" hint="read, never run as such"><div class="scroll"><${Commands} data=${data} /></div><//>`}<//>`;
 }
 

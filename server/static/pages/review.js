@@ -64,7 +64,7 @@ function Stack({query, found, unread, reload}) {
   useKeys({
     j: ['next commit', stack.next],
     k: ['previous commit', stack.previous],
-    m: ['mark as read, and go on', stack.read],
+    m: ['mark as read, and next', stack.read],
     r: ['revert the commit', stack.revert],
     Enter: ['open the task', () => stack.commit && location.assign(`/task/${stack.commit.task_id}`)],
   });

@@ -58,7 +58,7 @@ function All({data}) {
       value=${search} onInput=${(event) => setSearch(event.target.value)} />
       <${Check} label="changed only" checked=${changed} onChange=${(event) => setChanged(event.target.checked)} />
       <${Effective} rows=${data.settings} /></div>
-    ${data.faults.length ? html`<${Fault} error=${`The settings have faults, so the old ones still hold: ${data.faults.join('; ')}`} />` : null}
+    ${data.faults.length ? html`<${Fault} error=${`The settings have faults, so the old ones stay in use: ${data.faults.join('; ')}`} />` : null}
     <div class="settings"><${Groups} groups=${groups} />
       <div>${groups.length ? groups.map(([group, rows]) => html`<${Group} key=${group} group=${group} rows=${rows} whole=${whole} />`)
     : html`<p class="empty">No setting fits. Look for another word, or show all.</p>`}</div></div>

@@ -8,10 +8,10 @@ import {html} from '../../app/ui.js';
 
 const SHOWN = 3;
 
-/** Why no task is begun, since when and until when, and what ends it. */
+/** Why no task is started, since when and until when, and what ends it. */
 export const Holds = ({holds}) => holds.map((hold) => html`
   <p class="notice" key=${hold.source}><b>${hold.label}</b>${hold.reason ? ` (${hold.reason})` : ''}, since <${Moment} at=${hold.since} />${hold.until
-    ? html`, until <${Moment} at=${hold.until} form="short" />` : null}. What runs goes on; tasks are begun again <${Prose} text=${hold.lifted_by} />.</p>`);
+    ? html`, until <${Moment} at=${hold.until} form="short" />` : null}. Running tasks continue; tasks are started again <${Prose} text=${hold.lifted_by} />.</p>`);
 
 export const Notices = ({notices}) => notices.map((text) => html`<p class="notice" key=${text}><${Prose} text=${text} /></p>`);
 

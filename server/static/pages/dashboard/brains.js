@@ -4,10 +4,10 @@ import {Card, Count, Dot, Empty, Money, Pill, Span} from '../../app/parts.js';
 import {counted} from '../../app/text.js';
 import {html} from '../../app/ui.js';
 
-const CIRCUIT = {open: 'not asked for now, after failures in a row', half_open: 'being tried again'};
+const CIRCUIT = {open: 'not asked for now, after repeated failures', half_open: 'being probed'};
 
 function Backend({model}) {
-  const [kind, said] = model.checked_at === null ? ['', 'being looked for'] : model.available ? ['up', 'available'] : ['down', 'not reachable'];
+  const [kind, said] = model.checked_at === null ? ['', 'being checked'] : model.available ? ['up', 'available'] : ['down', 'not reachable'];
   return html`<li data-model=${model.name}>
     <div class="model-head"><${Dot} kind=${kind} label=${said} /><b>${model.name}</b>
       <span class="hint model-name">${model.model}</span>

@@ -9,7 +9,7 @@ const STATUSES = ['queued', 'scheduled', 'blocked', 'running', 'waiting', 'done'
 async function takeStock() {
   const sure = await confirmed({
     title: 'Hold a checkpoint now?',
-    text: 'What runs is finished, a report is written, and no task is begun until you resume.',
+    text: 'Running tasks finish, a report is written, and no task is started until you resume.',
     yes: 'Hold checkpoint',
     no: 'Keep working',
   });
@@ -30,7 +30,7 @@ const Counts = ({queue}) => html`<ul class="counts" aria-label="Tasks by status"
 export function Figures({report}) {
   const startedAt = useMemo(() => Date.now() - report.uptime_s * 1000, [report]);
   const isAsked = report.state === 'checkpoint' || report.holds.some(({source}) => source === 'checkpoint');
-  return html`<section class="figures" aria-label="How things stand">
+  return html`<section class="figures" aria-label="Key figures">
     <${Counts} queue=${report.queue} />
     <dl>
       <div><dt>uptime</dt><dd><${Span} since=${startedAt} /></dd></div>

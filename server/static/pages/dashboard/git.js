@@ -30,7 +30,7 @@ function Repositories() {
     <p class="hint">${counted(repositories.length + more, 'repository', 'repositories')},
       ${' '}${pushes ? 'pushed after each integration' : 'pushed by their owner'}</p>
     <ul class="plain repositories">${repositories.map((each) => html`<${Repository} key=${each.path} repo=${each} />`)}</ul>`
-    : at === null ? html`<p class="hint">Repositories are being looked at.</p>` : null)}<//>`;
+    : at === null ? html`<p class="hint">Repositories are being checked.</p>` : null)}<//>`;
 }
 
 const readAll = async (source) => {

@@ -11,11 +11,11 @@ const TRACK = ['PLANNING', 'CODING', 'REVIEW', 'AUDIT', 'TESTING'];
 async function restart(worker) {
   const isSure = worker.task_id === null || await confirmed({
     title: `Restart ${worker.name}?`,
-    text: `Task ${worker.task_id} goes back to the queue, and goes on from its last finished step.`,
+    text: `Task ${worker.task_id} returns to the queue and continues from its last finished step.`,
     yes: 'Restart worker',
     no: 'Keep running',
   });
-  if (isSure) await act(`/api/worker/${encodeURIComponent(worker.name)}/restart`, `${worker.name} begins anew.`);
+  if (isSure) await act(`/api/worker/${encodeURIComponent(worker.name)}/restart`, `${worker.name} is restarted.`);
 }
 
 /** The phases of an iteration; the one it is in is marked. Those that only some tasks have are shown while they run. */

@@ -25,7 +25,7 @@ async function sent(lesson, verb, said, reloads) {
 async function retire(lesson, reloads) {
   const isSure = await confirmed({
     title: 'Retire this lesson?', yes: 'Retire lesson', no: 'Keep lesson', danger: true,
-    text: 'It is recalled no more, until you restore it; then it begins without a record.',
+    text: 'It is not recalled until you restore it; then it starts without a record.',
   });
   if (isSure) await sent(lesson, 'retire', 'The lesson has retired.', reloads);
 }

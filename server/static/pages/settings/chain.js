@@ -37,11 +37,11 @@ const Offered = ({backend, names}) => html`<p class="offered hint">Names ${names
 
 function Outcome({backend, answer}) {
   if (!answer.ok) return html`<p class="error">${fault(answer)}</p>`;
-  const {works, model, detail, mend, offered, latency_s: latency, reply_s: reply, tokens_out: tokens} = answer.data;
+  const {works, model, detail, fix, offered, latency_s: latency, reply_s: reply, tokens_out: tokens} = answer.data;
   return html`<p class=${works ? 'good' : 'error'}>${works ? html`${model || 'It'} answers` : 'It does not work'}
       ${' '}(<${Span} seconds=${latency} />)${reply === null ? '' : html`, a reply in <${Span} seconds=${reply} /> for ${tokens} tokens`}.
       ${' '}<${Told} text=${detail} /></p>
-    ${mend && !works && !detail.includes(mend) ? html`<p class="hint">To fix it: <${Told} text=${mend} />.</p>` : null}
+    ${fix && !works && !detail.includes(fix) ? html`<p class="hint">To fix it: <${Told} text=${fix} />.</p>` : null}
     ${offered.length ? html`<${Offered} backend=${backend} names=${offered} />` : null}`;
 }
 

@@ -14,5 +14,5 @@ export function Effective({rows}) {
   const [open, setOpen] = useState(false);
   return html`<${Button} onClick=${() => setOpen(true)}>Effective settings<//>
     <${Dialog} open=${open} title="Effective settings" wide onClose=${() => setOpen(false)}>
-      <pre tabindex="0" aria-label="Settings that hold">${text(rows)}</pre><//>`;
+      <pre tabindex="0" aria-label="Effective settings">${text(rows)}</pre><//>`;
 }

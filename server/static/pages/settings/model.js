@@ -87,7 +87,7 @@ export function body() {
   const typedIn = named.filter(({name}) => all[name] !== REMOVE);
   return {
     changes: Object.fromEntries(typedIn.map((row) => [row.name, all[row.name] === null ? null : written(row, all[row.name])])),
-    take_back: named.filter((row) => !typedIn.includes(row)).map(({name}) => name),
+    reset: named.filter((row) => !typedIn.includes(row)).map(({name}) => name),
   };
 }
 
@@ -118,7 +118,7 @@ export async function reread() {
 }
 
 function told({changed, later}) {
-  const now = changed.length ? `${changed.join(', ')} ${changed.length > 1 ? 'hold' : 'holds'} now` : '';
+  const now = changed.length ? `${changed.join(', ')} ${changed.length > 1 ? 'are' : 'is'} in effect now` : '';
   const then = later.length ? `${later.map(({name}) => name).join(', ')} after a restart` : '';
   return `Saved. ${[now, then].filter(Boolean).join('; ')}`.trim();
 }

@@ -8,7 +8,7 @@ import {Told} from './told.js';
 import {bounds, brief} from './values.js';
 
 const ORIGINS = {
-  'config.yaml': ['checkpoint', 'it stands in config.yaml'],
+  'config.yaml': ['checkpoint', 'it is set in config.yaml'],
   page: ['checkpoint', 'it was set on this page, which overrules config.yaml'],
   '.env': ['warn', 'the file .env sets it'],
   environment: ['warn', 'a variable of the daemon sets it'],
@@ -16,7 +16,7 @@ const ORIGINS = {
 
 const Badges = ({row}) => html`<span class="badges">
   ${ORIGINS[row.origin] ? html`<${Pill} status=${ORIGINS[row.origin][0]} title=${ORIGINS[row.origin][1]}>${row.origin}<//>` : null}
-  ${row.takes === 'restart' ? html`<${Pill} status="quiet" title="a change holds after a restart of the daemon">restart<//>` : null}
+  ${row.takes === 'restart' ? html`<${Pill} status="quiet" title="a change takes effect after a restart of the daemon">restart<//>` : null}
   ${row.name in drafts.value ? html`<${Pill} status="running">unsaved<//>` : null}</span>`;
 
 /** Why it cannot be changed here; empty where it can. */
@@ -34,8 +34,8 @@ function Foot({row}) {
 }
 
 function outlookOf(row, draft) {
-  if (draft === REMOVE) return 'what config.yaml says will hold again';
-  return draft === null ? (row.kind === 'secret' ? 'will be removed' : 'the default will hold') : '';
+  if (draft === REMOVE) return 'config.yaml will apply again';
+  return draft === null ? (row.kind === 'secret' ? 'will be removed' : 'the default will apply') : '';
 }
 
 function Editable({row}) {

@@ -15,7 +15,7 @@ function asked() {
 function Outcome({answer}) {
   if (!answer.ok) return html`<p class="error">${fault(answer)}</p>`;
   return html`<ul class="plain">${answer.data.ways.map(({way, fault: why}) => html`<li key=${way} class=${why ? 'error' : 'good'}>
-    ${way}: ${why || 'told'}</li>`)}</ul>`;
+    ${way}: ${why || 'sent'}</li>`)}</ul>`;
 }
 
 function Here() {

@@ -65,7 +65,7 @@ function ForkForm({task, course, from, close, reload}) {
       ${steps.map((step) => html`<option value=${step.step_no}>${step.step_no} · ${step.phase.toLowerCase()}, iteration ${step.iteration} · ${step.note.slice(0, 60)}</option>`)}<//>
     <${Models} id=${task.task_id} chosen=${models} choose=${setModels} />
     <${Field} as="textarea" label="Note" rows="3" maxlength="4000" value=${form.note} onInput=${change('note')}
-      hint="Added to the task's words. With a note it goes on with code, whichever step this was." />
+      hint="Added to the task's words. With a note it continues with code, whichever step this was." />
     ${error ? html`<p class="error" role="alert">${error}</p>` : null}
     <footer><${Button} onClick=${close}>Do not fork<//><${Button} sends kind="main" onClick=${send}>${models.length > 1 ? `Fork by ${models.length} models` : 'Fork task'}<//></footer>`;
 }

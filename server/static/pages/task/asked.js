@@ -26,6 +26,6 @@ export function Asked({task, course}) {
     ${Object.keys(task.metadata).length ? html`<details><summary>Metadata</summary><pre tabindex="0">${JSON.stringify(task.metadata, null, 2)}</pre></details>` : null}
     ${words.files.length ? html`<h2>Files and tests that came with it</h2><${Browser} files=${words.files}
       addressOf=${(path) => address(`/api/task/${task.task_id}/file`, {path})} />` : null}
-    ${course.said.length ? html`<h2>What you said to it</h2><ul class="plain">${course.said.map((one) => html`<${Message} key=${one.message_id} one=${one} />`)}</ul>` : null}
+    ${course.said.length ? html`<h2>Your messages</h2><ul class="plain">${course.said.map((one) => html`<${Message} key=${one.message_id} one=${one} />`)}</ul>` : null}
     ${decided.length ? html`<h2>Your decisions</h2><ul class="plain">${decided.map((ask) => html`<${Decision} key=${ask.approval_id} ask=${ask} />`)}</ul>` : null}`;
 }

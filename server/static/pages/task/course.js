@@ -184,10 +184,10 @@ function marksOf(course) {
 }
 
 const WAITING = {
-  queued: 'Not begun yet. A worker takes it when those before it are done; a higher priority brings it forward.',
-  scheduled: 'Not begun yet; it waits for its time, or for a model.',
-  blocked: 'Not begun yet; it waits for the tasks that it depends on.',
-  running: 'Just begun; its first step has not finished.',
+  queued: 'Not started yet. A worker takes it when those before it are done; a higher priority brings it forward.',
+  scheduled: 'Not started yet; it waits for its time, or for a model.',
+  blocked: 'Not started yet; it waits for the tasks that it depends on.',
+  running: 'Just started; its first step has not finished.',
 };
 
 function Nothing({task, course}) {

@@ -66,6 +66,6 @@ export function Forks({id, about, concerns}) {
       <th scope="col">Verdict</th><th scope="col" class="number">Tests passed</th><th scope="col" class="number">Cost</th>
       <th scope="col" class="number">Tokens</th><th scope="col" class="number">Time</th><th scope="col">Change</th><th scope="col">Branch</th></tr></thead>
     <tbody>${sides.map((side) => html`<${Side} key=${side.task_id} side=${side} hasHeld=${hasHeld} isSettled=${isSettled} reload=${found.reload} />`)}</tbody></table></div>
-    ${hasHeld ? html`<p class="hint">Forks by several models are held back: what passes stays on its branch until you keep one.</p>` : null}`;
+    ${hasHeld ? html`<p class="hint">Forks by several models do not land: what passes stays on its branch until you keep one.</p>` : null}`;
   }}<//>`;
 }

@@ -11,8 +11,8 @@ import {Commits} from './commits.js';
 
 const MEND = {
   gave_up: 'Its iterations are used up. Retry it for a new attempt, or fork from a step with another model or a note.',
-  stuck: 'It went in circles. Fork from an earlier step with another model, or with a note that shows the way.',
-  budget: 'Its budget is spent. A retry gives it a fresh one; more for each task stands in the settings.',
+  stuck: 'It repeated the same changes. Fork from an earlier step with another model, or with a note that shows the way.',
+  budget: 'Its budget is spent. A retry gives it a fresh one; the settings raise it for all tasks.',
   timeout: 'It took too long (TASK_TIMEOUT). Retry it, give it more time, or make it smaller.',
   crashed: 'The daemon died under it more than once. Look at the log before you retry it.',
   dependency: 'What it depends on did not succeed. Retry that one first.',
@@ -104,7 +104,7 @@ export const Head = ({task, course, commits, reload}) => html`
   <div class="bar"><h1><span class="number">#${task.task_id}</span> ${firstLine(task.description)}</h1>
     <${Actions} task=${task} course=${course} reload=${reload} /></div>
   ${course ? html`<${Asks} asks=${course.asks} isWaiting=${task.status === 'waiting'} onDone=${reload} />` : null}
-  <section class="card" aria-label="Where it stands">
+  <section class="card" aria-label="State of the task">
     <${Standing} task=${task} running=${course?.running} />
     <${Facts} task=${task} course=${course} />
     <${Commits} task=${task} commits=${commits} />

@@ -20,7 +20,7 @@ export function Step({task, step}) {
   const path = `/api/task/${task.task_id}/step/${step.attempt}/${step.step_no}`;
   const kinds = step.unfinished ? (line) => line.task_id === task.task_id : undefined;
   const detail = useData(step.isEmpty ? null : path, {}, kinds);
-  if (step.unfinished && detail.data === null) return html`<${Empty}>It runs; prompts and replies stand here as soon as there is one.<//>`;
+  if (step.unfinished && detail.data === null) return html`<${Empty}>It is running; prompts and replies will appear here.<//>`;
   return html`<${Loaded} of=${detail}>${(data) => html`<${Detail} task=${task} step=${step} detail=${data} />`}<//>`;
 }
 
@@ -87,7 +87,7 @@ function Answered({one}) {
   return one.answer === one.default ? html`<small>assumed: ${one.default}</small>` : html`<b>${one.answer}</b> <small>instead of ${one.default}</small>`;
 }
 
-const Lessons = ({lessons}) => html`<h3>Lessons in hand</h3><ul class="plain">${lessons.map((one) => html`<li>
+const Lessons = ({lessons}) => html`<h3>Recalled lessons</h3><ul class="plain">${lessons.map((one) => html`<li>
   <a href=${`/memory#${one.kind}-${one.item}`}>${one.kind} ${one.item}</a> <span class="hint">score ${one.score.toFixed(2)}, ${one.age_days < 1 ? 'under a day' : `${Math.round(one.age_days)} d`} old</span>
   <pre class="wrap" tabindex="0">${one.text.text}</pre></li>`)}</ul>`;
 
@@ -99,7 +99,7 @@ function Happened({detail}) {
     ${findings.length ? html`<${Findings} findings=${findings} />` : null}
     ${detail.brief ? html`<${Brief} brief=${detail.brief} />` : null}
     <${Text} title="Plan" of=${detail.plan} open=${step.phase === 'PLANNING'} />
-    ${step.outcome === 'ok' ? null : html`<${Text} title="What the next phase was told" of=${detail.feedback} />`}
+    ${step.outcome === 'ok' ? null : html`<${Text} title="Feedback to the next phase" of=${detail.feedback} />`}
     ${lessons.length ? html`<${Lessons} lessons=${lessons} />` : null}
     ${Object.keys(packages).length ? html`<p class="hint">ran with ${Object.entries(packages).map(([name, version]) => html`<code>${name} ${version}</code> `)}</p>` : null}`;
 }

@@ -34,7 +34,7 @@ function Evidence({evidence}) {
   return html`<dl class="evidence">
     <dt>Worth</dt><dd>${words(evidence.label)}</dd>
     <dt>Sandbox</dt><dd>${evidence.sandbox}${evidence.python ? `, Python ${evidence.python}` : ''}</dd>
-    <dt>Tests</dt><dd>${counted(evidence.ids, 'id')}${evidence.twins ? `, ${counted(evidence.twins, 'twin')} that had to fail` : ''}</dd>
+    <dt>Tests</dt><dd>${counted(evidence.ids, 'id')}${evidence.twins ? `, ${counted(evidence.twins, 'must-fail copy', 'must-fail copies')}` : ''}</dd>
     ${heldOut ? html`<dt>Held out</dt><dd>${counted(heldOut, 'case')} that no prompt had shown${from.length ? `, from ${from.join(', ')}` : ''}</dd>` : null}
     <dt>Tree</dt><dd><code>${evidence.tree.slice(0, 16)}</code> ${evidence.complete ? 'the whole repository' : 'what the tests reach'}</dd>
     <${Pairs} title="Suites" of=${evidence.suites} /><${Pairs} title="Left out" of=${evidence.dropped} />
@@ -51,6 +51,6 @@ export function Tests({verdict}) {
     ${verdict.tests.length ? html`<div class="scroll"><table class="tests-table" aria-label="Tests"><tbody>${verdict.tests.map((test) => html`
       <${Test} key=${test.id} test=${test} />`)}</tbody></table></div>` : null}
     ${verdict.left_out ? html`<p class="hint">and ${counted(verdict.left_out, 'more test')} that passed</p>` : null}
-    ${verdict.unseen.length ? html`<details><summary>Held-out cases; no model is told this</summary><pre tabindex="0">${verdict.unseen.join('\n')}</pre></details>` : null}
+    ${verdict.unseen.length ? html`<details><summary>Held-out cases; no model sees them</summary><pre tabindex="0">${verdict.unseen.join('\n')}</pre></details>` : null}
     <details><summary>Evidence</summary><${Evidence} evidence=${verdict.evidence} /></details>`;
 }

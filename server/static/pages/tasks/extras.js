@@ -29,7 +29,7 @@ function StartFiles({files, setFiles, error}) {
     target.value = '';
   };
   const without = (path) => () => setFiles(Object.fromEntries(Object.entries(files).filter(([name]) => name !== path)));
-  return html`<${Field} label="Start files" type="file" multiple hint="added before it begins, each under its name" error=${error} onChange=${add} />
+  return html`<${Field} label="Start files" type="file" multiple hint="added before it starts, each under its name" error=${error} onChange=${add} />
     ${Object.keys(files).length ? html`<ul class="plain start-files" aria-label="Start files">${Object.entries(files).map(([path, text]) => html`<li key=${path}>
       <code>${path}</code> <span class="hint">${counted(text.split('\n').length, 'line')}</span>
       <${Button} kind="bare small" aria-label=${`Leave out ${path}`} onClick=${without(path)}>×<//></li>`)}</ul>` : null}`;
@@ -54,11 +54,11 @@ const Tests = ({text, errors}) => html`<details open=${Boolean(errors.testsText 
 
 const Order = ({text, change}) => html`
   <div class="row">
-    <${Field} label="After tasks" hint="ids; it begins when they are done" autocomplete="off" placeholder="12, 13" ...${text('after')} />
+    <${Field} label="After tasks" hint="ids; it starts when they are done" autocomplete="off" placeholder="12, 13" ...${text('after')} />
     <${Field} label="Not before" type="datetime-local" ...${text('notBefore')} />
   </div>
   <div class="row">
-    <${Field} label="Branch" hint="to begin from" autocomplete="off" spellcheck="false" placeholder="main" ...${text('base')} />
+    <${Field} label="Branch" hint="to start from" autocomplete="off" spellcheck="false" placeholder="main" ...${text('base')} />
     <${Field} label="Project" hint="of the workspace; empty: the plan says it" autocomplete="off" spellcheck="false" ...${text('project')} />
     <${Field} as="select" label="Language" ...${text('language')} onChange=${change('language')}>
       <option value="">Python</option><option value="javascript">JavaScript</option>
