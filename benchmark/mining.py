@@ -26,7 +26,7 @@ class Filter(StrEnum):
     """What a commit may fail, in the order in which it is asked; the value is what is told to people."""
 
     MERGE = "merges and first commits"
-    REVERTS = "commits that take another one back"
+    REVERTS = "reverts"
     OWN = "made by Nightshift"
     SOURCES = "no sources changed"
     TESTS = "no tests changed"

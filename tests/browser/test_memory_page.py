@@ -151,7 +151,7 @@ def test_a_file_with_a_fault_is_refused_and_its_lines_are_named(
     path.write_text("{}\nno json\n")
     page, before = visit("/memory"), found(seeded)
     page.get_by_label("A file of lessons").set_input_files(path)
-    dialog = page.get_by_role("dialog", name="Nothing was taken")
+    dialog = page.get_by_role("dialog", name="Nothing was imported")
     expect(dialog).to_contain_text("line 1: ")
     expect(dialog).to_contain_text("line 2: ")
     assert found(seeded) == before

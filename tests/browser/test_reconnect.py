@@ -54,7 +54,7 @@ def test_the_log_of_a_daemon_that_was_killed_goes_on_without_gap_or_double(
     daemon.start()
     page.wait_for_selector(LIVE, state="attached")
     expect(page.get_by_text("The daemon does not answer.")).to_have_count(0)
-    expect(page.get_by_text("The connection was away").first).to_be_visible()
+    expect(page.get_by_text("The connection was lost for").first).to_be_visible()
     daemon.wait(daemon.submit(**job(21)), within_s=120)
     heard(page, lambda: page.evaluate(SHOWN) == [each for each in ids(daemon) if each >= first])
 

@@ -115,7 +115,7 @@ function AskNumber() {
     <form class="ask-number" onSubmit=${send}>
       <label>Priority <input type="number" name="number" step="1" min="-1000000" max="1000000" required autofocus
         defaultValue=${asked?.value ?? 1} /></label>
-      <p class="hint">Tasks with a higher number start sooner; 1 is what a task has that says nothing.</p>
+      <p class="hint">Tasks with a higher number start sooner; the default is 1.</p>
       <footer><${Button} onClick=${() => reply(null)}>Keep it<//><${Button} sends type="submit" kind="main">Set priority<//></footer>
     </form>
   <//>`;

@@ -49,9 +49,9 @@ function followConnection() {
   gap.subscribe((value) => {
     if (!value || value === seen) return;
     seen = value;
-    toast(`The connection was away ${elapsed(value.awayS)}; ${counted(value.lines, 'line')} caught up.`);
+    toast(`The connection was lost for ${elapsed(value.awayS)}; ${counted(value.lines, 'line')} caught up.`);
   });
-  onResync(() => toast('The log began anew; all was read again.'));
+  onResync(() => toast('The log was restarted and was read again.'));
 }
 
 /** Below the page, so that nothing moves: what is shown may be old. */
@@ -75,7 +75,7 @@ function followVersion() {
   const first = status.peek()?.version;
   effect(() => {
     const now = status.data?.version;
-    if (first && now && now !== first) toast(html`The daemon is now ${now}. <a href="">Read the page anew</a>`);
+    if (first && now && now !== first) toast(html`The daemon is now ${now}. <a href="">Reload the page</a>`);
   });
 }
 

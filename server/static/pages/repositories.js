@@ -68,7 +68,7 @@ function Options({data, keep}) {
     <table aria-label="Effective settings"><thead><tr><th scope="col">What</th><th scope="col">Value</th><th scope="col">From</th></tr></thead>
       <tbody>${data.options.map((option) => html`<${Option} key=${option.name} option=${option} draft=${drafts[option.name]}
         error=${faults[option.name]} edit=${edit} remove=${(name) => send({[name]: null})} />`)}</tbody></table>
-    <div class="end"><p class="hint">An empty field removes a value. What is saved counts for tasks that wait, too.</p>
+    <div class="end"><p class="hint">An empty field removes a value. Changes also apply to waiting tasks.</p>
       <${Button} sends kind="main" type="button" disabled=${!Object.keys(drafts).length} onClick=${save}>Save<//></div></form>`;
 }
 
@@ -84,7 +84,7 @@ function Repository({repo}) {
     ${data.error ? html`<${Fault} error=${data.error} retry=${found.reload} />` : null}
     ${Object.entries(data.faults).map(([name, why]) => html`<${Fault} key=${name} error=${`${name} is left out: ${why}`} />`)}
     <${Card} title="Effective settings of its tasks" hint=${data.repo}><${Options} key=${data.repo} data=${data} keep=${found.keep} /><//>
-    <${Card} title="Commands that its files name" hint="read, never run as such"><div class="scroll"><${Commands} data=${data} /></div><//>`}<//>`;
+    <${Card} title="Commands that its files name" hint="read, not executed"><div class="scroll"><${Commands} data=${data} /></div><//>`}<//>`;
 }
 
 const address = (repo) => `/repositories?repo=${encodeURIComponent(repo)}`;

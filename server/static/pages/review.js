@@ -44,9 +44,9 @@ function One({stack, commit}) {
         <${Button} kind="bare" onClick=${stack.previous} disabled=${place === 0} aria-label="Previous commit" title="previous (k)">‹<//>
         <span class="hint number">${place + 1} of ${many}</span>
         <${Button} kind="bare" onClick=${stack.next} disabled=${place === many - 1} aria-label="Next commit" title="next (j)">›<//>
-        ${commit.integrated && !commit.reverted_by ? html`<${Button} sends kind="danger" onClick=${stack.revert} title="undo it by a commit on top (r)">Revert …<//>` : null}
+        ${commit.integrated && !commit.reverted_by ? html`<${Button} sends kind="danger" onClick=${stack.revert} title="revert it with a new commit (r)">Revert …<//>` : null}
         ${commit.reviewed_at ? html`<span class="hint">read <${Moment} at=${commit.reviewed_at} /></span>`
-    : html`<${Button} sends kind="main" onClick=${stack.read} title="mark as read, and go on (m)">Read, next<//>`}
+    : html`<${Button} sends kind="main" onClick=${stack.read} title="mark as read and next (m)">Read, next<//>`}
       </div>
     </div>
     <div class="change-and-verdict">
@@ -64,7 +64,7 @@ function Stack({query, found, unread, reload}) {
   useKeys({
     j: ['next commit', stack.next],
     k: ['previous commit', stack.previous],
-    m: ['mark as read, and next', stack.read],
+    m: ['mark as read and next', stack.read],
     r: ['revert the commit', stack.revert],
     Enter: ['open the task', () => stack.commit && location.assign(`/task/${stack.commit.task_id}`)],
   });

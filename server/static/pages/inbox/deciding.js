@@ -31,7 +31,7 @@ function said(ask, granted, text) {
 export async function decide(ask, granted, typed) {
   const text = typed.trim();
   if (isQuestion(ask) && granted && !text && !ask.default) {
-    toast('This question has nothing that could be assumed; type an answer.', 'bad');
+    toast('This question has no default; type an answer.', 'bad');
     return false;
   }
   const answer = await sent(ask, granted, text);

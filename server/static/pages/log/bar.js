@@ -99,9 +99,9 @@ export const Bar = ({model, finder, open, find, download, workers}) => html`
       <${Find} finder=${finder} model=${model} find=${find} />
       <${Place} open=${open} />
       <span class="stream">
-        <button type="button" class="switch" aria-pressed=${String(model.following.value)} title="keep the end in sight (f)"
+        <button type="button" class="switch" aria-pressed=${String(model.following.value)} title="follow the end (f)"
           onClick=${() => model.follow(!model.following.value)}>Follow</button>
-        <button type="button" class="switch" aria-pressed=${String(model.paused.value)} title="lay in no more lines (space)"
+        <button type="button" class="switch" aria-pressed=${String(model.paused.value)} title="stop adding lines (space)"
           onClick=${() => model.pause()}>Pause log</button>
         <${Download} download=${download} />
       </span>

@@ -214,7 +214,7 @@ export class LogModel {
       if (this.error.peek()) this.open();
       else this.soon();
       setTimeout(() => this.view?.note(
-        `The connection was away ${elapsed(value.awayS)}; ${counted(value.lines, 'line')} came meanwhile, none is missing.`,
+        `The connection was lost for ${elapsed(value.awayS)}; ${counted(value.lines, 'line')} came meanwhile, none is missing.`,
       ), 2 * FLUSH_MS);
     });
   }

@@ -90,7 +90,7 @@ export function Revert({task, isTaken}) {
     <${Dialog} open=${open !== null} title=${`${what} the work of task ${task.task_id}?`} onClose=${close}>
       <p>A commit on top ${reapply ? 'brings its change back' : 'undoes its change'}; history is not rewritten. The tests that the
         change reaches are run first, which may take a while.</p>
-      <${Check} label="Even if other tests fail then" checked=${force} onChange=${(event) => setForce(event.target.checked)} />
+      <${Check} label="Even if other tests fail" checked=${force} onChange=${(event) => setForce(event.target.checked)} />
       ${error ? html`<p class="error" role="alert">${error}</p>` : null}
       <footer><${Button} autofocus onClick=${close}>${reapply ? 'Leave it out' : 'Keep the work'}<//><${Button} sends kind=${reapply ? 'main' : 'danger'} onClick=${send}>${what}<//></footer>
     <//>`;

@@ -192,5 +192,5 @@ const WAITING = {
 
 function Nothing({task, course}) {
   if (course.pruned.length) return html`<${Empty}>${course.pruned.join(' ')}<//>`;
-  return html`<${Empty}>${WAITING[task.status] ?? 'It ended before its first step; the log tells why.'}<//>`;
+  return html`<${Empty}>${WAITING[task.status] ?? 'It ended before its first step; the log says why.'}<//>`;
 }

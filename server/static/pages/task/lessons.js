@@ -24,4 +24,4 @@ export const Lessons = ({recalls}) => (recalls.length ? html`
   <div class="scroll"><table aria-label="Lessons"><thead><tr><th scope="col" class="number">Score</th><th scope="col" class="number">Age</th>
     <th scope="col">Seen</th><th scope="col">About</th><th scope="col" class="minor">When</th></tr></thead>
     <tbody>${recalls.map((one) => html`<${Row} key=${`${one.attempt}-${one.kind}-${one.item}`} one=${one} />`)}</tbody></table></div>`
-  : html`<${Empty}>Memory held nothing that was near to this task.<//>`);
+  : html`<${Empty}>Memory had no lesson near this task.<//>`);

@@ -20,7 +20,7 @@ function Expected({models, left}) {
   if (!models.length) return html`<p class="hint">Without a choice, the settings decide who is asked.</p>`;
   return html`<p class="expected" role="status">
     ${known.length ? html`Expected cost${models.length > 1 ? ` of all ${models.length} forks` : ''}: <b>${unknown ? 'more than' : 'about'} ${money(sum, 0)}</b>`
-    : 'Nothing is measured of what is chosen, so no cost can be expected'}${unknown && known.length ? `; ${counted(unknown, 'model')} not measured` : ''}.
+    : 'There is no measured cost for this choice'}${unknown && known.length ? `; ${counted(unknown, 'model')} not measured` : ''}.
     ${left === null ? '' : ` The day's budget has ${money(left, 0)} left.`}
     ${left !== null && sum > left ? html` <b class="short">That is more than it has.</b>` : null}
     ${models.length > 1 ? ' What passes stays on its branch until you keep one of them.' : ''}</p>`;

@@ -37,7 +37,7 @@ function SayForm({task, close, reload}) {
   };
   const onKeyDown = (event) => { if (event.key === 'Enter' && (event.ctrlKey || event.metaKey) && text.trim()) send(); };
   return html`
-    <${Field} as="textarea" label="What the model is to know or to do otherwise" rows="4" maxlength=${MAX_CHARS} value=${text}
+    <${Field} as="textarea" label="What the model should know or do differently" rows="4" maxlength=${MAX_CHARS} value=${text}
       id=${FIELD} onInput=${(event) => setText(event.target.value)} onKeyDown=${onKeyDown}
       hint="It overrides the task where they differ, and stays with it: every request from now on has it." />
     ${runs ? html`<${Check} label="Interrupt the reply that is being written" checked=${interrupts} onChange=${(event) => setInterrupts(event.target.checked)} />` : null}

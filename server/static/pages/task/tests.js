@@ -32,7 +32,7 @@ const Pairs = ({title, of}) => (Object.keys(of).length ? html`<dt>${title}</dt><
 function Evidence({evidence}) {
   const {held_out: heldOut, held_from: from} = evidence;
   return html`<dl class="evidence">
-    <dt>Worth</dt><dd>${words(evidence.label)}</dd>
+    <dt>Label</dt><dd>${words(evidence.label)}</dd>
     <dt>Sandbox</dt><dd>${evidence.sandbox}${evidence.python ? `, Python ${evidence.python}` : ''}</dd>
     <dt>Tests</dt><dd>${counted(evidence.ids, 'id')}${evidence.twins ? `, ${counted(evidence.twins, 'must-fail copy', 'must-fail copies')}` : ''}</dd>
     ${heldOut ? html`<dt>Held out</dt><dd>${counted(heldOut, 'case')} that no prompt had shown${from.length ? `, from ${from.join(', ')}` : ''}</dd>` : null}
@@ -47,7 +47,7 @@ export function Tests({verdict}) {
   return html`<p><${Pill} status=${verdict.passed ? 'done' : 'failed'}>${verdict.passed ? 'passed' : 'not passed'}<//> ${verdict.reason}${' '}
       <span class="hint">${verdict.evidence.sandbox} · <${Span} seconds=${verdict.duration_s} /></span></p>
     ${verdict.failures.map((failure, index) => html`<${Failure} key=${failure.id} failure=${failure} open=${index < MOST_OPEN} />`)}
-    ${verdict.weak.length ? html`<p class="notice">These self-written tests prove nothing as they are: ${verdict.weak.join(', ')}</p>` : null}
+    ${verdict.weak.length ? html`<p class="notice">These self-written tests are too weak: ${verdict.weak.join(', ')}</p>` : null}
     ${verdict.tests.length ? html`<div class="scroll"><table class="tests-table" aria-label="Tests"><tbody>${verdict.tests.map((test) => html`
       <${Test} key=${test.id} test=${test} />`)}</tbody></table></div>` : null}
     ${verdict.left_out ? html`<p class="hint">and ${counted(verdict.left_out, 'more test')} that passed</p>` : null}

@@ -42,7 +42,7 @@ function Own({each, list, reload}) {
     const why = await keep(each.name, '', reload);
     if (why) return toast(why, 'bad');
     const undo = () => keep(each.name, each.query, reload);
-    return toast(html`“${each.name}” is forgotten. <${Button} sends kind="bare small" onClick=${undo}>Undo<//>`, 'plain', UNDO_MS);
+    return toast(html`“${each.name}” is deleted. <${Button} sends kind="bare small" onClick=${undo}>Undo<//>`, 'plain', UNDO_MS);
   };
   const wanted = wantedOf(each.query);
   const isOn = isSame(wanted, list.wanted.value);
