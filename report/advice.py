@@ -216,8 +216,8 @@ def _idle_engine(summary: Summary) -> Markup | None:
     if engine.declined < 20 or engine.declined_s < 600 or engine.saved / (engine.declined + engine.saved) > 0.05:
         return None
     return sentence(
-        "The built-in engine was asked before a model and saved {} of these replies; its failed searches took {}: lower "
-        "`REPAIR_FIRST_S`, or set it to 0.",
+        "The built-in engine was asked before a model and saved {} of these replies; its failed searches took {}: "
+        "lower `REPAIR_FIRST_S`, or set it to 0.",
         share_of(engine.saved, engine.declined + engine.saved), duration(engine.declined_s),
     )  # fmt: skip
 
