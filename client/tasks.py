@@ -243,7 +243,7 @@ def fork(session: Session, place: str, *, model: str | None = None, models: str 
     made = session.client.fork(task_id, body)
     by = f", by {made.model}" if made.model else ""
     where = f"after step {made.step_no} of attempt {made.attempt} of task {made.source}"
-    session.print(made, Cell(f"task {made.task_id} {made.status}, {where}{by}"))
+    session.print(made, Cell(f"task {made.task_id} {made.status}, continues {where}{by}"))
     session.note_if_down("the task waits in the queue until it starts")
     return Exit.OK
 
