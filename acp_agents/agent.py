@@ -26,8 +26,6 @@ TMP = "/tmp"  # noqa: S108 (inside)
 HOME = f"{TMP}/home"
 LIMITS = SandboxLimits(cpus=2.0, memory_mb=4096, pids=1024, work_mb=512, output_bytes=4 << 20, reserved_mb=1 << 16)
 """Of one run; `work_mb` is what a single file may hold, `output_bytes` what it may complain."""
-MOST_MB = 2048
-"""What it may take of the disk."""
 MOST_TRAFFIC = 2 << 30
 _SYSTEM = ("/usr", "/bin", "/lib", "/lib64", "/sbin")
 _HIDDEN = Path("/usr/local")
@@ -46,6 +44,7 @@ class AgentSettings:
         folders: folders of this machine that it is shown read-only, at the same place.
         auth_method: the way in which it is told to log in; empty for none.
         turn_s: how long one turn may take.
+        most_mb: what it may take of the disk.
     """
 
     command: tuple[str, ...]
@@ -54,6 +53,7 @@ class AgentSettings:
     folders: tuple[Path, ...] = ()
     auth_method: str = ""
     turn_s: float = 840.0
+    most_mb: float = 2048
 
     @property
     def program(self) -> str:
@@ -143,23 +143,26 @@ async def started(
     root = copy.folder.parent
     writable = (Mount(host=copy.folder, inside=WORK), Mount(host=root / "tmp", inside=TMP))
     await asyncio.to_thread(_prepare, root, network, writable)
-    ours, theirs = socket.socketpair()
-    runs = ProxiedRun(place.sandbox, proxy, writable=writable, most_mb=MOST_MB, who="the agent")
-    order = _order(settings, place.runtime, network, theirs.fileno())
+    (to_agent, its_input), (from_agent, its_output) = socket.socketpair(), socket.socketpair()
+    runs = ProxiedRun(place.sandbox, proxy, writable=writable, most_mb=settings.most_mb, who="the agent")
+    talks = (its_input, its_output)
+    order = _order(settings, place.runtime, network, [each.fileno() for each in talks])
     ended = asyncio.create_task(
-        runs.run(lambda channel: _job(settings, place.runtime, network, root, channel), order, passed=(theirs,))
+        runs.run(lambda channel: _job(settings, place.runtime, network, root, channel), order, passed=talks)
     )
     try:
-        reader, writer = await asyncio.open_connection(sock=ours, limit=MOST_LINE)
+        reader, other = await asyncio.open_connection(sock=from_agent, limit=MOST_LINE)
+        _, writer = await asyncio.open_connection(sock=to_agent)
         try:
             yield AgentRun(connection=Connection(reader, writer, handler), ended=ended, proxy=proxy)
         finally:
+            other.transport.abort()
             writer.transport.abort()
     finally:
         ended.cancel()
         await asyncio.gather(ended, return_exceptions=True)
-        theirs.close()
-        ours.close()
+        for each in (to_agent, from_agent, *talks):
+            each.close()
 
 
 def _prepare(root: Path, network: Registries, writable: tuple[Mount, ...]) -> None:
@@ -188,7 +191,7 @@ def _job(settings: AgentSettings, runtime: Runtime, network: Registries, root: P
     )
 
 
-def _order(settings: AgentSettings, runtime: Runtime, network: Registries, talks: int) -> bytes:
+def _order(settings: AgentSettings, runtime: Runtime, network: Registries, talks: list[int]) -> bytes:
     words = dict(word.split("=", 1) for word in runtime.python if "=" in word)
     certificates = {name: value for name, value in network.variables.items() if value == CERTIFICATES}
     places = [str(folder / "bin") for folder in settings.folders]

@@ -141,18 +141,18 @@ class AcpBackend(BaseModelHandler):
                 await asyncio.wait({talk, listen, run.ended}, return_when=asyncio.FIRST_COMPLETED)
                 if not talk.done():
                     await asyncio.wait({talk}, timeout=GRACE_S)
-                return await self._outcome(talk, listen, run), run
+                return await self._outcome(talk, run), run
             finally:
                 for each in (talk, listen, beat):
                     each.cancel()
                 await asyncio.gather(talk, listen, beat, return_exceptions=True)
 
-    async def _outcome(self, talk: asyncio.Task[Turn], listen: asyncio.Task[None], run: AgentRun) -> Turn:
+    async def _outcome(self, talk: asyncio.Task[Turn], run: AgentRun) -> Turn:
         """The turn, or the error that says why there is none."""
         try:
-            if listen.done() and not talk.done():
-                listen.result()
-            return talk.result() if talk.done() else await talk
+            if not talk.done():
+                raise PeerGone("it ended")
+            return talk.result()
         except PeerGone:
             raise ModelUnavailable(await self._why_gone(run)) from None
         except NotLoggedIn as error:

@@ -8,6 +8,7 @@ from core.gauge import BYTES_PER_TOKEN, Gauge
 from core.states import Phase
 from models.budgets import SpendingLimits
 from models.routing import RoutingConfig
+from tests.support.acp_rig import scripted
 from tests.support.gateway import TEN_TOKENS_OUT, GatewaySetup, ask, backend
 from tests.support.wire_server import WireServer
 
@@ -47,3 +48,13 @@ async def test_a_model_that_tells_its_context_bounds_its_prompts(tmp_path: Path)
             window = gateway.handler.gauge(Phase.CODING, 0).window
             assert window is not None
             assert 0 < window <= 32768
+
+
+async def test_one_that_has_tools_of_its_own_is_offered_none(tmp_path: Path) -> None:
+    with scripted({}) as rig, WireServer(lambda _p, _m: TEN_TOKENS_OUT) as server:
+        config = RoutingConfig(phase_models={Phase.CODING: "acp"})
+        async with GatewaySetup(tmp_path).gateway(backend(server), rig.backend) as gateway:
+            gateway.handler.reload((backend(server), rig.backend), config, SpendingLimits())
+            await gateway.handler.probe()
+            assert gateway.handler.gauge(Phase.CODING, 0).own_tools
+            assert not gateway.handler.gauge(Phase.REVIEW, 0).own_tools

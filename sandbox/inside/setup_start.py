@@ -1,8 +1,9 @@
 """Starts a program whose only way out is a proxy: hands a listening socket of the sandbox's own network out first.
 
 The daemon answers on that socket. It is all that leads out, and it is given away before anything untrusted runs: a
-setup script has neither the socket nor the channel on which it went. A program that the daemon talks with has a second
-channel as its standard input and output.
+setup script has neither the socket nor the channel on which it went. A program that the daemon talks with has two more
+channels (`talks`) as its standard input and output: one for both would look closed to some programs whenever it brings
+something.
 """
 
 from __future__ import annotations
@@ -17,15 +18,15 @@ PROXIES = ("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "http_proxy", "https_proxy"
 
 
 def main() -> None:
-    """Read what is to be run from standard input, as JSON: `argv`, `environ`, `folder`, perhaps the channel `talks`."""
+    """Read what is to be run from standard input, as JSON: `argv`, `environ`, `folder`, perhaps `talks`."""
     order = json.load(sys.stdin.buffer)
     with socket.create_server(("127.0.0.1", 0), backlog=64) as listening:
         proxy = f"http://127.0.0.1:{listening.getsockname()[1]}"
         with socket.socket(fileno=int(sys.argv[1])) as channel:
             socket.send_fds(channel, [b"listening"], [listening.fileno()])
-    if (talks := order.get("talks")) is not None:
-        os.dup2(talks, 0)
-        os.dup2(talks, 1)
+    if talks := order.get("talks"):
+        for standard, descriptor in enumerate(talks):
+            os.dup2(descriptor, standard)
     else:
         os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
         os.dup2(1, 2)

@@ -251,6 +251,15 @@ def test_who_reads_vague_words_is_shown_little_of_a_large_repository() -> None:
     assert about.gauge.tokens(shown.text) <= 1500
 
 
+def test_a_model_with_tools_of_its_own_is_offered_none_even_where_they_are_on() -> None:
+    bench = bench_for()
+    case = case_for(tests=TESTS)
+    state = replace(bench.start(case), phase=P.CODING)
+    for own_tools in (False, True):
+        tools = replace(bench.tools, gauge=lambda _phase, _stuck, own=own_tools: Gauge(own_tools=own))  # type: ignore[misc]
+        assert sections.prompt_context(case, state, tools, P.CODING).explores is not own_tools
+
+
 # --- questions
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -55,3 +56,32 @@ def test_an_agent_s_change_is_judged_and_committed_like_any_other(tmp_path: Path
     assert git(workspace, "show", "HEAD:add.py") == RIGHT.strip()
     assert [call["phase"] for call in calls] == ["PLANNING", "CODING", "REFLECTING", "CODING"]
     assert "test_add.py" in str(dropped)
+
+
+def test_a_hostile_agent_gets_nothing_and_is_judged_all_the_same(tmp_path: Path) -> None:
+    owner = tmp_path / "owner.txt"
+    owner.write_text("mine")
+    script = {
+        "PLANNING": PLAN,
+        "CODING": [
+            ["link", str(owner), "/work/owner.txt"],
+            ["write_by_client", "/work/owner.txt", "stolen"],
+            ["permission", "edit", "/etc/passwd"],
+            ["fetch", "https://example.com/"],
+            ["write", "/work/conftest.py", "import os\nos._exit(0)\n"],
+            ["write", "/work/.git/hooks/pre-commit", "#!/bin/sh\n"],
+            ["write", "/work/add.py", RIGHT],
+            ["environment"],
+            ["say", "Summary: Add adds its numbers"],
+        ],
+        "REFLECTING": [["say", REFLECTION]],
+    }
+    with agent_folder(script) as folder, Daemon(tmp_path / "home", settings(folder)) as daemon:
+        (task,) = daemon.wait(daemon.submit(description="Mend add() in add.py.", files=FILES, tests=TESTS))
+        refused, log = told(daemon, "agent_refused"), json.dumps(daemon.get("/api/logs?limit=1000"))
+    assert owner.read_text() == "mine"
+    assert all(what in str(refused) for what in ("/etc/passwd", "example.com:443", "owner.txt"))
+    assert KEY not in log
+    assert KEY not in daemon.output()
+    assert (task["status"], task["ending"]) == ("done", "committed"), (task, daemon.output()[-3000:])
+    assert git(daemon.home / "workspace", "ls-tree", "-r", "--name-only", "HEAD").split() == ["add.py", "test_add.py"]

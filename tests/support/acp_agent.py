@@ -139,6 +139,12 @@ class Agent:
     def do_environment(self) -> None:
         self.say(json.dumps(dict(os.environ)))
 
+    def do_standard_channels(self) -> None:
+        self.say(f"{len({os.fstat(number).st_ino for number in range(3)})}")
+
+    def do_fill(self, path: str, megabytes: int) -> None:
+        Path(path).write_bytes(bytes(megabytes << 20))
+
     def do_list(self, path: str) -> None:
         try:
             self.say(" ".join(sorted(each.name for each in Path(path).iterdir())))
@@ -192,10 +198,6 @@ class Agent:
     def do_complain(self, megabytes: int) -> None:
         sys.stderr.write("x" * (megabytes << 20))
         sys.stderr.flush()
-
-    def do_chatter(self, count: int) -> None:
-        for _ in range(count):
-            self.update("agent_message_chunk", content={"type": "text", "text": "y" * 100_000})
 
     def do_odd(self) -> None:
         update = '{"method": "session/update", "params": {"sessionId": "s-1", "update": 5}}'

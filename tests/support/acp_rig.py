@@ -102,5 +102,5 @@ def scripted(script: Mapping[str, Any], *hosts: Endpoint, **settings: Any) -> It
             folder=job_folders.private(Path(scratch) / "agents"),
             network=lambda: Registries(endpoints=(), variables={}),
         )
-        yield AcpRig(AcpBackend(replace(made, **settings), lambda: place), Path(scratch) / "agents")
+        yield AcpRig(AcpBackend(replace(made, **settings), lambda: place), folder)
         assert not list(place.folder.iterdir()), "a copy was left behind"

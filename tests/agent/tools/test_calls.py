@@ -110,6 +110,12 @@ def test_a_reply_in_the_form_without_tools_is_files() -> None:
     ]
 
 
+def test_files_without_a_call_are_one_change_of_which_none_is_left_out() -> None:
+    found = read("".join(f"```python path=m{n}.py\nx = {n}\n```\n\n" for n in range(30)))
+    assert found.whole
+    assert [call.arguments["path"] for call in found.calls] == [f"m{n}.py" for n in range(30)]
+
+
 def test_who_may_only_read_writes_nothing_and_his_answer_stays_an_answer() -> None:
     assert read("```python path=test_a.py\nx = 1\n```\n", tools=specs.READING) == Calls()
     assert read("```bash\nrm -rf .\n```\n", tools=specs.READING) == Calls()
