@@ -80,7 +80,8 @@ STEPS: tuple[tuple[str, ...], ...] = (
 )
 Value = str | int | float
 _SELECT: Mapping[str, str] = {
-    "candidates": "SELECT * FROM candidates WHERE repo = coalesce(?, repo) ORDER BY committed_at, key",
+    # History is read from its newest commit on, so of two in one second the later row is the older commit.
+    "candidates": "SELECT * FROM candidates WHERE repo = coalesce(?, repo) ORDER BY committed_at, rowid DESC",
     "items": "SELECT * FROM items WHERE repo = coalesce(?, repo) ORDER BY committed_at, key",
     "dropped": "SELECT * FROM dropped WHERE repo = coalesce(?, repo) ORDER BY key",
     "runs": "SELECT * FROM runs WHERE repo = coalesce(?, repo) ORDER BY started_at, key",
