@@ -219,6 +219,8 @@ def _take(
     try:
         return draft.take(parse(reply, expected=expected_files(context, state, view)))
     except BadReply as bad:
+        first = str(bad).partition("\n")[0]
+        services.events.emit(Kind.REPLY_REFUSED, f"the reply cannot be used: {first}", level=Level.WARNING)
         return Taken(faults=(str(bad),))
 
 

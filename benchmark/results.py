@@ -16,7 +16,7 @@ class Arm:
         model: as in `backend=model`; empty for the built-in engine.
         protocol: the form in which the model sends its changes.
         tools: whether it may look around and edit in steps.
-        readers: whether readers look around before it.
+        readers: whether a reviewer and an auditor read its changes.
         memory: whether it sees lessons of earlier items.
     """
 

@@ -211,21 +211,20 @@ class BenchmarkStore:
         Raises:
             BenchmarkError: there is none of this key.
         """
-        for one in self.runs():
-            if one.key == key:
-                return one
-        raise BenchmarkError(f"there is no run {key} of the benchmark")
+        found = next((one for one in self.runs() if one.key == key), None)
+        if found is None:
+            raise BenchmarkError(f"there is no run {key} of the benchmark")
+        return found
 
     def end_run(self, key: str, state: RunState, reason: str, at: datetime) -> None:
-        """Say that a run is done, or that it is to stop: who works on it looks between two items, and while one runs.
+        """Say that a run is done, or that it is to stop: who works on it looks before each attempt.
 
         Raises:
             BenchmarkError: there is none of this key.
         """
         with self._writing():
-            known = rows.set_state(self._conn, key, str(state), reason, to_text(at))
-        if not known:
-            raise BenchmarkError(f"there is no run {key} of the benchmark")
+            rows.set_state(self._conn, key, str(state), reason, to_text(at))
+        self.run(key)
 
     def results(self, repo: str | None = None, mode: Mode | None = None) -> tuple[Result, ...]:
         """What became of items under arms, in the order in which it came."""

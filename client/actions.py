@@ -77,6 +77,9 @@ ACTIONS: Mapping[str, Callable[[Session, Values], int]] = {
     "verify": lambda s, v: commits.verify(s, v["commit"], v["repo"] or ""),
     "repo-settings": lambda s, v: repository.repository_settings(s, v["path"], v["changes"]),
     "report": lambda s, v: daemon.report(s, v["week"]),
+    "bench run": lambda s, v: benchmark.run(
+        s, v["repo"], models=v["models"], file=v["arms"], mode=v["mode"], items=v["items"], budget_usd=v["budget"]
+    ),
     "bench report": lambda s, v: benchmark_report.report(s, v["repo"], v["mode"]),
     "bench mine": lambda s, v: benchmark.mine(s, v["repo"], commits=v["commits"], items=v["items"]),
     "memory export": lambda s, v: transfer.export_memory(s, v["file"]),

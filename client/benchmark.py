@@ -8,10 +8,11 @@ from pathlib import Path
 
 from benchmark.mining import Filter, Passed, account
 from benchmark.results import Item
-from benchmark.store import Dropped
+from benchmark.store import Dropped, Mode
 from client.errors import Exit
 from client.output import Block, Cell, Lines, Table, cell
 from client.session import Session
+from core.errors import BenchmarkError
 
 
 def mine(session: Session, repo: str, *, commits: int, items: int) -> int:
@@ -42,6 +43,47 @@ def mine(session: Session, repo: str, *, commits: int, items: int) -> int:
         "filters": [_plain(line) for line in lines],
     }  # fmt: skip
     session.print(answer, [*_account(lines), Lines(lines=[Cell(words)])])
+    return Exit.OK
+
+
+def run(
+    session: Session, repo: str, *, models: str | None, file: str | None, mode: str, items: int | None,
+    budget_usd: float | None,
+) -> int:  # fmt: skip
+    """Let arms solve a repository's items, or go on with it.
+
+    Args:
+        session: whose home keeps the results.
+        repo: a checkout, or a folder in one.
+        models: names of models, separated by commas; an arm for each.
+        file: a file of arms.
+        mode: `shown` or `words` (`benchmark.store.Mode`).
+        items: only so many; None for all.
+        budget_usd: what the run may cost; None for any amount.
+
+    Raises:
+        BenchmarkError: what is asked for cannot be run.
+        GitError: it is no repository that can be used.
+        SandboxError: nothing can be run here.
+    """
+    from benchmark.arms import from_file, of_models  # noqa: PLC0415  only this needs it
+    from bootstrap.benchmark import opened  # noqa: PLC0415  as above
+    from bootstrap.benchmark_run import run_arms  # noqa: PLC0415  as above
+
+    if budget_usd is not None and not 0 < budget_usd < float("inf"):
+        raise BenchmarkError(f"--budget: {budget_usd} is no amount of USD above 0")
+    arms = (*(from_file(Path(file)) if file else ()), *(of_models(models.split(",")) if models else ()))
+    if not arms:
+        raise BenchmarkError("name what is compared: --models openai=gpt-5-mini,built-in or --arms FILE")
+    with opened(session.settings, str(Path(repo).expanduser().resolve())) as here:
+        ended = asyncio.run(
+            run_arms(
+                session.settings, here, arms, mode=Mode(mode), most=items, budget_usd=budget_usd, tell=session.out.note
+            )
+        )
+    why = f": {ended.reason}; the same command goes on" if ended.reason else ""
+    words = f"{ended.state}{why}. The figures: nightshift bench report {here.repo}"
+    session.print({"run": ended.key, "state": str(ended.state), "reason": ended.reason}, [Lines(lines=[Cell(words)])])
     return Exit.OK
 
 

@@ -333,6 +333,17 @@ def _bench() -> click.Group:
                     help="Stop when N new ones are found; the next call goes on."),
         ),
         _command(
+            "run", "Let arms solve the items: models, each with settings of its own.\n\nWhat has a result is not "
+            "done again, so it goes on where it was stopped. Your own tasks, budgets and quiet hours come first.", repo,
+            _option("--models", metavar="M,N", help="An arm for each: openai=gpt-5-mini,built-in."),
+            _option("--arms", type=click.Path(exists=True, dir_okay=False), metavar="FILE",
+                    help="A YAML list of arms: name, model, protocol, tools, readers, memory."),
+            _option("--mode", type=click.Choice(["shown", "words"]), default="shown",
+                    help="Whether models see the tests (shown), or these are held out (words)."),
+            _option("--items", type=Whole(1_000_000), metavar="N", help="Only N items, drawn from all."),
+            _option("--budget", type=float, metavar="USD", help="Stop before the run has cost more."),
+        ),
+        _command(
             "report", "What each arm solved at what price, and which differences are no chance.", repo,
             _option("--mode", type=click.Choice(["shown", "words"]),
                     help="Of items whose tests were shown, or held out; by default as in the newest run."),

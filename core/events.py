@@ -73,6 +73,7 @@ class Kind(StrEnum):
     BUDGET_SHORT = "budget_short"
     SUITE_JUDGED = "suite_judged"
     FILES_DROPPED = "files_dropped"
+    REPLY_REFUSED = "reply_refused"
     REPOSITORY_READ = "repository_read"
     GATE_FINDING = "gate_finding"
     REMARK = "remark"

@@ -190,10 +190,10 @@ def add_run(conn: Connection, row: Mapping[str, Value]) -> None:
     )
 
 
-def set_state(conn: Connection, key: str, state: str, reason: str, at: str) -> bool:
-    """Say what became of a run; False where there is no such run."""
+def set_state(conn: Connection, key: str, state: str, reason: str, at: str) -> None:
+    """Say what became of a run, if there is one of this key."""
     query = "UPDATE runs SET state = ?, reason = ?, changed_at = ? WHERE key = ?"
-    return bool(conn.execute(query, (state, reason, at, key)).rowcount)
+    conn.execute(query, (state, reason, at, key))
 
 
 def results(conn: Connection, repo: str | None, mode: str | None) -> Sequence[Row]:

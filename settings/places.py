@@ -54,6 +54,11 @@ class Layout:
         return self.db_path.with_name("benchmark.sqlite")
 
     @property
+    def benchmark_dir(self) -> Path:
+        """The homes in which its arms work, while they do."""
+        return self.state_dir / "benchmark"
+
+    @property
     def backups_dir(self) -> Path:
         """The newest backups of the database, and older ones by the day."""
         return self.db_path.parent / "backups"

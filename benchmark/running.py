@@ -1,0 +1,112 @@
+"""Works through a run: every arm on the first item, then on the second, so that it may be stopped at any time.
+
+What is stored is done. Whoever is killed begins again with the first item that an arm has no result of, and the attempt
+that was under way goes on where it stood, for it is a durable task of a queue.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Awaitable, Callable, Iterable, Sequence
+from typing import Protocol
+
+from benchmark.results import Arm, Item, Result
+from benchmark.store import BenchmarkStore, Run, RunState
+from core.clock import Clock
+
+
+class Attempting(Protocol):
+    """Lets an arm try an item."""
+
+    async def __call__(self, arm: Arm, item: Item, limit_usd: float | None) -> Result | None:
+        """What became of it; None where it was broken off by hand, which says nothing of the arm.
+
+        Args:
+            arm: whose attempt.
+            item: what it tries.
+            limit_usd: the most that it may cost; None for any amount.
+        """
+        ...
+
+
+class Budget:
+    """What a run may still cost: the least of several limits.
+
+    Args:
+        limits: each gives the USD that are left of one, or None where it has no end.
+    """
+
+    def __init__(self, *limits: Callable[[], float | None]) -> None:
+        self._limits = limits
+
+    @property
+    def left_usd(self) -> float | None:
+        """None for any amount."""
+        known = [left for limit in self._limits if (left := limit()) is not None]
+        return min(known, default=None)
+
+
+def in_order(items: Iterable[Item], seed: int = 0) -> tuple[str, ...]:
+    """The keys in an order that is the same each time and not that of the history, so that any part is a sample."""
+    keys = sorted(item.key for item in items)
+    random.Random(seed).shuffle(keys)  # noqa: S311  nothing is secret about it
+    return tuple(keys)
+
+
+def waiting(store: BenchmarkStore, run: Run) -> list[tuple[Arm, Item]]:
+    """What a run has no result of, in the order in which it is worked on; which arm comes first takes turns."""
+    arms = {one.name: one for one in store.arms()}
+    items = {one.key: one for one in store.items(run.repo)}
+    done = {(one.item, one.arm) for one in store.results(run.repo, run.mode)}
+    return [
+        (arms[name], items[key])
+        for number, key in enumerate(run.items)
+        for name in _turned(run.arms, number)
+        if (key, name) not in done and key in items
+    ]
+
+
+async def work(
+    store: BenchmarkStore,
+    run: Run,
+    attempt: Attempting,
+    *,
+    budget: Budget,
+    may_go_on: Callable[[], Awaitable[None]],
+    clock: Clock,
+    tell: Callable[[Result], None],
+) -> Run:
+    """Work until all is done, the run is stopped, or nothing is left to be spent; gives the run as it stands then.
+
+    Args:
+        store: keeps the results.
+        run: as it was begun.
+        attempt: lets an arm try an item.
+        budget: what may be spent.
+        may_go_on: returns when an attempt may begin, as after the owner's own work.
+        clock: dates the end.
+        tell: is told each result.
+    """
+    for arm, item in waiting(store, run):
+        await may_go_on()
+        if store.run(run.key).state is RunState.STOPPED:
+            return store.run(run.key)
+        left_usd = budget.left_usd
+        if left_usd is not None and left_usd <= 0:
+            return _ended(store, run, RunState.STOPPED, "the budget is spent", clock)
+        result = await attempt(arm, item, left_usd)
+        if result is None:
+            return _ended(store, run, RunState.STOPPED, "stopped by hand", clock)
+        store.add_result(result, run.mode)
+        tell(result)
+    return _ended(store, run, RunState.DONE, "", clock)
+
+
+def _ended(store: BenchmarkStore, run: Run, state: RunState, reason: str, clock: Clock) -> Run:
+    store.end_run(run.key, state, reason, clock())
+    return store.run(run.key)
+
+
+def _turned(names: Sequence[str], number: int) -> Sequence[str]:
+    first = number % len(names)
+    return (*names[first:], *names[:first])

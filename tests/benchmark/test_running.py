@@ -1,0 +1,126 @@
+"""The order of a run, and that it goes on wherever it was stopped."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import Counter
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from benchmark.results import Arm, Item, Result
+from benchmark.running import Budget, in_order, waiting, work
+from benchmark.store import BenchmarkStore, Mode, Run, RunState
+from tests.support.benchmarks import NEWEST, REPO, arm, items, results
+
+
+class Killed(Exception):
+    """The process is gone."""
+
+
+class Bench:
+    """Three arms over six items in a store of its own."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        with BenchmarkStore(path) as store:
+            for item in items(6):
+                store.add_item(item)
+            for one in self.arms:
+                store.add_arm(one)
+        self.tried = list[tuple[str, str]]()
+        self.left: float | None = None
+
+    arms = (arm("a"), arm("b"), arm("c"))
+
+    def run(self, dies: Callable[[int], str] = lambda _number: "") -> Run:
+        with BenchmarkStore(self.path) as store:
+            run = store.begin_run(REPO, Mode.SHOWN, ["a", "b", "c"], in_order(store.items()), NEWEST)
+
+            async def attempt(arm: Arm, item: Item, limit_usd: float | None) -> Result | None:
+                how = dies(len(self.tried))
+                self.tried.append((arm.name, item.key))
+                if how == "before":
+                    raise Killed
+                if self.left is not None:
+                    assert limit_usd == self.left
+                    self.left -= 0.1
+                return None if how == "by hand" else results(arm, [item], {0})[0]
+
+            def tell(_result: Result) -> None:
+                if dies(len(self.tried) - 1) == "after":
+                    raise Killed
+
+            async def at_once() -> None:
+                return None
+
+            return asyncio.run(
+                work(store, run, attempt, budget=Budget(lambda: self.left), may_go_on=at_once, clock=lambda: NEWEST,
+                     tell=tell)
+            )  # fmt: skip
+
+
+@pytest.fixture
+def bench(tmp_path: Path) -> Bench:
+    return Bench(tmp_path / "benchmark.sqlite")
+
+
+def test_all_arms_try_an_item_before_the_next_one_and_take_turns_to_be_first(bench: Bench) -> None:
+    assert bench.run().state is RunState.DONE
+    threes = [bench.tried[at : at + 3] for at in range(0, 18, 3)]
+    assert all(len({item for _, item in three}) == 1 for three in threes)
+    assert [three[0][0] for three in threes] == ["a", "b", "c", "a", "b", "c"]
+
+
+def test_the_order_is_the_same_each_time_and_not_that_of_the_history() -> None:
+    own = items(30)
+    assert in_order(own) == in_order(reversed(own))
+    assert list(in_order(own)) != [item.key for item in own]
+    assert in_order(own, seed=1) != in_order(own)
+
+
+@settings(max_examples=40, deadline=None)
+@given(fates=st.lists(st.sampled_from(["", "", "before", "after", "by hand"]), max_size=30))
+def test_wherever_it_is_killed_no_item_is_lost_or_doubled(
+    tmp_path_factory: pytest.TempPathFactory, fates: list[str]
+) -> None:
+    bench = Bench(tmp_path_factory.mktemp("run") / "benchmark.sqlite")
+    for _ in range(40):
+        try:
+            if bench.run(lambda number: fates[number] if number < len(fates) else "").state is RunState.DONE:
+                break
+        except Killed:
+            continue
+    with BenchmarkStore(bench.path, readonly=True) as store:
+        found = Counter((one.arm, one.item) for one in store.results())
+        assert set(found.values()) == {1}
+        assert len(found) == 18
+        assert waiting(store, store.runs()[0]) == []
+
+
+def test_it_stops_before_the_budget_is_overdrawn_and_an_empty_one_is_not_endless(bench: Bench) -> None:
+    bench.left = 0.25
+    ended = bench.run()
+    assert (ended.state, ended.reason, len(bench.tried)) == (RunState.STOPPED, "the budget is spent", 3)
+    bench.left = 0.0
+    assert bench.run().state is RunState.STOPPED
+    assert len(bench.tried) == 3
+
+
+def test_the_least_of_several_limits_counts_and_none_has_no_end() -> None:
+    assert Budget(lambda: None, lambda: 3.0, lambda: 2.0).left_usd == 2.0
+    assert Budget(lambda: None).left_usd is None
+
+
+def test_a_run_that_is_stopped_from_elsewhere_begins_no_further_attempt(bench: Bench) -> None:
+    def stop(number: int) -> str:
+        if number == 4:
+            with BenchmarkStore(bench.path) as other:
+                other.end_run(other.runs()[0].key, RunState.STOPPED, "stopped on the page", NEWEST)
+        return ""
+
+    ended = bench.run(stop)
+    assert (ended.state, ended.reason, len(bench.tried)) == (RunState.STOPPED, "stopped on the page", 5)
