@@ -65,6 +65,7 @@ def _spec(whole: TaskSpec, one: Subtask, limits: Limits, project: str) -> TaskSp
         split=False,
         allow=whole.allow,
         packages=whole.packages,
+        mcp=whole.mcp,
     )
 
 

@@ -191,6 +191,12 @@ class TaskIn(Strict):
         return self
 
     @model_validator(mode="after")
+    def _uses_its_tools(self) -> TaskIn:
+        if self.mcp and self.explore is Explore.OFF:
+            raise ValueError("mcp names tools, and explore is off, so no model would use them; leave one of them out")
+        return self
+
+    @model_validator(mode="after")
     def _one_judge(self) -> TaskIn:
         if self.tests and self.test_command:
             raise ValueError("give either tests or test_command, not both")

@@ -26,6 +26,7 @@ SPEC = TaskSpec(
     split=True,
     allow=("python.socket",),
     packages=("toolz",),
+    mcp=("docs.search",),
 )
 PARTS = (
     Subtask(description="Write a.\nWith care.", files=("a.py",), tests=("test_a.py",)),
@@ -46,6 +47,7 @@ def test_a_part_has_what_its_owner_allows_and_wants_of_the_whole_and_asks_him_no
     spec = first.spec
     assert (spec.kind, spec.review, spec.audit, spec.allow) == (Kind.LIBRARY, True, False, ("python.socket",))
     assert (spec.packages, spec.clarify, spec.split, spec.priority) == (("toolz",), False, False, 1_000_000)
+    assert spec.mcp == ("docs.search",)
     assert (dict(spec.tests), dict(second.spec.tests)) == ({"test_a.py": "a"}, {})
     assert (first.after, second.after) == ((), (0,))
     assert spec.limits == Limits(iterations=4, model_calls=3, tokens=300)

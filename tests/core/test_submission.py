@@ -156,6 +156,14 @@ def test_any_json_is_a_task_or_refused_by_name(sent: Any) -> None:
         assert refused.fields  # noqa: PT017 - most input is refused, some is not
 
 
+def test_tools_of_servers_are_named_with_their_server_and_need_a_model_that_uses_tools() -> None:
+    assert parse_spec({"description": "x", "mcp": ["docs.search", "docs.search"]}).mcp == ("docs.search",)
+    with pytest.raises(InvalidTask, match=r"mcp\.0"):
+        parse_spec({"description": "x", "mcp": ["search"]})
+    with pytest.raises(InvalidTask, match="explore is off"):
+        parse_spec({"description": "x", "mcp": ["docs.search"], "explore": "off"})
+
+
 def test_packages_are_refused_where_nothing_would_install_them() -> None:
     with pytest.raises(InvalidTask, match="packages are for tasks in Python"):
         parse_spec({"description": "add", "language": "javascript", "packages": ["lodash"]})
