@@ -14,7 +14,7 @@ PAGE = Path(__file__).resolve().parents[2] / "docs" / "reference" / "checker.md"
 def row(rule: Rule) -> str:
     kinds = ", ".join(sorted(f"`{kind}`" for kind in rule.kinds))
     eased = " or ".join(filter(None, [f"kind {kinds}" if kinds else "", "words" if rule.words else ""]))
-    return f"| `{rule.name}` | {rule.severity} | {rule.tests or '–'} | {eased or '–'} | {rule.why} | {rule.instead} |"
+    return f"| `{rule.name}` | {rule.severity} | {rule.tests or '–'} | {eased or '–'} | {rule.why} |"
 
 
 def test_the_page_lists_every_rule_with_its_default() -> None:
@@ -25,7 +25,7 @@ def test_the_page_lists_every_rule_with_its_default() -> None:
 
 def test_the_page_lists_every_pattern() -> None:
     lines = PAGE.read_text().splitlines()
-    wanted = [f"| `command.{one.name}` | {one.why} | {one.instead} |" for one in PATTERNS]
+    wanted = [f"| `command.{one.name}` | {one.why} |" for one in PATTERNS]
     assert [line for line in lines if line.startswith("| `command.")] == wanted, "\n".join(wanted)
 
 
