@@ -23,6 +23,7 @@ LEFT_OUT = frozenset({
 })  # fmt: skip
 """Folders of tools, whose new files are no part of a change."""
 LEFT_OUT_ENDS = (".pyc", ".egg-info", ".orig", ".rej", ".swp")
+_NOT_QUOTED = frozenset('"`')
 MOST_READ = 8 << 20
 """The bytes of a file that is read or written at an agent's request."""
 MOST_ENTRIES = 200_000
@@ -136,6 +137,8 @@ class WorkingCopy:
             return "is no plain file", None
         if path_fault(path) and path not in self._before:
             return path_fault(path), None
+        if set(path) & _NOT_QUOTED:
+            return "has a name that no reply can hold", None
         if found.st_size > MOST_READ and found.st_size != size:
             return "is too large", None
         try:
