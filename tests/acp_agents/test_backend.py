@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import json
 import ssl
 from collections.abc import AsyncIterator, Mapping
@@ -19,7 +18,7 @@ from core.events import Kind
 from core.states import Phase
 from environments.registry_proxy import Endpoint
 from models.errors import BackendMisconfigured, TimedOut
-from tests.support.acp_rig import AcpRig, agent_folder, request, scripted
+from tests.support.acp_rig import AcpRig, agent_folder, request, running, scripted
 
 BAD, GOOD = "def add(a, b):\n    return a - b\n", "def add(a, b):\n    return a + b\n"
 DONE = ["say", "Summary: Add adds"]
@@ -271,7 +270,7 @@ async def test_what_ends_the_call_while_it_writes_ends_the_agent() -> None:
     ended = pytest.raises(ModelUnavailable, match="too much")
     with scripted({"CODING": [["say", "I think."], ["sleep", 600]]}) as rig, ended:
         await rig.backend.generate(request(Phase.CODING), on_text=too_much)
-    assert not running(rig)
+    assert not running(rig.folder)
 
 
 async def test_a_log_among_its_messages_and_odd_messages_do_no_harm() -> None:
@@ -295,21 +294,11 @@ async def test_it_ends_with_the_request() -> None:
         wrote = asyncio.Event()
         asking = asyncio.create_task(rig.backend.generate(request(Phase.CODING), on_text=lambda _text: wrote.set()))
         await wrote.wait()
-        assert running(rig)
+        assert running(rig.folder)
         asking.cancel()
         with pytest.raises(asyncio.CancelledError):
             await asking
-        assert not running(rig)
-
-
-def running(rig: AcpRig) -> list[str]:
-    """The processes of its agent."""
-    found = []
-    for path in Path("/proc").glob("[0-9]*/cmdline"):
-        with contextlib.suppress(OSError):
-            if str(rig.folder).encode() in path.read_bytes():
-                found.append(path.parent.name)
-    return found
+        assert not running(rig.folder)
 
 
 async def test_a_refusal_without_a_change_refuses_the_request() -> None:

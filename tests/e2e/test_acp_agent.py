@@ -7,8 +7,9 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from tests.support.acp_rig import agent_folder
-from tests.support.daemon import Daemon, git
+from sandbox import job_folders
+from tests.support.acp_rig import agent_folder, running
+from tests.support.daemon import Daemon, git, until
 
 KEY = "key-of-the-agent-0123456789"
 FILES = {"add.py": "def add(a, b):\n    return a - b\n"}
@@ -85,3 +86,21 @@ def test_a_hostile_agent_gets_nothing_and_is_judged_all_the_same(tmp_path: Path)
     assert KEY not in daemon.output()
     assert (task["status"], task["ending"]) == ("done", "committed"), (task, daemon.output()[-3000:])
     assert git(daemon.home / "workspace", "ls-tree", "-r", "--name-only", "HEAD").split() == ["add.py", "test_add.py"]
+
+
+def test_an_agent_dies_with_its_daemon_and_is_asked_again_by_the_next_one(tmp_path: Path) -> None:
+    work = [["sleep", 4], ["write", "/work/add.py", RIGHT], ["say", "Summary: Add adds its numbers"]]
+    script = {"PLANNING": PLAN, "CODING": work, "REFLECTING": [["say", REFLECTION]]}
+    with agent_folder(script) as folder, Daemon(tmp_path / "home", settings(folder)) as daemon:
+        task_id = daemon.submit(description="Mend add() in add.py.", files=FILES, tests=TESTS)
+        until(lambda: bool(told(daemon, "model_called")))
+        until(lambda: bool(running(folder)))
+        daemon.kill()
+        until(lambda: not running(folder))
+        daemon.start()
+        (task,) = daemon.wait(task_id)
+        calls = [call["phase"] for call in told(daemon, "model_called")]
+        assert (task["status"], task["ending"]) == ("done", "committed"), (task, daemon.output()[-3000:])
+    assert calls == ["PLANNING", "CODING"], "what was answered is not asked again"
+    copies = job_folders.where(tmp_path / "home" / "state" / "agents")
+    assert list(copies.iterdir()) == []

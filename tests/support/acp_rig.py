@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import shutil
 import tempfile
@@ -45,6 +46,16 @@ def agent_folder(script: Mapping[str, Any]) -> Iterator[Path]:
         yield folder
     finally:
         shutil.rmtree(folder)
+
+
+def running(folder: Path) -> list[str]:
+    """The processes of the agent of this folder."""
+    found = []
+    for path in Path("/proc").glob("[0-9]*/cmdline"):
+        with contextlib.suppress(OSError):
+            if f"{folder}/agent.py".encode() in path.read_bytes():
+                found.append(path.parent.name)
+    return found
 
 
 @dataclass
