@@ -187,7 +187,7 @@ async def test_the_branch_is_the_one_it_was_integrated_into_wherever_the_owner_i
 async def test_what_is_gone_from_its_branch_is_told(site: Site, tmp_path: Path) -> None:
     first = site.land({"calc.py": CALC})
     site.land({"calc.py": None})
-    with pytest.raises(NotReverted, match="holds nothing any more"):
+    with pytest.raises(NotReverted, match="has nothing left"):
         await site.undo.revert(first.task_id)
     repo = make_repo(tmp_path / "repo", {"a.py": "a = 1\n"})
     git(repo, "branch", "dev")

@@ -91,7 +91,7 @@ def test_pausing_shows_everywhere_and_is_undone(visit: Visit, seeded: SeededDaem
     page.get_by_role("button", name="Pause").click()
     expect(page.get_by_text("Paused: no more tasks are started")).to_be_visible()
     expect(page.locator("#overall")).to_contain_text("Paused by you")
-    expect(page.locator("main .notice").first).to_contain_text("Paused by you, since now. What runs goes on")
+    expect(page.locator("main .notice").first).to_contain_text("Paused by you, since now. Running tasks continue")
     expect(page).to_have_title(re.compile("⏸ .*Dashboard"))
     expect(page.locator("#icon")).to_have_attribute("href", re.compile(r"(held|asks)\.svg$"))
     page.get_by_role("button", name="Resume").click()
