@@ -67,7 +67,7 @@ async def test_any_fault_leaves_everything_as_it_was_until_it_is_mended(bench: B
     assert bench.live.now.worker_count == 2
     assert bench.put == [], "no part took up anything"
     assert [(event.kind, event.level) for event in bench.events] == [(Kind.SETTINGS_REFUSED, Level.ERROR)]
-    assert "the old ones still hold" in bench.live.notices[0]
+    assert "the old ones stay in use" in bench.live.notices[0]
     bench.write("worker_count: 2\n")
     assert (await bench.live.reload()).changed == ()
     assert bench.live.notices == ()

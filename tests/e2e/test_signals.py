@@ -86,7 +86,7 @@ def test_a_hang_up_takes_up_new_settings_and_refuses_wrong_ones(tmp_path: Path, 
         status, body = daemon.ask("POST", "/api/reload", {})
         assert (status, workers()) == (422, 3)
         assert "no.such.rule" in str(body)
-        assert "the old ones still hold" in daemon.get("/api/status")["notices"][-1]
+        assert "the old ones stay in use" in daemon.get("/api/status")["notices"][-1]
         config.write_text("worker_count: 2\n")
         done = daemon.cli("--reload", "--json")
         assert json.loads(done.stdout)["changed"] == ["worker_count", "checker_rules"]

@@ -55,7 +55,7 @@ def test_every_section_of_the_table_has_an_answer_on_an_empty_home(home: Home) -
     findings = said.json["findings"]
     assert {each["section"] for each in findings} == {check.section for check in CHECKS}
     assert (said.code, said.json["worst"] != "fault") == (0, True), said.out
-    assert all(each["mend"] for each in findings if each["grade"] in {"warning", "fault"})
+    assert all(each["fix"] for each in findings if each["grade"] in {"warning", "fault"})
     assert list(home.path.iterdir()) == [], "nothing was written"
 
 
@@ -117,7 +117,7 @@ def test_limits_that_are_too_low_are_warned_of(home: Home) -> None:
     done = subprocess.run(argv, env=env, capture_output=True, text=True, timeout=60, check=False)
     grades = {each["what"]: each for each in json.loads(done.stdout)["findings"]}
     assert grades["open files"]["grade"] == "warning"
-    assert "ulimit -n" in grades["open files"]["mend"]
+    assert "ulimit -n" in grades["open files"]["fix"]
 
 
 def test_deep_belongs_to_the_doctor(home: Home) -> None:
