@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
@@ -13,9 +14,13 @@ from tests.support.git_repo import git, make_repo, write
 
 
 class Shop:
-    """A small repository that a test gives its commits."""
+    """A small repository that a test gives its commits, each dated a minute after the one before.
+
+    git tells time in seconds, and candidates are taken newest first.
+    """
 
     def __init__(self, folder: Path) -> None:
+        self._newest = datetime.now(UTC)
         self.path = make_repo(
             folder,
             {
@@ -28,7 +33,10 @@ class Shop:
         """Commit files; gives the id."""
         write(self.path, files)
         git(self.path, "add", "-A")
-        git(self.path, "commit", "-q", "-F", "-", stdin=message)
+        self._newest += timedelta(minutes=1)
+        date = self._newest.isoformat(timespec="seconds")
+        dates = {"GIT_AUTHOR_DATE": date, "GIT_COMMITTER_DATE": date}
+        git(self.path, "commit", "-q", "-F", "-", stdin=message, env=dates)
         return git(self.path, "rev-parse", "HEAD")
 
 
