@@ -31,11 +31,15 @@ from core.tasks import Task, TaskSpec
 from core.verdicts import Result as Ended
 from db import spending
 from db.database import Database
+from db.event_log import EventLog
+from maintenance.instance_lock import is_held
+from taskqueue import pauses
 from taskqueue import store as tasks
 from test_runner import SuiteRunner
 
 NICE = 10
 LOOK_AGAIN_S = 20.0
+MOST_REFUSED = 1000
 
 
 class Attempts:
@@ -71,7 +75,6 @@ class Attempts:
         solved = task.ending is Ending.COMMITTED and (
             self._run.mode is Mode.SHOWN or await self._passes(item, parts, copy, task.commit or "")
         )
-        await asyncio.to_thread(shutil.rmtree, copy, ignore_errors=True)
         return self._result(arm, item, outcome=task.ending or task.status, task=task, solved=solved, bad=unreadable)
 
     def clear(self) -> None:
@@ -79,7 +82,13 @@ class Attempts:
         shutil.rmtree(self._home, ignore_errors=True)
 
     def _prepared(self, item: Item, copy: Path) -> CommitParts:
-        """The item's commit as a task, and a repository of its parent without its history."""
+        """The item's commit as a task, and a repository of its parent without its history.
+
+        Those of earlier items are done with. This one stays until its result is stored: after a kill it has the commit.
+        """
+        for earlier in copy.parent.iterdir() if copy.parent.exists() else ():
+            if earlier != copy:
+                shutil.rmtree(earlier, ignore_errors=True)
         if not (copy / ".git" / "refs" / "heads" / "main").exists():  # written last
             shutil.rmtree(copy, ignore_errors=True)
             self._here.git.copy_of(item.repo, item.parent, copy)
@@ -101,7 +110,7 @@ class Attempts:
             task = await run_single(replace(spec, key=f"{spec.key}:{number}"), settings, events.append)
             if events or task.status is not Status.CANCELLED:
                 break
-        return task, sum(event.kind is Kind.REPLY_REFUSED for event in events)
+        return task, await asyncio.to_thread(_refused, settings.db_path, task.id)
 
     async def _passes(self, item: Item, parts: CommitParts, copy: Path, commit: str) -> bool:
         """Whether the tests that were held out pass on what an arm committed."""
@@ -132,6 +141,12 @@ class Attempts:
             format_errors=bad,
             finished_at=self._clock(),
         )
+
+
+def _refused(path: Path, task_id: int) -> int:
+    """How many replies could not be used, those before a kill among them."""
+    with Database(path, readonly=True) as database:
+        return len(EventLog(database).after(0, limit=MOST_REFUSED, task_id=task_id, kind=Kind.REPLY_REFUSED))
 
 
 def _spec(item: Item, parts: CommitParts, copy: Path, *, shown: bool) -> TaskSpec:
@@ -177,6 +192,7 @@ async def run_arms(
     for arm in arms:
         here.store.add_arm(arm)
     run = here.store.begin_run(here.repo, mode, [arm.name for arm in arms], in_order(items)[:most], clock())
+    _swept(settings, here.store)
     attempts = Attempts(settings, here, run, clock=clock, tell=tell)
     os.nice(NICE)  # the owner's own work and its sandboxes go first
     ended = await work(
@@ -189,6 +205,13 @@ async def run_arms(
     if ended.state is RunState.DONE:
         attempts.clear()
     return ended
+
+
+def _swept(settings: Settings, store: BenchmarkStore) -> None:
+    """Remove the homes of runs that are done and whose process was killed before it did so."""
+    for run in store.runs():
+        if run.state is RunState.DONE:
+            shutil.rmtree(settings.benchmark_dir / run.key, ignore_errors=True)
 
 
 def _told(result: Result, store: BenchmarkStore) -> str:
@@ -242,5 +265,9 @@ def _why_wait(settings: Settings, now: datetime) -> str:
     if not settings.db_path.exists():
         return ""
     with Database(settings.db_path, readonly=True) as database:
-        running = tasks.counts(database.reader()).get(Status.RUNNING, 0)
-    return f"{running} of your tasks are worked on" if running else ""
+        counts, paused = tasks.counts(database.reader()), pauses.read(database.reader()).reasons
+    if paused:
+        return f"paused ({paused[0].reason})"
+    # Without a daemon what is queued waits for one, and not for its turn.
+    working = counts[Status.RUNNING] + (counts[Status.QUEUED] if is_held(settings.lock_file) else 0)
+    return f"{working} of your own tasks go first" if working else ""
