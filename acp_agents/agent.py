@@ -8,7 +8,7 @@ import shutil
 import socket
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from acp_agents.connection import MOST_LINE, Connection, Handler
@@ -179,15 +179,7 @@ def _job(settings: AgentSettings, runtime: Runtime, network: Registries, root: P
     return SandboxJob(
         argv=(*runtime.python, "-I", "-S", "-B", f"{runtime.inside}/{proxied.START}", str(channel)),
         mounts=tuple(mounts),
-        limits=SandboxLimits(
-            wall_s=settings.turn_s + 4 * GRACE_S,
-            cpus=LIMITS.cpus,
-            memory_mb=LIMITS.memory_mb,
-            pids=LIMITS.pids,
-            work_mb=LIMITS.work_mb,
-            output_bytes=LIMITS.output_bytes,
-            reserved_mb=LIMITS.reserved_mb,
-        ),
+        limits=replace(LIMITS, wall_s=settings.turn_s + 4 * GRACE_S),
     )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -51,9 +52,8 @@ def of_models(models: Sequence[str]) -> tuple[Arm, ...]:
     Raises:
         BenchmarkError: one is named twice, or not so.
     """
-    return _checked(
-        [ArmIn.model_validate({"name": _plain_name(model), "model": model}) for model in models if model.strip()]
-    )
+    named = [{"name": _plain_name(model), "model": model} for model in models if model.strip()]
+    return _read(named, "--models") if named else ()
 
 
 def from_file(path: Path) -> tuple[Arm, ...]:
@@ -66,14 +66,7 @@ def from_file(path: Path) -> tuple[Arm, ...]:
         data = yaml.safe_load(path.read_text(encoding="utf-8"))
     except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
         raise BenchmarkError(f"{path}: cannot be read: {error}") from None
-    try:
-        return _checked(_ARMS.validate_python(data))
-    except ValidationError as error:
-        faults = "; ".join(
-            f"{'.'.join(map(str, one['loc'])) or 'the file'}: {one['msg']}"
-            for one in error.errors(include_url=False, include_input=False)[:5]
-        )
-        raise BenchmarkError(f"{path}: {faults}. Arms are written like {_EXAMPLE}") from None
+    return _read(data, str(path))
 
 
 def settings_of(arm: Arm, recall_limit: int, limit_usd: float | None) -> ArmSettings:
@@ -115,7 +108,15 @@ def settings_of(arm: Arm, recall_limit: int, limit_usd: float | None) -> ArmSett
     return ArmSettings(flags=flags, unset=dict.fromkeys(unset))
 
 
-def _checked(read: Sequence[ArmIn]) -> tuple[Arm, ...]:
+def _read(data: object, source: str) -> tuple[Arm, ...]:
+    try:
+        read = _ARMS.validate_python(data)
+    except ValidationError as error:
+        faults = "; ".join(
+            f"{'.'.join(map(str, one['loc'])) or 'arms'}: {one['msg']}"
+            for one in error.errors(include_url=False, include_input=False)[:5]
+        )
+        raise BenchmarkError(f"{source}: {faults}. Arms are written like {_EXAMPLE}") from None
     for name, count in Counter(one.name for one in read).items():
         if count > 1:
             raise BenchmarkError(f"name: {count} arms are called {name}; give each a name of its own")
@@ -135,7 +136,4 @@ def _arm(read: ArmIn) -> Arm:
 
 def _plain_name(model: str) -> str:
     """The model's own name with what a file may be called."""
-    name = "".join(
-        char if (char.isalnum() and char.isascii()) or char in "._-" else "-" for char in model.rpartition("=")[2]
-    )
-    return name.strip("._-")[:40] or "model"
+    return re.sub(r"[^A-Za-z0-9._-]", "-", model.rpartition("=")[2]).strip("._-")[:40] or "model"
