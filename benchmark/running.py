@@ -57,7 +57,7 @@ def waiting(store: BenchmarkStore, run: Run) -> list[tuple[Arm, Item]]:
     """What a run has no result of, in the order in which it is worked on; which arm comes first takes turns."""
     arms = {one.name: one for one in store.arms()}
     items = {one.key: one for one in store.items(run.repo)}
-    done = {(one.item, one.arm) for one in store.results(run.repo, run.mode)}
+    done = {(one.item, one.arm) for one in store.results(run.repo, run.mode, run.version or None)}
     return [
         (arms[name], items[key])
         for number, key in enumerate(run.items)

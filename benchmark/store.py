@@ -1,7 +1,7 @@
 """Keeps what the benchmark knows, in a database of its own beside the daemon's: `db/benchmark_rows.py` has the SQL.
 
-Results are kept by item, arm and mode. The mode is what a model is given of an item: `shown` with the tests of the
-commit, `words` with its statement alone.
+Results are kept by item, arm, mode and version of the agent. The mode is what a model is given of an item: `shown` with
+the tests of the commit, `words` with its statement alone.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from types import TracebackType
 from typing import TypeVar, get_origin, get_type_hints
 
 from benchmark.results import Arm, Item, Result
-from core.clock import to_text
+from core.clock import from_text, to_text
 from core.commit_message import subject_of
 from core.errors import BenchmarkError
 from core.from_plain import from_plain
@@ -90,6 +90,7 @@ class Run:
         reason: why it was stopped.
         started_at: when it began.
         changed_at: when its state changed last.
+        version: of the agent (`benchmark.version.version`), where what other versions did is to be done again.
     """
 
     key: str
@@ -101,6 +102,7 @@ class Run:
     reason: str
     started_at: datetime
     changed_at: datetime
+    version: str = ""
 
 
 def key_of(repo: str, commit: str) -> str:
@@ -192,11 +194,16 @@ class BenchmarkStore:
                 f"{arm.name}: there are results of an arm of this name with {told}; give it another name"
             )
 
-    def begin_run(self, repo: str, mode: Mode, arms: Iterable[str], items: Iterable[str], at: datetime) -> Run:
-        """Store that a run begins, or that the one with these arms and items goes on."""
+    def begin_run(
+        self, repo: str, mode: Mode, arms: Iterable[str], items: Iterable[str], at: datetime, version: str = ""
+    ) -> Run:
+        """Store that a run begins, or that the one with these arms, items and version goes on."""
         named, ordered = tuple(arms), tuple(items)
-        digest = hashlib.blake2b(repr((repo, str(mode), named, ordered)).encode(), digest_size=8).hexdigest()
-        row: dict[str, rows.Value] = {"key": digest, "repo": repo, "mode": str(mode), "at": to_text(at)}
+        told = (repo, str(mode), named, ordered, *([version] if version else []))
+        digest = hashlib.blake2b(repr(told).encode(), digest_size=8).hexdigest()
+        row: dict[str, rows.Value] = {
+            "key": digest, "repo": repo, "mode": str(mode), "version": version, "at": to_text(at),
+        }  # fmt: skip
         with self._writing():
             rows.add_run(self._conn, {**row, "arms": json.dumps(named), "items": json.dumps(ordered)})
         return self.run(digest)
@@ -226,12 +233,25 @@ class BenchmarkStore:
             rows.set_state(self._conn, key, str(state), reason, to_text(at))
         self.run(key)
 
-    def results(self, repo: str | None = None, mode: Mode | None = None) -> tuple[Result, ...]:
-        """What became of items under arms, in the order in which it came."""
-        return tuple(_value(Result, row) for row in self._read(lambda: rows.results(self._conn, repo, mode)))
+    def results(
+        self, repo: str | None = None, mode: Mode | None = None, version: str | None = None
+    ) -> tuple[Result, ...]:
+        """What became of items under arms, in the order in which it came; of several versions of the agent the newest.
+
+        Args:
+            repo: whose; None for all.
+            mode: in which; None for all.
+            version: only those of this version of the agent.
+        """
+        return tuple(_value(Result, row) for row in self._read(lambda: rows.results(self._conn, repo, mode, version)))
+
+    def versions(self, repo: str, mode: Mode) -> dict[str, datetime]:
+        """The versions of the agent that there are results of, the one used last first, with when that was."""
+        found = self._read(lambda: rows.versions(self._conn, repo, mode))
+        return {row["version"]: from_text(row["at"]) for row in found}
 
     def add_result(self, result: Result, mode: Mode = Mode.SHOWN) -> bool:
-        """Store a result; False where that of this item, arm and mode is known, which stands."""
+        """Store a result; False where that of this item, arm, mode and version is known, which stands."""
         with self._writing():
             return rows.add_result(self._conn, {**_row(result), "mode": str(mode)})
 

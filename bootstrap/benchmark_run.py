@@ -17,6 +17,7 @@ from benchmark.results import Arm, Item, Result
 from benchmark.running import Budget, in_order, work
 from benchmark.store import BenchmarkStore, Mode, Run, RunState
 from benchmark.validation import environment_of, job_of
+from benchmark.version import version
 from bootstrap.benchmark import Opened
 from bootstrap.single import run_single
 from bootstrap.verify import suites
@@ -140,6 +141,7 @@ class Attempts:
             iterations=task.iterations if task else 0,
             format_errors=bad,
             finished_at=self._clock(),
+            version=version(),
         )
 
 

@@ -77,6 +77,29 @@ STEPS: tuple[tuple[str, ...], ...] = (
             PRIMARY KEY (item, arm, mode))""",
         "CREATE INDEX results_finished ON results (finished_at)",
     ),
+    (
+        """CREATE TABLE results_of_versions (
+            item TEXT NOT NULL REFERENCES items (key),
+            arm TEXT NOT NULL REFERENCES arms (name),
+            mode TEXT NOT NULL,
+            solved INTEGER NOT NULL,
+            outcome TEXT NOT NULL,
+            cost_usd REAL NOT NULL,
+            tokens_in INTEGER NOT NULL,
+            tokens_out INTEGER NOT NULL,
+            seconds REAL NOT NULL,
+            iterations INTEGER NOT NULL,
+            format_errors INTEGER NOT NULL,
+            finished_at TEXT NOT NULL,
+            version TEXT NOT NULL, -- of the agent; empty before it was kept
+            PRIMARY KEY (item, arm, mode, version))""",
+        """INSERT INTO results_of_versions SELECT item, arm, mode, solved, outcome, cost_usd, tokens_in, tokens_out,
+            seconds, iterations, format_errors, finished_at, '' FROM results""",
+        "DROP TABLE results",
+        "ALTER TABLE results_of_versions RENAME TO results",
+        "CREATE INDEX results_finished ON results (finished_at)",
+        "ALTER TABLE runs ADD COLUMN version TEXT NOT NULL DEFAULT ''",
+    ),
 )
 Value = str | int | float
 _SELECT: Mapping[str, str] = {
@@ -89,7 +112,7 @@ _SELECT: Mapping[str, str] = {
 
 
 def open_rows(path: Path, *, readonly: bool = False) -> Connection:
-    """Open the database; its folder must be there.
+    """Open the database, brought up to date whoever opens it; its folder must be there.
 
     Raises:
         StoreMissing: `readonly`, and there is none.
@@ -101,8 +124,11 @@ def open_rows(path: Path, *, readonly: bool = False) -> Connection:
         version = int(conn.execute("PRAGMA user_version").fetchone()[0])
         if version > len(STEPS):
             raise StoreTooNew(f"{path}: was written by a newer Nightshift")
-        if version < len(STEPS) and not readonly:
-            _migrate(conn)
+        if version < len(STEPS):
+            if readonly:
+                open_rows(path).close()
+            else:
+                _migrate(conn)
     except Error as error:
         conn.close()
         raise store_error(error, path) from error
@@ -183,8 +209,8 @@ def add_arm(conn: Connection, row: Mapping[str, Value]) -> None:
 def add_run(conn: Connection, row: Mapping[str, Value]) -> None:
     """Store a run, or that a known one goes on."""
     conn.execute(
-        """INSERT INTO runs (key, repo, mode, arms, items, state, reason, started_at, changed_at)
-        VALUES (:key, :repo, :mode, :arms, :items, 'running', '', :at, :at) ON CONFLICT (key) DO UPDATE SET
+        """INSERT INTO runs (key, repo, mode, arms, items, version, state, reason, started_at, changed_at)
+        VALUES (:key, :repo, :mode, :arms, :items, :version, 'running', '', :at, :at) ON CONFLICT (key) DO UPDATE SET
         state = 'running', reason = '', changed_at = excluded.changed_at""",
         row,
     )
@@ -196,20 +222,34 @@ def set_state(conn: Connection, key: str, state: str, reason: str, at: str) -> N
     conn.execute(query, (state, reason, at, key))
 
 
-def results(conn: Connection, repo: str | None, mode: str | None) -> Sequence[Row]:
-    """The results of a repository in a mode, or of all, in the order in which they came."""
+def results(conn: Connection, repo: str | None, mode: str | None, version: str | None = None) -> Sequence[Row]:
+    """The results of a repository in a mode, or of all, in the order in which they came.
+
+    Of an item under an arm in a mode it is that of the wanted version of the agent; without one the newest.
+    """
     query = """SELECT results.* FROM results JOIN items ON items.key = results.item
-        WHERE items.repo = coalesce(?, items.repo) AND results.mode = coalesce(?, results.mode)
-        ORDER BY results.finished_at, results.item, results.arm"""
+        WHERE items.repo = coalesce(:repo, items.repo) AND results.mode = coalesce(:mode, results.mode)
+        AND results.version = coalesce(:version, results.version) AND (:version IS NOT NULL OR NOT EXISTS (
+            SELECT 1 FROM results AS later WHERE later.item = results.item AND later.arm = results.arm
+            AND later.mode = results.mode
+            AND (later.finished_at, later.version) > (results.finished_at, results.version)
+        )) ORDER BY results.finished_at, results.item, results.arm"""
+    return conn.execute(query, {"repo": repo, "mode": mode, "version": version}).fetchall()
+
+
+def versions(conn: Connection, repo: str, mode: str) -> Sequence[Row]:
+    """The versions of the agent that results of a repository are of, the one used last first, with that time."""
+    query = """SELECT version, max(finished_at) AS at FROM results JOIN items ON items.key = results.item
+        WHERE items.repo = ? AND mode = ? GROUP BY version ORDER BY at DESC, version"""
     return conn.execute(query, (repo, mode)).fetchall()
 
 
 def add_result(conn: Connection, row: Mapping[str, Value]) -> bool:
-    """Store what became of an item under an arm; False where that is known, which stays as it is."""
+    """Store what became of an item under an arm; False where that is known of the version, which stays as it is."""
     added = conn.execute(
         """INSERT INTO results (item, arm, mode, solved, outcome, cost_usd, tokens_in, tokens_out, seconds, iterations,
-        format_errors, finished_at) VALUES (:item, :arm, :mode, :solved, :outcome, :cost_usd, :tokens_in, :tokens_out,
-        :seconds, :iterations, :format_errors, :finished_at) ON CONFLICT DO NOTHING""",
+        format_errors, finished_at, version) VALUES (:item, :arm, :mode, :solved, :outcome, :cost_usd, :tokens_in,
+        :tokens_out, :seconds, :iterations, :format_errors, :finished_at, :version) ON CONFLICT DO NOTHING""",
         row,
     )
     return bool(added.rowcount)

@@ -11,6 +11,7 @@ import pytest
 from benchmark.results import Arm, Item, Result
 from benchmark.store import BenchmarkStore, Candidate, Dropped, Mode, RunState, key_of
 from core.errors import BenchmarkError, StoreMissing, StoreTooNew
+from db.benchmark_rows import STEPS
 
 NOW = datetime(2026, 11, 26, 1, tzinfo=UTC)
 REPO = "/home/me/shop"
@@ -80,6 +81,44 @@ def test_the_result_of_an_item_under_an_arm_is_stored_once_in_each_mode(store: B
     assert [one.solved for one in store.results(mode=Mode.WORDS)] == [False]
     assert len(store.results()) == 2
     assert store.results("/other") == ()
+
+
+def test_each_version_of_the_agent_has_a_result_of_its_own_and_the_newest_is_told(store: BenchmarkStore) -> None:
+    _with_arm(store)
+    old = replace(RESULT, version="old")
+    new = replace(old, version="new", solved=False, finished_at=NOW + timedelta(hours=1))
+    assert store.add_result(new)
+    assert store.add_result(old)
+    assert not store.add_result(replace(old, solved=False))
+    assert store.results() == (new,)
+    assert store.results(REPO, Mode.SHOWN, "old") == (old,)
+    assert list(store.versions(REPO, Mode.SHOWN).items()) == [("new", new.finished_at), ("old", NOW)]
+    assert store.versions(REPO, Mode.WORDS) == {}
+    assert store.spent_since(NOW)[0] == 0.5
+
+
+def test_a_run_of_one_version_is_another_one(store: BenchmarkStore) -> None:
+    first = store.begin_run(REPO, Mode.SHOWN, ["a"], ["k"], NOW)
+    again = store.begin_run(REPO, Mode.SHOWN, ["a"], ["k"], NOW, "v")
+    assert (again.version, store.run(first.key).version, again.key == first.key) == ("v", "", False)
+
+
+def test_who_only_looks_at_a_database_of_an_earlier_version_sees_what_was_stored(tmp_path: Path) -> None:
+    path = tmp_path / "b.sqlite"
+    with sqlite3.connect(path) as conn:
+        for statement in STEPS[0]:
+            conn.execute(statement)
+        conn.execute(
+            "INSERT INTO items VALUES ('k', '/r', 'c', 'p', 's', 't', 1, 1, '2026-01-01T00:00:00.000Z', '[]', 0)"
+        )
+        conn.execute("INSERT INTO arms VALUES ('a', 'openai', 'm', 'auto', 0, 0, 0)")
+        row = "('k', 'a', 'shown', 1, 'committed', 0.5, 1, 2, 3.0, 1, 0, '2026-01-02T00:00:00.000Z')"
+        conn.execute(f"INSERT INTO results VALUES {row}")
+        conn.execute("PRAGMA user_version=1")
+    conn.close()
+    with BenchmarkStore(path, readonly=True) as store:
+        (found,) = store.results("/r", Mode.SHOWN)
+    assert (found.item, found.solved, found.cost_usd, found.version) == ("k", True, 0.5, "")
 
 
 def test_a_result_needs_its_item_and_its_arm(store: BenchmarkStore) -> None:
