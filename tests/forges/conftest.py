@@ -20,7 +20,7 @@ from forges.client import Client
 from forges.connections import Connection, open_forge
 from forges.sync import Services, Sync
 from git_manager import GitManager
-from tests.support.forges.gitea_api import GiteaApi
+from tests.support.forges.gitea_api import ForgejoApi, GiteaApi
 from tests.support.forges.github_api import GitHubApi
 from tests.support.forges.gitlab_api import GitLabApi
 from tests.support.forges.server import TOKEN, Api, ForgeServer
@@ -28,7 +28,9 @@ from tests.support.forges.world import BOT, Note, Thread, World
 from tests.support.git_repo import git, make_repo
 from tests.support.store import Store, open_store
 
-APIS: dict[str, Callable[[World], Api]] = {"github": GitHubApi, "gitlab": GitLabApi, "gitea": GiteaApi}
+APIS: dict[str, Callable[[World], Api]] = {
+    "forgejo": ForgejoApi, "github": GitHubApi, "gitlab": GitLabApi, "gitea": GiteaApi,
+}  # fmt: skip
 
 
 @dataclass

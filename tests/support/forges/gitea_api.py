@@ -1,30 +1,32 @@
-"""The API of Gitea and Forgejo over a `World`."""
+"""The API of Gitea and of Forgejo over a `World`."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import Any
 
-from tests.support.forges.schemas import GITEA
+from tests.support.forges.description import Description, published
 from tests.support.forges.server import Answer, Handler, Request
 from tests.support.forges.world import BOT, Note, Thread, World
 
 AT = "2026-11-02T08:00:00Z"
 PERMISSIONS = {"owner": "owner", "member": "write", "guest": "read"}
-NOT_FOUND: Answer = (404, {"message": "The target couldn't be found."}, "")
+NOT_FOUND: Answer = (404, {"message": "The target couldn't be found."})
 REVIEW = 7
+NULLS = ("Issue.labels", "Issue.pull_request", "PullRequest.merged_at")
+"""Pointers and lists of Go, which its description calls by what they point at."""
 Row = dict[str, Any]
 
 
 class GiteaApi:
     """See `tests.support.forges.server.Api`. All comments on lines stand in one review."""
 
-    prefix, schemas, page_size = "/api/v1", GITEA, "limit"
-    whole: frozenset[str] = frozenset({"Comment", "PullReviewComment"})
-    rows: Mapping[str, str] = {"CombinedStatus": "statuses"}
+    prefix, name, page_size = "/api/v1", "gitea", "limit"
+    rows: Collection[str] = ("statuses",)
 
     def __init__(self, world: World) -> None:
         self.world = world
+        self.description = Description(published(self.name), nulls=NULLS)
 
     def admits(self, headers: Mapping[str, str], token: str) -> bool:
         return headers.get("authorization") == f"token {token}"
@@ -33,7 +35,7 @@ class GiteaApi:
         at = f"/repos/{self.world.project}"
         return [
             ("GET", at, self._repository),
-            ("GET", "/user", lambda _: (200, self._user(BOT), "User")),
+            ("GET", "/user", lambda _: (200, self._user(BOT))),
             ("GET", f"{at}/collaborators/([^/]+)/permission", self._permission),
             ("GET", f"{at}/issues", self._issues),
             ("GET", f"{at}/issues/(\\d+)", self._one),
@@ -50,7 +52,7 @@ class GiteaApi:
 
     def _repository(self, _: Request) -> Answer:
         named = {"full_name": self.world.project, "default_branch": "main", "html_url": "http://x", "private": True}
-        return 200, {"id": 1, **named}, "Repository"
+        return 200, {"id": 1, **named}
 
     def _user(self, name: str) -> Row:
         return {"id": len(name), "login": name, "full_name": "", "email": f"{name}@x"}
@@ -58,7 +60,7 @@ class GiteaApi:
     def _permission(self, request: Request) -> Answer:
         name = request.parts[0]
         held = PERMISSIONS.get(self.world.people.get(name, ""), "none")
-        return 200, {"permission": held, "role_name": held, "user": self._user(name)}, "RepoCollaboratorPermission"
+        return 200, {"permission": held, "role_name": held, "user": self._user(name)}
 
     def _issues(self, request: Request) -> Answer:
         assert request.query["type"] == "issues"
@@ -67,32 +69,32 @@ class GiteaApi:
             for each in reversed(self.world.issues.values())
             if each.state == request.query["state"] and request.query["labels"] in each.labels
         ]
-        return 200, found, "Issue"
+        return 200, found
 
     def _one(self, request: Request) -> Answer:
         found = self.world.issues.get(int(request.parts[0]))
-        return (200, self._issue(found), "Issue") if found else NOT_FOUND
+        return (200, self._issue(found)) if found else NOT_FOUND
 
     def _comments(self, request: Request) -> Answer:
         thread = self.world.thread(int(request.parts[0]))
         assert thread
         assert "page" not in request.query
-        return 200, [self._comment(each) for each in thread.notes if not each.path], "Comment"
+        return 200, [self._comment(each) for each in thread.notes if not each.path]
 
     def _commented(self, request: Request) -> Answer:
         thread = self.world.thread(int(request.parts[0]))
         if thread is None:
             return NOT_FOUND
-        return 201, self._comment(self.world.say(thread, request.body["body"], by=BOT)), "Comment"
+        return 201, self._comment(self.world.say(thread, request.body["body"], by=BOT))
 
     def _edited(self, request: Request) -> Answer:
         note = self.world.note(int(request.parts[0]))
         if note is None:
             return NOT_FOUND
         if note.author != BOT:
-            return 403, {"message": "user does not have permission"}, ""
+            return 403, {"message": "user does not have permission"}
         note.text = request.body["body"]
-        return 200, self._comment(note), "Comment"
+        return 200, self._comment(note)
 
     def _pulls(self, request: Request) -> Answer:
         state = request.query["state"]
@@ -101,20 +103,20 @@ class GiteaApi:
             for each in self.world.pulls.values()
             if state == "all" or (state == "open") == (each.state == "open")
         ]
-        return 200, found, "PullRequest"
+        return 200, found
 
     def _opened(self, request: Request) -> Answer:
         body, world = request.body, self.world
         if any(each.branch == body["head"] and each.state == "open" for each in world.pulls.values()):
-            return 409, {"message": "pull request already exists for these targets"}, ""
+            return 409, {"message": "pull request already exists for these targets"}
         if not world.head(body["head"]):
             return NOT_FOUND
         draft = body["title"].startswith("WIP:")
         made = world.pull(body["title"], body["body"], body["head"], body["base"], draft=draft)
-        return 201, self._pull(made), "PullRequest"
+        return 201, self._pull(made)
 
     def _one_pull(self, request: Request) -> Answer:
-        return 200, self._pull(self.world.pulls[int(request.parts[0])]), "PullRequest"
+        return 200, self._pull(self.world.pulls[int(request.parts[0])])
 
     def _reviews(self, request: Request) -> Answer:
         pull = self.world.pulls[int(request.parts[0])]
@@ -123,7 +125,7 @@ class GiteaApi:
             "id": REVIEW, "body": "", "user": self._user("olga"), "state": "COMMENT", "comments_count": len(lines),
             "html_url": "http://x/review",
         }  # fmt: skip
-        return 200, [review] if lines else [], "PullReview"
+        return 200, [review] if lines else []
 
     def _lines(self, request: Request) -> Answer:
         pull = self.world.pulls[int(request.parts[0])]
@@ -136,7 +138,7 @@ class GiteaApi:
             for each in pull.notes
             if each.path
         ]  # fmt: skip
-        return 200, found, "PullReviewComment"
+        return 200, found
 
     def _statuses(self, request: Request) -> Answer:
         names = {"failed": "failure", "passed": "success", "running": "pending"}
@@ -148,7 +150,7 @@ class GiteaApi:
             for each in self.world.checks.get(request.parts[0], ())
         ]  # fmt: skip
         commit = {"state": "success", "sha": request.parts[0], "total_count": len(found), "statuses": found}
-        return 200, commit, "CombinedStatus"
+        return 200, commit
 
     def _issue(self, thread: Thread) -> Row:
         return {
@@ -175,3 +177,9 @@ class GiteaApi:
             "base": {"label": thread.base, "ref": thread.base, "sha": world.head(thread.base), "repo_id": 1},
             "html_url": f"http://x/pulls/{thread.number}",
         }  # fmt: skip
+
+
+class ForgejoApi(GiteaApi):
+    """The same, held against Forgejo's own description."""
+
+    name = "forgejo"

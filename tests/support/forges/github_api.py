@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import Any
 
-from tests.support.forges.schemas import GITHUB
+from tests.support.forges.description import Description, published
 from tests.support.forges.server import Answer, Handler, Request
 from tests.support.forges.world import BOT, Check, Note, Thread, World
 
 AT = "2026-11-02T08:00:00Z"
+EDITED = "PATCH /repos/{owner}/{repo}/issues/comments/{comment_id}"
+UNLISTED = frozenset({(EDITED, 403), (EDITED, 404)})
 ROLES = {"owner": "OWNER", "member": "MEMBER", "collaborator": "COLLABORATOR"}
 Row = dict[str, Any]
 
@@ -17,12 +19,12 @@ Row = dict[str, Any]
 class GitHubApi:
     """See `tests.support.forges.server.Api`."""
 
-    prefix, schemas, page_size = "/api/v3", GITHUB, "per_page"
-    whole: frozenset[str] = frozenset()
-    rows: Mapping[str, str] = {"check-runs": "check_runs", "combined-commit-status": "statuses"}
+    prefix, page_size = "/api/v3", "per_page"
+    rows: Collection[str] = ("check_runs", "statuses")
 
     def __init__(self, world: World) -> None:
         self.world = world
+        self.description = Description(published("github"), unlisted=UNLISTED)
 
     def admits(self, headers: Mapping[str, str], token: str) -> bool:
         named = headers.get("accept") == "application/vnd.github+json" and "x-github-api-version" in headers
@@ -32,7 +34,7 @@ class GitHubApi:
         at = f"/repos/{self.world.project}"
         return [
             ("GET", at, self._repository),
-            ("GET", "/user", lambda _: (200, self._user(BOT), "simple-user")),
+            ("GET", "/user", lambda _: (200, self._user(BOT))),
             ("GET", f"{at}/issues", self._issues),
             ("GET", f"{at}/issues/(\\d+)", self._one),
             ("GET", f"{at}/issues/(\\d+)/comments", self._comments),
@@ -42,14 +44,14 @@ class GitHubApi:
             ("POST", f"{at}/pulls", self._opened),
             ("GET", f"{at}/pulls/(\\d+)", self._one_pull),
             ("GET", f"{at}/pulls/(\\d+)/comments", self._lines),
-            ("GET", f"{at}/pulls/(\\d+)/reviews", lambda _: (200, [], "pull-request-review")),
+            ("GET", f"{at}/pulls/(\\d+)/reviews", lambda _: (200, [])),
             ("GET", f"{at}/commits/([0-9a-f]+)/check-runs", self._runs),
             ("GET", f"{at}/commits/([0-9a-f]+)/status", self._statuses),
         ]
 
     def _repository(self, _: Request) -> Answer:
         named = {"full_name": self.world.project, "default_branch": "main", "private": True, "html_url": "http://x"}
-        return 200, {"id": 1, **named}, "repository"
+        return 200, {"id": 1, **named}
 
     def _issues(self, request: Request) -> Answer:
         threads = [*self.world.issues.values(), *self.world.pulls.values()]  # as GitHub has it: both are issues
@@ -58,31 +60,31 @@ class GitHubApi:
             for each in sorted(threads, key=lambda each: -each.number)
             if each.state == request.query["state"] and request.query["labels"] in each.labels
         ]
-        return 200, found, "issue"
+        return 200, found
 
     def _one(self, request: Request) -> Answer:
         found = self.world.issues.get(int(request.parts[0]))
-        return (200, self._issue(found), "issue") if found else (404, {"message": "Not Found"}, "")
+        return (200, self._issue(found)) if found else (404, {"message": "Not Found"})
 
     def _comments(self, request: Request) -> Answer:
         thread = self.world.thread(int(request.parts[0]))
         assert thread
-        return 200, [self._comment(each) for each in thread.notes if not each.path], "issue-comment"
+        return 200, [self._comment(each) for each in thread.notes if not each.path]
 
     def _commented(self, request: Request) -> Answer:
         thread = self.world.thread(int(request.parts[0]))
         if thread is None:
-            return 404, {"message": "Not Found"}, ""
-        return 201, self._comment(self.world.say(thread, request.body["body"], by=BOT)), "issue-comment"
+            return 404, {"message": "Not Found"}
+        return 201, self._comment(self.world.say(thread, request.body["body"], by=BOT))
 
     def _edited(self, request: Request) -> Answer:
         note = self.world.note(int(request.parts[0]))
         if note is None:
-            return 404, {"message": "Not Found"}, ""
+            return 404, {"message": "Not Found"}
         if note.author != BOT:
-            return 403, {"message": "Must have admin rights to Repository."}, ""
+            return 403, {"message": "Must have admin rights to Repository."}
         note.text = request.body["body"]
-        return 200, self._comment(note), "issue-comment"
+        return 200, self._comment(note)
 
     def _pulls(self, request: Request) -> Answer:
         state, head = request.query["state"], request.query.get("head", ":").partition(":")[2]
@@ -91,24 +93,24 @@ class GitHubApi:
             for each in self.world.pulls.values()
             if (state == "all" or (state == "open") == (each.state == "open")) and head in {"", each.branch}
         ]
-        return 200, found, "pull-request-simple"
+        return 200, found
 
     def _opened(self, request: Request) -> Answer:
         body, world = request.body, self.world
         if any(each.branch == body["head"] and each.state == "open" for each in world.pulls.values()):
             why = f"A pull request already exists for octo:{body['head']}."
-            return 422, {"message": "Validation Failed", "errors": [{"code": "custom", "message": why}]}, ""
+            return 422, {"message": "Validation Failed", "errors": [{"code": "custom", "message": why}]}
         if not world.head(body["head"]):
             error = {"resource": "PullRequest", "field": "head", "code": "invalid"}
-            return 422, {"message": "Validation Failed", "errors": [error]}, ""
+            return 422, {"message": "Validation Failed", "errors": [error]}
         if body.get("draft") and not world.drafts:
             why = "Draft pull requests are not supported in this repository."
-            return 422, {"message": why}, ""
+            return 422, {"message": why}
         made = world.pull(body["title"], body["body"], body["head"], body["base"], draft=bool(body.get("draft")))
-        return 201, self._pull(made), "pull-request-simple"
+        return 201, self._pull(made)
 
     def _one_pull(self, request: Request) -> Answer:
-        return 200, self._pull(self.world.pulls[int(request.parts[0])]), "pull-request-simple"
+        return 200, self._pull(self.world.pulls[int(request.parts[0])])
 
     def _lines(self, request: Request) -> Answer:
         pull = self.world.pulls[int(request.parts[0])]
@@ -121,15 +123,15 @@ class GitHubApi:
             for each in pull.notes
             if each.path
         ]  # fmt: skip
-        return 200, found, "pull-request-review-comment"
+        return 200, found
 
     def _runs(self, request: Request) -> Answer:
         runs = [self._run(request.parts[0], each) for each in self.world.checks.get(request.parts[0], ())]
-        return 200, {"total_count": len(runs), "check_runs": runs}, "check-runs"
+        return 200, {"total_count": len(runs), "check_runs": runs}
 
     def _statuses(self, request: Request) -> Answer:
         found = {"state": "success", "sha": request.parts[0], "total_count": 0, "statuses": []}
-        return 200, found, "combined-commit-status"
+        return 200, found
 
     def _run(self, commit: str, check: Check) -> Row:
         ended = check.state != "running"

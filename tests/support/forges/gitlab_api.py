@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import Any
 from urllib.parse import quote
 
-from tests.support.forges.schemas import GITLAB
+from tests.support.forges.description import Description
+from tests.support.forges.gitlab_schemas import GITLAB
 from tests.support.forges.server import Answer, Handler, Request
 from tests.support.forges.world import BOT, Note, Thread, World
 
@@ -19,12 +20,12 @@ Row = dict[str, Any]
 class GitLabApi:
     """See `tests.support.forges.server.Api`. Issues and merge requests are numbered apart, and so are their notes."""
 
-    prefix, schemas, page_size = "/api/v4", GITLAB, "per_page"
-    whole: frozenset[str] = frozenset()
-    rows: Mapping[str, str] = {}
+    prefix, page_size = "/api/v4", "per_page"
+    rows: Collection[str] = ()
 
     def __init__(self, world: World) -> None:
         self.world = world
+        self.description = Description(GITLAB)
         world.shares_numbers = False
 
     def admits(self, headers: Mapping[str, str], token: str) -> bool:
@@ -35,7 +36,7 @@ class GitLabApi:
         notes = f"{at}/(issues|merge_requests)/(\\d+)/notes"
         return [
             ("GET", at, self._project),
-            ("GET", "/user", lambda _: (200, self._user(BOT), "UserBasic")),
+            ("GET", "/user", lambda _: (200, self._user(BOT))),
             ("GET", f"{at}/members/all/(\\d+)", self._member),
             ("GET", f"{at}/issues", self._issues),
             ("GET", f"{at}/issues/(\\d+)", self._one),
@@ -50,7 +51,7 @@ class GitLabApi:
 
     def _project(self, _: Request) -> Answer:
         named = {"path_with_namespace": self.world.project, "default_branch": "main", "web_url": "http://x"}
-        return 200, {"id": 1, **named}, "Project"
+        return 200, {"id": 1, **named}
 
     def _id(self, name: str) -> int:
         return int.from_bytes(name.encode()[:5])
@@ -61,8 +62,8 @@ class GitLabApi:
     def _member(self, request: Request) -> Answer:
         for name, role in self.world.people.items():
             if self._id(name) == int(request.parts[0]):
-                return 200, {**self._user(name), "access_level": LEVELS[role]}, "Member"
-        return 404, {"message": "404 Not found"}, ""
+                return 200, {**self._user(name), "access_level": LEVELS[role]}
+        return 404, {"message": "404 Not found"}
 
     def _issues(self, request: Request) -> Answer:
         found = [
@@ -70,11 +71,11 @@ class GitLabApi:
             for each in reversed(self.world.issues.values())
             if each.state == "open" and request.query["state"] == "opened" and request.query["labels"] in each.labels
         ]
-        return 200, found, "Issue"
+        return 200, found
 
     def _one(self, request: Request) -> Answer:
         found = self.world.issues.get(int(request.parts[0]))
-        return (200, self._issue(found), "Issue") if found else (404, {"message": "404 Not found"}, "")
+        return (200, self._issue(found)) if found else (404, {"message": "404 Not found"})
 
     def _thread(self, request: Request) -> Thread | None:
         kept = self.world.issues if request.parts[0] == "issues" else self.world.pulls
@@ -84,22 +85,22 @@ class GitLabApi:
         thread = self._thread(request)
         assert thread
         told = {**self._note(thread, Note(1, BOT, "changed the description")), "system": True}
-        return 200, [told, *(self._note(thread, each) for each in thread.notes)], "Note"
+        return 200, [told, *(self._note(thread, each) for each in thread.notes)]
 
     def _noted(self, request: Request) -> Answer:
         thread = self._thread(request)
         if thread is None:
-            return 404, {"message": "404 Not found"}, ""
-        return 201, self._note(thread, self.world.say(thread, request.body["body"], by=BOT)), "Note"
+            return 404, {"message": "404 Not found"}
+        return 201, self._note(thread, self.world.say(thread, request.body["body"], by=BOT))
 
     def _edited(self, request: Request) -> Answer:
         thread, note = self._thread(request), self.world.note(int(request.parts[2]))
         if thread is None or note not in thread.notes:
-            return 404, {"message": "404 Not found"}, ""
+            return 404, {"message": "404 Not found"}
         if note.author != BOT:
-            return 403, {"message": "403 Forbidden"}, ""
+            return 403, {"message": "403 Forbidden"}
         note.text = request.body["body"]
-        return 200, self._note(thread, note), "Note"
+        return 200, self._note(thread, note)
 
     def _requests(self, request: Request) -> Answer:
         state, branch = request.query["state"], request.query.get("source_branch", "")
@@ -108,7 +109,7 @@ class GitLabApi:
             for each in self.world.pulls.values()
             if state in {"all", STATES.get(each.state, each.state)} and branch in {"", each.branch}
         ]
-        return 200, found, "MergeRequest"
+        return 200, found
 
     def _opened(self, request: Request) -> Answer:
         body, world = request.body, self.world
@@ -116,15 +117,15 @@ class GitLabApi:
         held = [each for each in world.pulls.values() if each.branch == branch and each.state == "open"]
         if held:
             why = f"Another open merge request already exists for this source branch: !{held[0].number}"
-            return 409, {"message": [why]}, ""
+            return 409, {"message": [why]}
         if not world.head(branch):
-            return 400, {"message": {"source_branch": ["does not exist"]}}, ""
+            return 400, {"message": {"source_branch": ["does not exist"]}}
         draft = body["title"].startswith("Draft: ")
         made = world.pull(body["title"], body["description"], branch, body["target_branch"], draft=draft)
-        return 201, self._request(made), "MergeRequest"
+        return 201, self._request(made)
 
     def _one_request(self, request: Request) -> Answer:
-        return 200, self._request(self.world.pulls[int(request.parts[0])]), "MergeRequest"
+        return 200, self._request(self.world.pulls[int(request.parts[0])])
 
     def _statuses(self, request: Request) -> Answer:
         names = {"failed": "failed", "passed": "success", "running": "running"}
@@ -136,7 +137,7 @@ class GitLabApi:
             }
             for each in self.world.checks.get(request.parts[0], ())
         ]  # fmt: skip
-        return 200, found, "CommitStatus"
+        return 200, found
 
     def _issue(self, thread: Thread) -> Row:
         return {
@@ -154,7 +155,8 @@ class GitLabApi:
         return {
             "id": note.id, "body": note.text, "author": self._user(note.author), "system": False,
             "type": "DiffNote" if note.path else None, "noteable_iid": thread.number, "created_at": AT,
-            "updated_at": AT, "position": place if note.path else None,
+            "updated_at": AT, "noteable_type": "MergeRequest" if thread.branch else "Issue",
+            **({"position": place} if note.path else {}),
         }  # fmt: skip
 
     def _request(self, thread: Thread) -> Row:

@@ -4,8 +4,8 @@
         server.fail_next(429, {"Retry-After": "7"})     # the next request is refused, and does nothing
         server.lose_next()                              # the next write is done, but its answer never comes
 
-Every answer is held against the excerpt of the forge's published description in `schemas.py`, and every request needs
-the token. What is wrong on the server's side is raised when the `with` block ends.
+Every request and every answer is held against the forge's published description (`description.py`), and every request
+needs the token. What is wrong is raised when the `with` block ends.
 """
 
 from __future__ import annotations
@@ -14,19 +14,18 @@ import hashlib
 import json
 import re
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any, Protocol, Self
 from urllib.parse import parse_qs, unquote, urlencode, urlsplit
 
-from jsonschema import Draft202012Validator
-
+from tests.support.forges.description import Description, Operation
 from tests.support.forges.world import World
 
 TOKEN = "forge-token-for-tests"
-Answer = tuple[int, Any, str]
-"""Status, body, and the name of its schema; a list is cut into pages."""
+Answer = tuple[int, Any]
+"""Status and body; a list is cut into pages where the description has a parameter for that."""
 Handler = Callable[["Request"], Answer]
 
 
@@ -44,11 +43,9 @@ class Api(Protocol):
 
     world: World
     prefix: str
-    schemas: Mapping[str, Any]
-    rows: Mapping[str, str]
-    """Where the rows stand in answers that are no lists."""
-    whole: frozenset[str]
-    """What is never cut into pages."""
+    description: Description
+    rows: Collection[str]
+    """Where rows stand in answers that are no lists."""
     page_size: str
     """The name of the parameter."""
 
@@ -87,6 +84,8 @@ class ForgeServer:
     token: str = TOKEN
     most: int = 2
     etags: bool = True
+    lean: bool = False
+    """Whether answers have what they must have alone."""
     seen: list[Seen] = field(default_factory=list)
     before: Callable[[Seen], None] = lambda _: None
     after: Callable[[Seen], None] = lambda _: None
@@ -95,7 +94,7 @@ class ForgeServer:
     def __post_init__(self) -> None:
         self._faults: list[_Fault] = []
         self._lost = 0
-        self._errors: list[Exception] = []
+        self.errors: list[Exception] = []
         self._lock = threading.RLock()
         owner = self
 
@@ -125,8 +124,8 @@ class ForgeServer:
 
     def __exit__(self, kind: object, *_: object) -> None:
         self.stop()
-        if self._errors and kind is None:
-            raise self._errors[0]
+        if self.errors and kind is None:
+            raise self.errors[0]
 
     @property
     def world(self) -> World:
@@ -180,12 +179,12 @@ class ForgeServer:
                     seen.status = fault.status
                     self._send(handler, fault.status, fault.body, dict(fault.headers))
                     return
-                status, content, headers = self._answer(seen, handler, json.loads(raw) if raw else {})
+                status, content, headers = self._answer(seen, handler, json.loads(raw) if raw else None)
                 seen.status = status
                 lost = seen.method != "GET" and self._lost > 0
                 self._lost -= lost
         except Exception as error:  # noqa: BLE001  # raised at the end of the test
-            self._errors.append(error)
+            self.errors.append(error)
             self._send(handler, 500, b"{}", {})
             return
         self.after(seen)
@@ -195,25 +194,26 @@ class ForgeServer:
         self._send(handler, status, content, headers)
 
     def _answer(
-        self, seen: Seen, handler: BaseHTTPRequestHandler, body: dict[str, Any]
+        self, seen: Seen, handler: BaseHTTPRequestHandler, body: dict[str, Any] | None
     ) -> tuple[int, bytes, dict[str, str]]:
         sent = {name.lower(): value for name, value in handler.headers.items()}
         if not self.api.admits(sent, self.token):
             return 401, b'{"message": "Bad credentials"}', {}
+        description = self.api.description
+        operation = description.operation(seen.method, seen.path)
+        description.check_request(operation, seen.query, body)
         for method, pattern, answer in self.api.routes():
             found = re.fullmatch(pattern, seen.path)
             if method == seen.method and found:
                 parts = tuple(unquote(each) for each in found.groups())
-                status, made, schema = answer(Request(parts, seen.query, body))
+                status, made = answer(Request(parts, seen.query, body or {}))
                 break
         else:
             raise AssertionError(f"no such request: {seen.method} {seen.path}")
-        if schema:
-            kind = self.api.schemas[schema]
-            Draft202012Validator(
-                {"$defs": self.api.schemas, **({"type": "array", "items": kind} if isinstance(made, list) else kind)}
-            ).validate(made)
-        made, headers = self._page(seen, made, schema)
+        made = description.answer(operation, status, made)
+        if self.lean and status < 300:
+            made = description.lean(operation.answers[str(status)], made)
+        made, headers = self._page(seen, made, operation)
         content = b"" if made is None else json.dumps(made).encode()
         if seen.method == "GET" and self.etags and status == 200:
             tag = f'W/"{hashlib.sha256(content).hexdigest()}"'
@@ -222,11 +222,11 @@ class ForgeServer:
                 return 304, b"", headers
         return status, content, headers
 
-    def _page(self, seen: Seen, made: Any, schema: str) -> tuple[Any, dict[str, str]]:
+    def _page(self, seen: Seen, made: Any, operation: Operation) -> tuple[Any, dict[str, str]]:
         """One page of a list, with the address of the next one as the forges give it."""
-        key = self.api.rows.get(schema, "")
-        rows = made.get(key) if key else made
-        if not isinstance(rows, list) or seen.method != "GET" or schema in self.api.whole:
+        key = next((each for each in self.api.rows if isinstance(made, dict) and each in made), "")
+        rows = made[key] if key else made
+        if not isinstance(rows, list) or self.api.page_size not in operation.query:
             return made, {}
         size, page = min(self.most, int(seen.query.get(self.api.page_size, 30))), int(seen.query.get("page", 1))
         part = rows[(page - 1) * size : page * size]

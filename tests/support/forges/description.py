@@ -1,0 +1,180 @@
+"""A forge's published description of its API: each request and each answer of the tests is held against it.
+
+The excerpts beside this module are made by `scripts/forge_schemas.py`, and GitLab's stands in `gitlab_schemas.py`.
+An object has the fields that the description knows and no others, so that a wrong name shows on either side. What the
+description demands and a test does not care about is filled in, so that answers are as large as the real ones.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from jsonschema import Draft202012Validator
+
+PLACE = Path(__file__).resolve().parent
+MISSING = object()
+FORMATS = {"date-time": "2026-11-02T08:00:00Z", "uri": "http://x/y", "email": "x@y", "date": "2026-11-02"}
+
+
+@dataclass(frozen=True)
+class Operation:
+    """One method of one path: its query's parameters, its body, and its answers by their status (or `2XX`)."""
+
+    name: str
+    pattern: re.Pattern[str]
+    query: Mapping[str, Any]
+    body: Any
+    answers: Mapping[str, Any]
+
+
+@dataclass
+class Description:
+    """What a forge says of its API.
+
+    Args:
+        excerpt: operations and components, as `scripts/forge_schemas.py` writes them.
+        nulls: fields (`Issue.labels`) that are null on the wire though the description does not say so.
+        unlisted: statuses that an operation has though the description does not list them; with types alone, all of
+            400 and more are such.
+    """
+
+    excerpt: Mapping[str, Any]
+    nulls: Iterable[str] = ()
+    unlisted: frozenset[tuple[str, int]] = frozenset()
+    operations: list[Operation] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        self._validators: dict[int, Draft202012Validator] = {}
+        self._components = {name: closed(each) for name, each in self.excerpt["components"].items()}
+        for each in self.nulls:
+            name, _, part = each.partition(".")
+            properties = self._components[name]["properties"]
+            properties[part] = {"anyOf": [properties[part], {"type": "null"}]}
+        for name, each in self.excerpt["operations"].items():
+            pattern = re.compile(re.sub(r"\\{\w+\\}", "[^/]+", re.escape(name)))
+            answers = {status: closed(schema) for status, schema in each["answers"].items()}
+            self.operations.append(Operation(name, pattern, each["query"], closed(each["body"]), answers))
+
+    def operation(self, method: str, path: str) -> Operation:
+        """What a request asks for; one that the description does not know is an error."""
+        found = [each for each in self.operations if each.pattern.fullmatch(f"{method} {path}")]
+        assert found, f"the description has no {method} {path}"
+        return min(found, key=lambda each: each.name.count("{"))
+
+    def check_request(self, operation: Operation, query: Mapping[str, str], body: object) -> None:
+        """Hold a request against the description: the names and values of its query, and its body."""
+        for name, value in query.items():
+            assert name in operation.query, f"{operation.name} knows no parameter {name}"
+            self._check(operation.query[name], _read(operation.query[name], value))
+        assert (body is None) == (operation.body is None), f"{operation.name}: a body where none is, or none"
+        if operation.body is not None:
+            self._check(operation.body, body)
+
+    def answer(self, operation: Operation, status: int, made: Any) -> Any:
+        """An answer with all that the description demands of it, after it was held against the description."""
+        schema = operation.answers.get(str(status), operation.answers.get(f"{status // 100}XX", MISSING))
+        if schema is MISSING:
+            typed = "2XX" in operation.answers
+            assert status >= 400, f"{operation.name} does not answer {status}"
+            assert typed or (operation.name, status) in self.unlisted, f"{operation.name} does not answer {status}"
+            return made
+        if schema is None:
+            return made
+        whole = self.filled(schema, made)
+        self._check(schema, whole)
+        return whole
+
+    def filled(self, schema: Any, value: Any) -> Any:
+        """A value with the fields that it must have and has not."""
+        schema = self._resolved(schema)
+        choices = schema.get("oneOf", schema.get("anyOf"))
+        if choices:
+            tried = (self.filled(each, value) for each in choices)
+            return next((each for each in tried if self._is_valid(schema, each)), value)
+        if isinstance(value, list):
+            return [self.filled(schema.get("items", {}), each) for each in value]
+        if not isinstance(value, Mapping):
+            return value
+        known = schema.get("properties", {})
+        made = {name: self.filled(known.get(name, {}), each) for name, each in value.items()}
+        return made | {name: self._example(known[name]) for name in schema.get("required", ()) if name not in made}
+
+    def lean(self, schema: Any, value: Any) -> Any:
+        """A value without the fields that it need not have."""
+        schema = self._resolved(schema)
+        for each in schema.get("oneOf", schema.get("anyOf", ())):
+            if self._is_valid(each, value):
+                return self.lean(each, value)
+        if isinstance(value, list):
+            return [self.lean(schema.get("items", {}), each) for each in value]
+        if not isinstance(value, Mapping) or "properties" not in schema:
+            return value
+        wanted = schema.get("required", ())
+        return {name: self.lean(schema["properties"][name], each) for name, each in value.items() if name in wanted}
+
+    def _example(self, schema: Any) -> Any:
+        schema = self._resolved(schema)
+        kinds = schema.get("type", "")
+        choices = schema.get("oneOf", schema.get("anyOf", ()))
+        if "null" in kinds or None in schema.get("enum", ()) or {"type": "null"} in choices or schema == {}:
+            return None
+        if choices:
+            return self._example(choices[0])
+        if "enum" in schema:
+            return schema["enum"][0]
+        if kinds == "object":
+            return {name: self._example(schema["properties"][name]) for name in schema.get("required", ())}
+        if kinds == "string":
+            return FORMATS.get(schema.get("format", ""), "text")
+        return {"integer": 1, "number": 1, "boolean": False, "array": []}[kinds]
+
+    def _resolved(self, schema: Any) -> Any:
+        while "$ref" in schema:
+            schema = self._components[schema["$ref"].removeprefix("#/components/")]
+        return schema
+
+    def _validator(self, schema: Any) -> Draft202012Validator:
+        made = self._validators.get(id(schema))  # those that are asked for stay as long as the description
+        if made is None:
+            made = self._validators[id(schema)] = Draft202012Validator({"components": self._components, **schema})
+        return made
+
+    def _is_valid(self, schema: Any, value: Any) -> bool:
+        return bool(self._validator(schema).is_valid(value))
+
+    def _check(self, schema: Any, value: Any) -> None:
+        self._validator(schema).validate(value)
+
+
+def _read(schema: Any, value: str) -> Any:
+    """A parameter as what its schema calls it."""
+    kinds = schema.get("type", "string")
+    if kinds in {"integer", "number"}:
+        return int(value)
+    return value.split(",") if kinds == "array" else value
+
+
+def closed(schema: Any) -> Any:
+    """The same where each object has its fields and no others."""
+    if isinstance(schema, list):
+        return [closed(each) for each in schema]
+    if not isinstance(schema, Mapping):
+        return schema
+    made = {name: closed(each) for name, each in schema.items()}
+    if isinstance(made.get("properties"), dict) and "type" in made:
+        made["properties"] = {name: closed(each) for name, each in schema["properties"].items()}
+        made.setdefault("additionalProperties", False)
+    return made
+
+
+@cache
+def published(name: str) -> Mapping[str, Any]:
+    """The excerpt of this name."""
+    found: Mapping[str, Any] = json.loads((PLACE / f"{name}.json").read_text(encoding="utf-8"))
+    return found
