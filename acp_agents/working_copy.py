@@ -14,6 +14,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from core.ignore_files import NAME, IgnoreRules
 from core.paths import MAX_FILES, MAX_TOTAL_CHARS, path_fault
 from sandbox import launcher
 
@@ -21,7 +22,7 @@ LEFT_OUT = frozenset({
     ".git", "__pycache__", ".pytest_cache", ".hypothesis", "node_modules", ".mypy_cache", ".ruff_cache", ".venv",
     "venv", ".tox", ".cache", ".npm",
 })  # fmt: skip
-"""Folders of tools, whose new files are no part of a change."""
+"""Folders of tools, whose new files are no part of a change; nor are those that a `.gitignore` names."""
 LEFT_OUT_ENDS = (".pyc", ".egg-info", ".orig", ".rej", ".swp")
 _NOT_QUOTED = frozenset('"`')
 MOST_READ = 8 << 20
@@ -111,24 +112,38 @@ class WorkingCopy:
 
     def _walked(self) -> Iterator[tuple[str, os.stat_result]]:
         """All entries that are no folders, but for new ones that are left out."""
-        count = 0
+        count, ignoring = 0, dict[str, str]()
+        rules = IgnoreRules(ignoring)
         for root, folders, names in os.walk(self.folder):
             below = os.path.relpath(root, self.folder)
+            if NAME in names and (text := self._text(_joined(below, NAME))):
+                ignoring[_joined(below, NAME)] = text
+                rules = IgnoreRules(ignoring)
             links = [name for name in folders if Path(root, name).is_symlink()]
-            folders[:] = sorted(name for name in folders if not self._left_out(_joined(below, name)))
+            folders[:] = sorted(
+                name for name in folders if not self._left_out(_joined(below, name), rules, folder=True)
+            )
             for name in sorted((*names, *links)):
                 path = _joined(below, name)
                 count += 1
                 if count > MOST_ENTRIES:
                     raise OutsideCopy(f"it left more than {MOST_ENTRIES:,} files behind")
-                if path in self._before or not self._left_out(path):
+                if path in self._before or not self._left_out(path, rules):
                     yield path, Path(root, name).lstat()
 
-    def _left_out(self, path: str) -> bool:
+    def _left_out(self, path: str, rules: IgnoreRules, *, folder: bool = False) -> bool:
+        """Whether a new entry is no part of a change: one of tools, or one that the repository ignores."""
         name = path.rpartition("/")[2]
-        if name not in LEFT_OUT and not name.endswith(LEFT_OUT_ENDS):
+        if name not in LEFT_OUT and not name.endswith(LEFT_OUT_ENDS) and not rules.ignore(path, folder=folder):
             return False
         return not any(known == path or known.startswith(f"{path}/") for known in self._before)
+
+    def _text(self, path: str) -> str:
+        """The text of an ignore file; one that cannot be read says nothing, as with git."""
+        try:
+            return self._content(path, MOST_READ).decode("utf-8", "surrogateescape")
+        except OSError:
+            return ""
 
     def _changed(self, path: str, found: os.stat_result) -> tuple[str | None, str | None]:
         """Why a file does not count, or its text; neither where it is what it was."""

@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from core.ignore_files import NAME, IgnoreRules
 from core.isolation import RUN_LIMITS, Ended, SandboxJob, SandboxLimits, SandboxResult
 from core.masking import Masker
 from core.paths import at_or_below, path_fault
@@ -117,12 +118,26 @@ def _output(answer: CommandAnswer, mask: Mask) -> str:
 
 def _faults(answer: CommandAnswer, job: ShellJob) -> Iterator[tuple[str, str]]:
     """Files that came back under a path that no change may have, with the reason."""
-    closed = job.base.unwritable()
+    closed, known = job.base.unwritable(), job.base.entries()
+    ignored = _ignored(answer, job)
     for path in answer.files:
         if why := path_fault(path):
             yield path, why
+        elif path not in known and path not in job.change and path not in job.tests and ignored.ignore(path):
+            yield path, f"is ignored by {NAME}"
         elif found := at_or_below((path,), closed):
             yield path, f"lies at or below {found[1]!r}, a link or a submodule"
+
+
+def _ignored(answer: CommandAnswer, job: ShellJob) -> IgnoreRules:
+    """What the repository ignores, as the command left it."""
+    over = {**job.change, **job.tests, **answer.files}
+    texts = {
+        path: over[path] if path in over else text_of(job.base, path)
+        for path in {*job.base.entries(), *over}
+        if path.rpartition("/")[2] == NAME
+    }
+    return IgnoreRules({path: text for path, text in texts.items() if text is not None})
 
 
 def _staged(job: ShellJob, runtime: Runtime, trees: TreeStore) -> _Staged:

@@ -7,6 +7,7 @@ import json
 import ssl
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -15,10 +16,13 @@ import pytest
 from core.dialogue import Finish, Message, ModelRequest
 from core.errors import ModelRefused, ModelUnavailable
 from core.events import Kind
+from core.revisions import Author
 from core.states import Phase
 from environments.registry_proxy import Endpoint
+from git_manager import GitManager
 from models.errors import BackendMisconfigured, TimedOut
 from tests.support.acp_rig import AcpRig, agent_folder, request, running, scripted
+from tests.support.git_repo import make_repo, write
 
 BAD, GOOD = "def add(a, b):\n    return a - b\n", "def add(a, b):\n    return a + b\n"
 DONE = ["say", "Summary: Add adds"]
@@ -109,6 +113,41 @@ async def test_files_of_tools_links_and_what_is_no_text_are_no_part_of_the_chang
     with scripted({"CODING": actions}) as rig:
         assert (await rig.ask()).text == MENDED
     assert all(name in told(rig) for name in ("passwd.txt", "etc: is no plain file", "pipe", "name.py", "evil.py"))
+
+
+async def test_new_files_that_the_repository_ignores_are_no_part_of_the_change() -> None:
+    files = {".gitignore": "dist/\n.env\n*.log\n", "web/.gitignore": "out\n", "add.py": BAD, "held.log": "x\n"}
+    wrote = ("dist/app.js", "web/out/a/b.js", ".env", "web/.env", "new.log", "given.log", "held.log")
+    actions = [["write", f"/work/{path}", "y\n"] for path in wrote]
+    with scripted({"CODING": [*actions, ["write", "/work/add.py", GOOD], DONE]}) as rig:
+        reply = (await rig.ask(files=files, change={"given.log": "x\n"})).text
+        assert rig.events == []
+    blocks = [f"```text path={path}\ny\n```\n" for path in ("given.log", "held.log")]
+    assert reply == "\n".join([f"Summary: Add adds\n\n{BLOCK}", *blocks])
+
+
+async def test_what_it_ignores_itself_counts_as_ignored_and_a_rule_that_it_takes_back_does_not() -> None:
+    actions = [["write", "/work/.gitignore", "built/\n"], ["write", "/work/built/x", "x\n"]]
+    with scripted({"CODING": [*actions, ["write", "/work/kept.txt", "y\n"], DONE]}) as rig:
+        reply = (await rig.ask(files={".gitignore": "kept.txt\n"})).text
+    assert [line for line in reply.split("\n") if "path=" in line] == [
+        "```text path=.gitignore", "```text path=kept.txt",
+    ]  # fmt: skip
+
+
+async def test_what_the_owner_s_checkout_ignores_is_not_shown_to_it(tmp_path: Path) -> None:
+    repo = make_repo(tmp_path / "repo", {"add.py": BAD, ".gitignore": ".env\nnode_modules\n"})
+    write(repo, {".env": "KEY=1\n", "node_modules/x/index.js": "x\n", "mine.txt": "untracked\n"})
+    manager = GitManager(
+        workspace=tmp_path / "workspace", author=Author(name="N", email="n@x"), auto_push=False, emit=print
+    )
+    asked = request(Phase.PLANNING)
+    assert asked.material
+    tree = manager.tree(str(repo), manager.resolve(str(repo), "main"))
+    with scripted({"PLANNING": [["list", "/work"]]}) as rig:
+        seen = await rig.backend.generate(replace(asked, material=replace(asked.material, tree=tree)))
+    manager.close()
+    assert seen.text == ".gitignore add.py"
 
 
 async def test_what_it_reports_is_counted_and_what_it_does_not_is_estimated() -> None:

@@ -109,6 +109,17 @@ async def test_by_products_are_passed_over_and_what_does_not_count_is_named(run:
     }  # fmt: skip
 
 
+async def test_new_files_that_the_repository_ignores_are_no_part_of_what_comes_back(strong: Commands) -> None:
+    command = """
+        mkdir -p dist web/out; echo x > dist/app.js; echo x > web/out/a; echo KEY=1 > .env; echo y > held.log
+        echo z > new.py; echo "*.tmp" >> .gitignore; echo x > a.tmp; echo w > given.log
+    """
+    base = {".gitignore": "dist/\n.env\n*.log\n", "web/.gitignore": "out\n", "held.log": "x\n"}
+    found = await strong(command, base, change={"given.log": "v\n"})
+    assert sorted(found.files) == [".gitignore", "given.log", "held.log", "new.py"]
+    assert found.dropped == dict.fromkeys((".env", "a.tmp", "dist/app.js", "web/out/a"), "is ignored by .gitignore")
+
+
 async def test_by_products_that_the_tree_holds_are_left_as_they_are(strong: Commands) -> None:
     found = await strong(
         "rm -r x.egg-info; echo y > node_modules/m.js", {"x.egg-info/P": "p", "node_modules/m.js": "m"}

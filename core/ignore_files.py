@@ -1,0 +1,203 @@
+"""Which paths a repository's `.gitignore` files ignore, as git reads them.
+
+New files at such paths are by-products, or things that its owner keeps out of it, such as secrets: they are no part of
+a change. A file that the repository has is never ignored, which is the caller's to know.
+
+The patterns may be anybody's: each is matched in time that grows with its length and the path's, and no worse.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+
+NAME = ".gitignore"
+MOST_CHARS, MOST_RULES = 1 << 18, 5000
+"""What is read of one file; more says nothing."""
+_CLASSES = {
+    "alnum": "a-zA-Z0-9", "alpha": "a-zA-Z", "blank": r" \t", "cntrl": r"\x00-\x1f\x7f", "digit": "0-9",
+    "graph": "!-~", "lower": "a-z", "print": " -~", "punct": r"!-/:-@\[-`{-~", "space": r"\s", "upper": "A-Z",
+    "xdigit": "0-9a-fA-F",
+}  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class _Rule:
+    """One line; `segments` are None for `**`, and a single one that is not `anchored` is that of a name anywhere."""
+
+    segments: tuple[re.Pattern[str] | None, ...]
+    anchored: bool
+    folders_only: bool
+    includes: bool
+
+
+class IgnoreRules:
+    """The rules of some ignore files.
+
+    Args:
+        files: the texts of the files by their paths, such as `.gitignore` and `web/.gitignore`; others count for
+            nothing.
+    """
+
+    def __init__(self, files: Mapping[str, str]) -> None:
+        self._rules = {
+            path[: -len(NAME)]: tuple(_rules(text)) for path, text in files.items() if f"/{path}".endswith(f"/{NAME}")
+        }
+
+    def ignore(self, path: str, *, folder: bool = False) -> bool:
+        """Tell whether a path, or a folder above it, is ignored; `folder` where the path is one itself."""
+        parts = path.split("/")
+        depths = range(1, len(parts) + 1)
+        return any(self._said(parts[:depth], folder=folder or depth < len(parts)) for depth in depths)
+
+    def _said(self, parts: list[str], *, folder: bool) -> bool:
+        """What the last rule that fits says, of the nearest file that has one."""
+        for depth in reversed(range(len(parts))):
+            above = "".join(f"{part}/" for part in parts[:depth])
+            for rule in reversed(self._rules.get(above, ())):
+                if (folder or not rule.folders_only) and _fits(rule, parts[depth:]):
+                    return not rule.includes
+        return False
+
+
+def _fits(rule: _Rule, parts: list[str]) -> bool:
+    if not rule.anchored:
+        (segment,) = rule.segments
+        return segment is not None and segment.fullmatch(parts[-1]) is not None
+    reached = {0}  # how many segments are behind us, before each part
+    for part in parts:
+        after = set[int]()
+        for at in _past_stars(rule.segments, reached):
+            if at < len(rule.segments):
+                segment = rule.segments[at]
+                if segment is None:
+                    after.add(at)
+                elif segment.fullmatch(part):
+                    after.add(at + 1)
+        reached = after
+    return len(rule.segments) in reached
+
+
+def _past_stars(segments: tuple[re.Pattern[str] | None, ...], reached: set[int]) -> set[int]:
+    """The same with the places after a `**`, which may stand for nothing."""
+    found, left = set(reached), list(reached)
+    while left:
+        at = left.pop()
+        if at < len(segments) and segments[at] is None and at + 1 not in found:
+            found.add(at + 1)
+            left.append(at + 1)
+    return found
+
+
+def _rules(text: str) -> Iterable[_Rule]:
+    for line in text[:MOST_CHARS].removeprefix("\ufeff").split("\n")[:MOST_RULES]:
+        if (rule := _rule(line)) is not None:
+            yield rule
+
+
+@lru_cache(maxsize=4096)
+def _rule(line: str) -> _Rule | None:
+    """What a line says; None where that is nothing."""
+    line = re.sub(r"(?<!\\) +$", "", line.removesuffix("\r"))
+    if not line or line.startswith("#"):
+        return None
+    includes = line.startswith("!")
+    line = line[includes:]
+    folders_only, line = line.endswith("/"), line.removesuffix("/")
+    anchored, line = "/" in line, line.removeprefix("/")
+    if not line:
+        return None
+    try:
+        segments = tuple(None if part == "**" and anchored else _segment(part) for part in _split(line))
+    except ValueError:
+        return None
+    if segments[-1] is None:  # `a/**` fits what is below `a`, and not `a` itself
+        segments = (*segments, _segment("*"))
+    return _Rule(segments, anchored, folders_only, includes)
+
+
+def _split(glob: str) -> Iterable[str]:
+    """The parts between strokes; one within brackets is none."""
+    begun = at = 0
+    while at < len(glob):
+        char = glob[at]
+        at += 1
+        if char == "/" or glob.startswith("\\/", at - 1):
+            yield glob[begun : at - 1]
+            begun = at = at + (char != "/")
+        elif char == "[":
+            at = _bracket(glob, at)[1]
+        elif char == "\\":
+            at += 1
+    yield glob[begun:]
+
+
+def _segment(glob: str) -> re.Pattern[str]:
+    """The expression of a part of a pattern between two strokes.
+
+    What stands between two stars is taken at its first place and never given back: for such patterns that is enough.
+
+    Raises:
+        ValueError: the pattern fits nothing.
+    """
+    chunks, at = [""], 0
+    while at < len(glob):
+        char = glob[at]
+        at += 1
+        if char == "*":
+            chunks.append("")
+        elif char == "?":
+            chunks[-1] += "."
+        elif char == "[":
+            part, at = _bracket(glob, at)
+            chunks[-1] += part
+        else:
+            if char == "\\":
+                if at == len(glob):
+                    raise ValueError("it ends with a backslash")
+                char, at = glob[at], at + 1
+            chunks[-1] += re.escape(char)
+    first, *others = chunks
+    if not others:
+        return re.compile(first, re.DOTALL)
+    *middle, last = others
+    return re.compile(first + "".join(f"(?>.*?{each})" for each in middle if each) + f".*{last}", re.DOTALL)
+
+
+def _bracket(glob: str, at: int) -> tuple[str, int]:
+    """The expression of a set of characters, and where it ends."""
+    negated = glob[at : at + 1] in {"!", "^"}
+    at += negated
+    parts, begun = list[str](), at
+    while True:
+        if at >= len(glob):
+            raise ValueError("a bracket is not closed")
+        if glob[at] == "]" and at > begun:
+            break
+        if glob.startswith("[:", at) and (end := glob.find(":]", at)) > 0:
+            if glob[at + 2 : end] not in _CLASSES:
+                raise ValueError("there is no such class")
+            parts.append(_CLASSES[glob[at + 2 : end]])
+            at = end + 2
+            continue
+        low, at = _member(glob, at)
+        if glob.startswith("-", at) and glob[at + 1 : at + 2] not in {"", "]"}:
+            high, at = _member(glob, at + 1)
+            if low <= high:
+                parts.append(f"{re.escape(low)}-{re.escape(high)}")
+        else:
+            parts.append(re.escape(low))
+    inside = "".join(parts)
+    if not inside:
+        return ("." if negated else "(?!)"), at + 1
+    return f"[{'^' if negated else ''}{inside}]", at + 1
+
+
+def _member(glob: str, at: int) -> tuple[str, int]:
+    if glob[at] != "\\":
+        return glob[at], at + 1
+    if at + 1 >= len(glob):
+        raise ValueError("a bracket is not closed")
+    return glob[at + 1], at + 2
