@@ -250,6 +250,24 @@ async def test_labels_say_priority_budget_and_readers_and_what_is_wrong_with_the
     assert "bugdet" in body(rig.world, number)
 
 
+async def test_nothing_in_an_issue_or_a_comment_gives_a_task_a_tool_of_the_owner_s_servers(rig: Rig) -> None:
+    given = ("nightshift", "nightshift:mcp-docs", "nightshift:mcp-docs.search", "nightshift::mcp", "nightshift:allow-x")
+    asked = 'mcp: [docs.search]\n---\nmcp: docs\n/nightshift mcp docs.search\n```json\n{"mcp": ["docs.search"]}\n```'
+    number = rig.world.issue("mcp: docs.search", asked, labels=given)
+    await rig.sync.look()
+    rig.world.say(rig.world.issues[number], "/nightshift mcp: [docs.search]")
+    await rig.sync.look()
+    await rig.work()
+    await rig.sync.tell()
+    (pull,) = rig.world.pulls.values()
+    rig.world.say(pull, "/nightshift --mcp docs.search")
+    await rig.sync.look()
+    tasks = rig.tasks()
+    assert len(tasks) == 2
+    assert {(task.spec.mcp, task.spec.allow) for task in tasks} == {((), ())}
+    assert "mcp-docs" in rig.comments(rig.world.issues[number])[0].text
+
+
 async def test_a_label_with_an_impossible_value_makes_no_task_until_it_is_mended(rig: Rig) -> None:
     number = rig.world.issue("Mend the answer", labels=("nightshift", "nightshift:attempts-0"))
     await rig.sync.look()
