@@ -18,6 +18,8 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent
 OWN_PREFIX = ROOT / ".venv"
+INTERRUPTED = 130
+"""`client.errors.Exit.INTERRUPTED`, before that can be imported."""
 
 
 def main() -> int:
@@ -30,6 +32,8 @@ def main() -> int:
     except ModuleNotFoundError as missing:
         print(f"{missing.name} is not installed: type `make setup` in {ROOT} first.", file=sys.stderr)
         return 1
+    except KeyboardInterrupt:
+        return INTERRUPTED
     return call(sys.argv[1:])
 
 

@@ -20,10 +20,10 @@ from typing import Any, Protocol
 
 from core.clock import Clock, utc_now
 from core.dialogue import Completion, ModelRequest
-from core.errors import Interruption, ModelRefused, ModelUnavailable, OwnerSpoke, Parked
+from core.errors import Interruption, ModelRefused, ModelUnavailable, NeedsSettings, OwnerSpoke, Parked
 from core.gauge import Gauge
 from core.ports import Sink
-from core.states import Phase
+from core.states import Ending, Phase
 from core.status import ModelStatus, SpentBudget
 from core.tasks import Limits, Spent
 from models.backend_client import BackendClient, Forms, PauseStore
@@ -341,4 +341,6 @@ class ModelHandler:
         if not times:
             self._parked_at = self._clock()
         until = min(times, default=None)
-        return Parked(self._pool.config.masker(why_nobody(models, engine, causes, until)), until)
+        why = self._pool.config.masker(why_nobody(models, engine, causes, until))
+        # The engine finds tomorrow what it finds today; what else could help is not among the settings.
+        return Parked(why, until) if until or self._pool.models else NeedsSettings(why, Ending.GAVE_UP)

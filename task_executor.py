@@ -26,6 +26,7 @@ from core.errors import (
     LeaseLost,
     ModelRefused,
     NeedsApproval,
+    NeedsSettings,
     Parked,
     ShuttingDown,
     Split,
@@ -223,7 +224,10 @@ class TaskExecutor:
         except LeaseLost as lost:
             events.emit(Kind.WORKER_ERROR, str(lost), level=Level.WARNING)
         except (Parked, NeedsApproval, Split, StoreUnready) as later:
-            await self._put_off(task, later)
+            if self._only is not None and isinstance(later, NeedsSettings):  # they stay what they are for one task
+                await self._finish(task, running.attempt.ended(later.ending, str(later)))
+            else:
+                await self._put_off(task, later)
         except (Interruption, ModelRefused) as end:
             ending = end.ending if isinstance(end, Interruption) else Ending.REFUSED
             await self._finish(task, running.attempt.ended(ending or Ending.ERROR, str(end)))

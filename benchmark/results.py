@@ -61,6 +61,17 @@ class Item:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class BrokenOff:
+    """An attempt that did not come to its end, which says nothing of the arm: it goes on when the run does.
+
+    Attributes:
+        reason: why, in words.
+    """
+
+    reason: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Result:
     """What became of an item under an arm.
 

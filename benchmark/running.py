@@ -10,7 +10,7 @@ import random
 from collections.abc import Awaitable, Callable, Iterable, Sequence
 from typing import Protocol
 
-from benchmark.results import Arm, Item, Result
+from benchmark.results import Arm, BrokenOff, Item, Result
 from benchmark.store import BenchmarkStore, Run, RunState
 from core.clock import Clock
 
@@ -18,8 +18,8 @@ from core.clock import Clock
 class Attempting(Protocol):
     """Lets an arm try an item."""
 
-    async def __call__(self, arm: Arm, item: Item, limit_usd: float | None) -> Result | None:
-        """What became of it; None where it was broken off by hand, which says nothing of the arm.
+    async def __call__(self, arm: Arm, item: Item, limit_usd: float | None) -> Result | BrokenOff:
+        """What became of it; the run stops where it was broken off.
 
         Args:
             arm: whose attempt.
@@ -72,7 +72,7 @@ async def work(
     attempt: Attempting,
     *,
     budget: Budget,
-    may_go_on: Callable[[], Awaitable[None]],
+    may_begin: Callable[[], Awaitable[str]],
     clock: Clock,
     tell: Callable[[Result], None],
 ) -> Run:
@@ -83,20 +83,21 @@ async def work(
         run: as it was begun.
         attempt: lets an arm try an item.
         budget: what may be spent.
-        may_go_on: returns when an attempt may begin, as after the owner's own work.
+        may_begin: returns when an attempt may begin, as after the owner's own work, or with a reason to stop.
         clock: dates the end.
         tell: is told each result.
     """
     for arm, item in waiting(store, run):
-        await may_go_on()
+        if why := await may_begin():
+            return _ended(store, run, RunState.STOPPED, why, clock)
         if store.run(run.key).state is RunState.STOPPED:
             return store.run(run.key)
         left_usd = budget.left_usd
         if left_usd is not None and left_usd <= 0:
             return _ended(store, run, RunState.STOPPED, "the budget is spent", clock)
         result = await attempt(arm, item, left_usd)
-        if result is None:
-            return _ended(store, run, RunState.STOPPED, "stopped by hand", clock)
+        if isinstance(result, BrokenOff):
+            return _ended(store, run, RunState.STOPPED, result.reason, clock)
         store.add_result(result, run.mode)
         tell(result)
     return _ended(store, run, RunState.DONE, "", clock)

@@ -9,10 +9,10 @@ from __future__ import annotations
 import hashlib
 import json
 import threading
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, fields
-from datetime import datetime
+from datetime import date, datetime
 from enum import StrEnum
 from pathlib import Path
 from types import TracebackType
@@ -23,6 +23,7 @@ from core.clock import from_text, to_text
 from core.commit_message import subject_of
 from core.errors import BenchmarkError
 from core.from_plain import from_plain
+from core.tasks import Spent
 from db import benchmark_rows as rows
 from db.codec import storable
 from db.sqlite import Error, Row, store_error, transaction
@@ -255,9 +256,16 @@ class BenchmarkStore:
         with self._writing():
             return rows.add_result(self._conn, {**_row(result), "mode": str(mode)})
 
-    def spent_since(self, at: datetime) -> tuple[float, int]:
-        """What results that came since then cost: USD and tokens."""
-        return self._read(lambda: rows.spent_since(self._conn, to_text(at)))
+    def note_spent(self, run: str, arm: str, days: Mapping[str, Spent]) -> None:
+        """Store what an arm of a run has spent in all on each day, such as 2026-11-26, also on what was broken off."""
+        with self._writing():
+            for day, spent in days.items():
+                row: dict[str, rows.Value] = {"run": run, "arm": arm, "day": day}
+                rows.note_spent(self._conn, {**row, "cost_usd": spent.cost_usd, "tokens": spent.tokens})
+
+    def spent(self, run: str | None = None, since: date | None = None) -> tuple[float, int]:
+        """What a run, or all of them, spent from a day on: USD and tokens."""
+        return self._read(lambda: rows.spent(self._conn, run, str(since or "")))
 
     # --- rows
 

@@ -5,42 +5,48 @@ from __future__ import annotations
 import asyncio
 import os
 import shutil
-from collections.abc import Awaitable, Callable, Sequence
+import signal
+from collections.abc import Awaitable, Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import replace
-from datetime import datetime
+from datetime import UTC, date, datetime, time
 from itertools import count
 from pathlib import Path
 
 from benchmark.arms import settings_of
 from benchmark.commit_parts import CommitParts, read_parts
-from benchmark.results import Arm, Item, Result
+from benchmark.results import Arm, BrokenOff, Item, Result
 from benchmark.running import Budget, in_order, work
 from benchmark.store import BenchmarkStore, Mode, Run, RunState
 from benchmark.validation import environment_of, job_of
 from benchmark.version import version
 from bootstrap.benchmark import Opened
-from bootstrap.single import run_single
+from bootstrap.single import PutDown, run_single
 from bootstrap.verify import suites
 from config import Settings, settings_at
 from core.clock import Clock, utc_now
 from core.errors import BenchmarkError, InvalidTask, SandboxError
 from core.events import Event, Kind
 from core.quiet_hours import quiet
-from core.states import Ending, Status
+from core.states import ENDED, Ending, Status
 from core.submission import parse_spec
 from core.tasks import Task, TaskSpec
 from core.verdicts import Result as Ended
 from db import spending
 from db.database import Database
 from db.event_log import EventLog
-from maintenance.instance_lock import is_held
+from maintenance.instance_lock import InstanceLock, is_held
+from settings.places import find_places
 from taskqueue import pauses
 from taskqueue import store as tasks
 from test_runner import SuiteRunner
 
 NICE = 10
 LOOK_AGAIN_S = 20.0
-MOST_REFUSED = 1000
+PATIENCE_S = 900.0
+"""So long an attempt waits in all for a model that does not answer; then the run stops."""
+BY_HAND = "stopped by hand"
+MOST_EVENTS = 100_000
 
 
 class Attempts:
@@ -52,15 +58,24 @@ class Attempts:
         run: whose attempts.
         clock: dates results.
         tell: is told in words what happens meanwhile.
+        put_down: when an attempt is left as it stands, to be gone on with.
     """
 
     def __init__(
-        self, settings: Settings, here: Opened, run: Run, *, clock: Clock = utc_now, tell: Callable[[str], None]
+        self,
+        settings: Settings,
+        here: Opened,
+        run: Run,
+        *,
+        clock: Clock = utc_now,
+        tell: Callable[[str], None],
+        put_down: PutDown | None = None,
     ) -> None:
         self._settings, self._here, self._run, self._clock, self._tell = settings, here, run, clock, tell
+        self._put_down = put_down or PutDown(patience_s=PATIENCE_S)
         self._home = settings.benchmark_dir / run.key
 
-    async def __call__(self, arm: Arm, item: Item, limit_usd: float | None) -> Result | None:
+    async def __call__(self, arm: Arm, item: Item, limit_usd: float | None) -> Result | BrokenOff:
         """See `Attempting`; a home that was left by a kill is gone on with."""
         home = self._home / arm.name
         copy = home / "repositories" / item.commit
@@ -70,13 +85,36 @@ class Attempts:
         except InvalidTask as error:
             self._tell(f"{item.commit[:10]}: cannot be a task: {error}")
             return self._result(arm, item, outcome=Ending.REFUSED)
-        task, unreadable = await self._tried(spec, self._of_arm(arm, home, limit_usd))
-        if task.status is Status.CANCELLED:
-            return None
+        try:
+            task = await self._tried(spec, self._of_arm(arm, home, limit_usd))
+        finally:
+            await asyncio.to_thread(self.note_spent, arm.name)
+        if broken := self._broken_off(task, home, limit_usd):
+            return broken
         solved = task.ending is Ending.COMMITTED and (
             self._run.mode is Mode.SHOWN or await self._passes(item, parts, copy, task.commit or "")
         )
-        return self._result(arm, item, outcome=task.ending or task.status, task=task, solved=solved, bad=unreadable)
+        if self._put_down.asked.is_set():  # what was run meanwhile may have been ended by the same Ctrl-C
+            return BrokenOff(reason=BY_HAND)
+        events = await asyncio.to_thread(_events_of, _db_of(home), task.id)
+        return self._result(arm, item, outcome=task.ending or task.status, task=task, solved=solved, events=events)
+
+    def note_spent(self, arm: str) -> None:
+        """Note what an arm has spent, as its own ledger says: what was broken off is in no result."""
+        if (path := _db_of(self._home / arm)).exists():
+            with Database(path, readonly=True) as database:
+                days = spending.by_day(database.reader())
+            self._here.store.note_spent(self._run.key, arm, days)
+
+    def _broken_off(self, task: Task, home: Path, limit_usd: float | None) -> BrokenOff | None:
+        """Why an attempt says nothing of its arm: it was put down, or cut off by what was left of the run's budget."""
+        if task.status is Status.SCHEDULED and not self._put_down.asked.is_set():
+            return BrokenOff(reason=f"the model does not come back: {task.reason}")
+        if task.status not in {*ENDED, Status.WAITING} or task.ending is Ending.USER:
+            return BrokenOff(reason=BY_HAND)
+        if limit_usd is not None and _is_cut_off(_db_of(home), task):
+            return BrokenOff(reason=f"the budget is spent: {task.reason}")
+        return None
 
     def clear(self) -> None:
         """Remove the homes: results are stored elsewhere."""
@@ -101,17 +139,15 @@ class Attempts:
         read = settings_at(self._settings, own.flags)
         return read.model_copy(update={**own.unset, "home": home, "folders": None})
 
-    async def _tried(self, spec: TaskSpec, settings: Settings) -> tuple[Task, int]:
-        """The task as it ended, and how many replies could not be read.
-
-        A task that was stopped by hand stays cancelled; the item is then tried as another one.
-        """
+    async def _tried(self, spec: TaskSpec, settings: Settings) -> Task:
+        """The task as it stands; one that had ended for want of money is tried anew, as another one."""
         for number in count(1):
             events = list[Event]()
-            task = await run_single(replace(spec, key=f"{spec.key}:{number}"), settings, events.append)
-            if events or task.status is not Status.CANCELLED:
-                break
-        return task, await asyncio.to_thread(_refused, settings.db_path, task.id)
+            numbered = replace(spec, key=f"{spec.key}:{number}")
+            task = await run_single(numbered, settings, events.append, self._put_down)
+            if events or not _is_cut_off(settings.db_path, task):
+                return task
+        raise AssertionError("numbers do not end")
 
     async def _passes(self, item: Item, parts: CommitParts, copy: Path, commit: str) -> bool:
         """Whether the tests that were held out pass on what an arm committed."""
@@ -125,10 +161,16 @@ class Attempts:
         return passed.issuperset(item.fail_to_pass)
 
     def _result(
-        self, arm: Arm, item: Item, *, outcome: str, task: Task | None = None, solved: bool = False, bad: int = 0
+        self,
+        arm: Arm,
+        item: Item,
+        *,
+        outcome: str,
+        task: Task | None = None,
+        solved: bool = False,
+        events: Sequence[Event] = (),
     ) -> Result:
         spent = task.spent if task else None
-        began, ended = (task.started_at, task.ended_at) if task else (None, None)
         return Result(
             item=item.key,
             arm=arm.name,
@@ -137,18 +179,43 @@ class Attempts:
             cost_usd=spent.cost_usd if spent else 0.0,
             tokens_in=spent.tokens_in if spent else 0,
             tokens_out=spent.tokens_out if spent else 0,
-            seconds=(ended - began).total_seconds() if began and ended else 0.0,
+            seconds=worked_s(events),
             iterations=task.iterations if task else 0,
-            format_errors=bad,
+            format_errors=sum(event.kind is Kind.REPLY_REFUSED for event in events),
             finished_at=self._clock(),
             version=version(),
         )
 
 
-def _refused(path: Path, task_id: int) -> int:
-    """How many replies could not be used, those before a kill among them."""
+def _db_of(home: Path) -> Path:
+    return find_places(home).db_path
+
+
+def _is_cut_off(path: Path, task: Task) -> bool:
+    """Whether an attempt would need more USD than it was given; other limits are the owner's, and count."""
+    if task.status is not Status.WAITING:
+        return False
+    asked = [event for event in _events_of(path, task.id) if event.kind is Kind.ASKED]
+    return bool(asked) and str(asked[-1].data.get("subject")).startswith("budget:cost_usd:")
+
+
+def worked_s(events: Sequence[Event]) -> float:
+    """How long a task was worked on, in seconds, without the time that it waited or that nobody was there."""
+    seconds, began, last = 0.0, None, None
+    for event in events:
+        if began and event.data.get("from") == Status.RUNNING:
+            ended = last if event.kind is Kind.TASK_RECOVERED else event.at  # its daemon had died before that
+            seconds, began = seconds + ((ended or began) - began).total_seconds(), None
+        if event.data.get("to") == Status.RUNNING:
+            began = event.at
+        last = event.at
+    return seconds
+
+
+def _events_of(path: Path, task_id: int) -> list[Event]:
+    """What happened to a task, also before a kill."""
     with Database(path, readonly=True) as database:
-        return len(EventLog(database).after(0, limit=MOST_REFUSED, task_id=task_id, kind=Kind.REPLY_REFUSED))
+        return EventLog(database).after(0, limit=MOST_EVENTS, task_id=task_id)
 
 
 def _spec(item: Item, parts: CommitParts, copy: Path, *, shown: bool) -> TaskSpec:
@@ -185,28 +252,55 @@ async def run_arms(
         clock: the time.
 
     Raises:
+        AlreadyRunning: another run is under way.
         BenchmarkError: there are no items, or an arm of such a name was another one.
         NightshiftError: nothing can be run here.
     """
     items = here.store.items(here.repo)
     if not items:
         raise BenchmarkError(f"{here.repo}: there are no items; find some with `nightshift bench mine {here.repo}`")
-    for arm in arms:
-        here.store.add_arm(arm)
-    run = here.store.begin_run(here.repo, mode, [arm.name for arm in arms], in_order(items)[:most], clock())
-    _swept(settings, here.store)
-    attempts = Attempts(settings, here, run, clock=clock, tell=tell)
-    os.nice(NICE)  # the owner's own work and its sandboxes go first
-    ended = await work(
-        here.store, run, attempts,
-        budget=_budget(settings, here.store, run, budget_usd, clock),
-        may_go_on=_after_others(settings, clock, tell),
-        clock=clock,
-        tell=lambda result: tell(_told(result, here.store)),
-    )  # fmt: skip
-    if ended.state is RunState.DONE:
-        attempts.clear()
-    return ended
+    with InstanceLock(settings.benchmark_dir / "lock"), _stopped_by_signals(tell) as asked:
+        for arm in arms:
+            here.store.add_arm(arm)
+        run = here.store.begin_run(here.repo, mode, [arm.name for arm in arms], in_order(items)[:most], clock())
+        _swept(settings, here.store)
+        put_down = PutDown(asked=asked, patience_s=PATIENCE_S)
+        attempts = Attempts(settings, here, run, clock=clock, tell=tell, put_down=put_down)
+        for arm in arms:
+            attempts.note_spent(arm.name)  # a kill left no time for it
+        os.nice(NICE)  # the owner's own work and its sandboxes go first
+        ended = await work(
+            here.store, run, attempts,
+            budget=_budget(settings, here.store, run, budget_usd, clock),
+            may_begin=_after_others(settings, clock, tell, asked),
+            clock=clock,
+            tell=lambda result: tell(_told(result, here.store)),
+        )  # fmt: skip
+        if ended.state is RunState.DONE:
+            attempts.clear()
+        return ended
+
+
+@contextmanager
+def _stopped_by_signals(tell: Callable[[str], None]) -> Iterator[asyncio.Event]:
+    """Gives what is set when the process shall stop; a second signal ends it at once."""
+    loop, asked = asyncio.get_running_loop(), asyncio.Event()
+
+    def stop() -> None:
+        asked.set()
+        release()
+        tell("stops; what the attempt under way has paid for is kept")
+
+    def release() -> None:
+        for number in (signal.SIGINT, signal.SIGTERM):
+            loop.remove_signal_handler(number)
+
+    for number in (signal.SIGINT, signal.SIGTERM):
+        loop.add_signal_handler(number, stop)
+    try:
+        yield asked
+    finally:
+        release()
 
 
 def _swept(settings: Settings, store: BenchmarkStore) -> None:
@@ -226,37 +320,42 @@ def _budget(settings: Settings, store: BenchmarkStore, run: Run, budget_usd: flo
     """What is left of the run's own budget and of the owner's, which his tasks and the benchmark share."""
 
     def of_run() -> float | None:
-        return None if budget_usd is None else budget_usd - store.spent_since(run.started_at)[0]
+        return None if budget_usd is None else budget_usd - store.spent(run.key)[0]
 
     def of_day() -> float | None:
-        return _left(settings, store, settings.day_cost_usd, clock().replace(hour=0, minute=0, second=0, microsecond=0))
+        return _left(settings, store, settings.day_cost_usd, clock().date())
 
     def of_all() -> float | None:
-        return _left(settings, store, settings.total_cost_usd, datetime.min.replace(tzinfo=clock().tzinfo))
+        return _left(settings, store, settings.total_cost_usd, None)
 
     return Budget(of_run, of_day, of_all)
 
 
-def _left(settings: Settings, store: BenchmarkStore, limit_usd: float | None, since: datetime) -> float | None:
+def _left(settings: Settings, store: BenchmarkStore, limit_usd: float | None, since: date | None) -> float | None:
     if limit_usd is None:
         return None
     of_tasks = 0.0
     if settings.db_path.exists():
         with Database(settings.db_path, readonly=True) as database:
-            of_tasks = spending.since(database.reader(), since).cost_usd
-    return limit_usd - of_tasks - store.spent_since(since)[0]
+            midnight = datetime.combine(since, time(), UTC) if since else None
+            of_tasks = spending.since(database.reader(), midnight).cost_usd
+    return limit_usd - of_tasks - store.spent(since=since)[0]
 
 
-def _after_others(settings: Settings, clock: Clock, tell: Callable[[str], None]) -> Callable[[], Awaitable[None]]:
+def _after_others(
+    settings: Settings, clock: Clock, tell: Callable[[str], None], asked: asyncio.Event
+) -> Callable[[], Awaitable[str]]:
     """Waits while it is quiet, and while the daemon of this home has work."""
 
-    async def wait() -> None:
+    async def wait() -> str:
         said = ""
-        while why := _why_wait(settings, clock()):
+        while not asked.is_set() and (why := _why_wait(settings, clock())):
             if why != said:
                 tell(f"waits: {why}")
                 said = why
-            await asyncio.sleep(LOOK_AGAIN_S)
+            with suppress(TimeoutError):
+                await asyncio.wait_for(asked.wait(), LOOK_AGAIN_S)
+        return BY_HAND if asked.is_set() else ""
 
     return wait
 

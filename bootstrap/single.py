@@ -3,25 +3,47 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import signal
-from collections.abc import Callable, Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import ExitStack
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 
 from bootstrap.services import Services
-from bootstrap.store import open_store
+from bootstrap.store import StoreServices, open_store
 from config import Settings
 from core.clock import utc_now
 from core.errors import SandboxError
 from core.events import Event
-from core.states import ENDED
+from core.states import ENDED, Status
 from core.tasks import Task, TaskSpec
 from maintenance.instance_lock import InstanceLock
-from task_executor import TaskExecutor
+from task_executor import TICK_S, TaskExecutor
 
 
-async def run_single(spec: TaskSpec, settings: Settings, on_event: Callable[[Event], None]) -> Task:
-    """Submit the task, work on it alone, and return it as it ended.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PutDown:
+    """When a task is put down at its last finished step instead of being worked on to its end.
+
+    Attributes:
+        asked: set by whoever wants it.
+        patience_s: so long it may wait for a model or a package index in all.
+    """
+
+    asked: asyncio.Event = field(default_factory=asyncio.Event)
+    patience_s: float
+
+
+async def run_single(
+    spec: TaskSpec, settings: Settings, on_event: Callable[[Event], None], put_down: PutDown | None = None
+) -> Task:
+    """Submit the task, or go on with the one of its key, work on it alone, and return it as it stands then.
+
+    Args:
+        spec: what to do.
+        settings: of the home in which it is done.
+        on_event: is called with each event of the task, on another thread.
+        put_down: when it is left as it stands, queued or scheduled; without it Ctrl-C cancels it.
 
     Raises:
         AlreadyRunning: a daemon works on this home; give the task to it.
@@ -35,8 +57,10 @@ async def run_single(spec: TaskSpec, settings: Settings, on_event: Callable[[Eve
         await asyncio.wrap_future(store.queue.recover())
         whole = replace(spec, split=False)  # nobody else is here who could work on parts of it
         task_id = (await asyncio.wrap_future(store.queue.submit(whole))).task_id
-        if store.queue.get(task_id).status in ENDED:
+        if store.queue.get(task_id).status in {*ENDED, Status.WAITING}:
             return store.queue.get(task_id)  # its key was known
+        if put_down:
+            await asyncio.wrap_future(store.queue.unpark())
 
         def relay(events: Sequence[Event]) -> None:
             for event in events:
@@ -50,12 +74,44 @@ async def run_single(spec: TaskSpec, settings: Settings, on_event: Callable[[Eve
         executor = TaskExecutor(attempt_services, workers=1, lease_s=settings.lease_s, only=task_id)
         loop = asyncio.get_running_loop()
         stack.callback(store.queue.on_wake(executor.wake_from(loop)))
-        loop.add_signal_handler(signal.SIGINT, lambda: store.queue.cancel(task_id))
         watch = asyncio.create_task(services.models.watch(store.queue.models_back))
         try:
-            await executor.run()
+            async with _putting_down(put_down, executor, store, task_id) if put_down else _cancelling(store, task_id):
+                await executor.run()
         finally:
             watch.cancel()
-            loop.remove_signal_handler(signal.SIGINT)
             await services.aclose()
         return store.queue.get(task_id)
+
+
+@contextlib.asynccontextmanager
+async def _cancelling(store: StoreServices, task_id: int) -> AsyncIterator[None]:
+    loop = asyncio.get_running_loop()
+    loop.add_signal_handler(signal.SIGINT, lambda: store.queue.cancel(task_id))
+    try:
+        yield
+    finally:
+        loop.remove_signal_handler(signal.SIGINT)
+
+
+@contextlib.asynccontextmanager
+async def _putting_down(
+    put_down: PutDown, executor: TaskExecutor, store: StoreServices, task_id: int
+) -> AsyncIterator[None]:
+    async def look() -> None:
+        left_s = put_down.patience_s
+        while not put_down.asked.is_set() and left_s > 0:
+            with contextlib.suppress(TimeoutError):
+                await asyncio.wait_for(put_down.asked.wait(), TICK_S)
+            task = store.queue.get(task_id)
+            if task.status is Status.SCHEDULED:
+                left_s -= TICK_S
+                if task.not_before and (task.not_before - utc_now()).total_seconds() > left_s:
+                    break
+        await executor.stop(0)
+
+    looking = asyncio.create_task(look())
+    try:
+        yield
+    finally:
+        looking.cancel()

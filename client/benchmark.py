@@ -68,7 +68,7 @@ def run(
     """
     from benchmark.arms import from_file, of_models  # noqa: PLC0415  only this needs it
     from bootstrap.benchmark import opened  # noqa: PLC0415  as above
-    from bootstrap.benchmark_run import run_arms  # noqa: PLC0415  as above
+    from bootstrap.benchmark_run import BY_HAND, run_arms  # noqa: PLC0415  as above
 
     if budget_usd is not None and not 0 < budget_usd < float("inf"):
         raise BenchmarkError(f"--budget: {budget_usd} is no amount of USD above 0")
@@ -84,7 +84,7 @@ def run(
     why = f": {ended.reason}; the same command goes on" if ended.reason else ""
     words = f"{ended.state}{why}. The figures: nightshift bench report {here.repo}"
     session.print({"run": ended.key, "state": str(ended.state), "reason": ended.reason}, [Lines(lines=[Cell(words)])])
-    return Exit.OK
+    return Exit.INTERRUPTED if ended.reason == BY_HAND else Exit.OK
 
 
 def _told(found: Item | Dropped) -> str:

@@ -14,6 +14,7 @@ NightshiftError
 │   ├── NotJudgeable       no run of the tests would say anything of the change
 │   ├── Split              the task waits for its parts
 │   └── Parked             not now: wait until a stated time or for a model
+│       └── NeedsSettings  nothing comes back until its owner changes the settings
 ├── OwnerSpoke             a request was interrupted, to be asked again with what its task's owner said
 ├── ModelError
 │   ├── ModelUnavailable   retryable: connection, 5xx, 429, time-out, cut stream
@@ -199,6 +200,21 @@ class Parked(Interruption):
     def __init__(self, message: str, until: datetime | None = None) -> None:
         super().__init__(message)
         self.until = until
+
+
+class NeedsSettings(Parked):
+    """The task waits until its owner changes the settings: time alone brings nothing.
+
+    Args:
+        message: why, in words for the owner.
+        ending: how it ends where settings do not change while it waits, as of a task in the foreground.
+    """
+
+    ending: Ending
+
+    def __init__(self, message: str, ending: Ending) -> None:
+        super().__init__(message)
+        self.ending = ending
 
 
 class Split(Interruption):

@@ -100,6 +100,17 @@ STEPS: tuple[tuple[str, ...], ...] = (
         "CREATE INDEX results_finished ON results (finished_at)",
         "ALTER TABLE runs ADD COLUMN version TEXT NOT NULL DEFAULT ''",
     ),
+    (
+        """CREATE TABLE spendings (
+            run TEXT NOT NULL, -- empty for what was spent before this table was there
+            arm TEXT NOT NULL,
+            day TEXT NOT NULL, -- UTC, such as 2026-11-26
+            cost_usd REAL NOT NULL,
+            tokens INTEGER NOT NULL,
+            PRIMARY KEY (run, arm, day))""",
+        """INSERT INTO spendings SELECT '', arm, substr(finished_at, 1, 10), sum(cost_usd), sum(tokens_in + tokens_out)
+            FROM results GROUP BY arm, substr(finished_at, 1, 10)""",
+    ),
 )
 Value = str | int | float
 _SELECT: Mapping[str, str] = {
@@ -255,9 +266,18 @@ def add_result(conn: Connection, row: Mapping[str, Value]) -> bool:
     return bool(added.rowcount)
 
 
-def spent_since(conn: Connection, at: str) -> tuple[float, int]:
-    """What results that came since then cost: USD and tokens."""
-    query = """SELECT coalesce(sum(cost_usd), 0), coalesce(sum(tokens_in + tokens_out), 0) FROM results
-        WHERE finished_at >= ?"""
-    cost_usd, tokens = conn.execute(query, (at,)).fetchone()
+def note_spent(conn: Connection, row: Mapping[str, Value]) -> None:
+    """Store what an arm of a run spent on a day; it never becomes less."""
+    conn.execute(
+        """INSERT INTO spendings (run, arm, day, cost_usd, tokens) VALUES (:run, :arm, :day, :cost_usd, :tokens)
+        ON CONFLICT DO UPDATE SET cost_usd = max(cost_usd, excluded.cost_usd), tokens = max(tokens, excluded.tokens)""",
+        row,
+    )
+
+
+def spent(conn: Connection, run: str | None, since: str) -> tuple[float, int]:
+    """What a run or all spent since a day: USD and tokens."""
+    query = """SELECT coalesce(sum(cost_usd), 0), coalesce(sum(tokens), 0) FROM spendings
+        WHERE run = coalesce(?, run) AND day >= ?"""
+    cost_usd, tokens = conn.execute(query, (run, since)).fetchone()
     return float(cost_usd), int(tokens)

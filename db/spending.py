@@ -22,6 +22,13 @@ def since(conn: Connection, moment: datetime | None) -> Spent:
     return Spent(**dict(row))
 
 
+def by_day(conn: Connection) -> dict[str, Spent]:
+    """What all calls of each day, such as 2026-11-26 (UTC), used together."""
+    days = [row[0] for row in conn.execute("SELECT DISTINCT substr(at, 1, 10) FROM model_stats").fetchall()]
+    of_day = _SUM + "WHERE substr(at, 1, 10) = ?"
+    return {day: Spent(**dict(conn.execute(of_day, (BUILT_IN, day)).fetchone())) for day in days}
+
+
 def of_task(conn: Connection, task_id: int) -> Spent:
     """What all calls of a task used together, those included whose reply broke off or was never looked into."""
     return Spent(**dict(conn.execute(_SUM + "WHERE task_id = ?", (BUILT_IN, task_id)).fetchone()))

@@ -14,7 +14,8 @@ from datetime import UTC, date, datetime, time, timedelta
 from core.allowance import Measure
 from core.clock import Clock
 from core.dialogue import Completion
-from core.errors import BudgetSpent, Interruption, Parked
+from core.errors import BudgetSpent, Interruption, NeedsSettings, Parked
+from core.states import Ending
 from core.status import SpentBudget
 from core.tasks import Limits, Spent
 
@@ -289,9 +290,9 @@ class BudgetLedger:
             return Parked(f"{cause}; going on after midnight UTC, or when DAY_TOKENS or DAY_COST_USD is raised", until)
         if cause.budget is self._total:
             self._found_spent = SpentBudget(reason=str(cause))
-            return Parked(f"{cause}; going on when TOTAL_TOKENS or TOTAL_COST_USD is raised")
+            return NeedsSettings(f"{cause}; going on when TOTAL_TOKENS or TOTAL_COST_USD is raised", Ending.BUDGET)
         if cause.budget.what == _ONE_CALL:
-            return Parked(f"{cause}; going on when CALL_TOKENS or CALL_COST_USD is raised")
+            return NeedsSettings(f"{cause}; going on when CALL_TOKENS or CALL_COST_USD is raised", Ending.BUDGET)
         return BudgetSpent(str(cause), measure=cause.shortage.measure, short=cause.shortage.short)
 
     def spent_now(self) -> SpentBudget | None:

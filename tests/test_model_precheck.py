@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from core.errors import ModelRefused, Parked, SandboxError
+from core.errors import ModelRefused, NeedsSettings, Parked, SandboxError
 from core.events import Kind, Level
 from core.states import Phase
 from core.tasks import Spent
@@ -217,6 +217,7 @@ async def test_a_task_that_it_cannot_do_waits_for_a_model_and_says_what_was_trie
         with pytest.raises(Parked) as caught:
             await gateway.task().complete(asked(**UNTESTED))
     assert caught.value.until is None
+    assert isinstance(caught.value, NeedsSettings) is not bool(models), "one that is not there may come"
     for word in ("no model is available", "built-in engine", "brings no tests", "ollama pull", "OPENAI_API_KEY"):
         assert word in str(caught.value)
     assert not {Kind.MODEL_FAILED, Kind.MODEL_FALLBACK} & set(gateway.kinds())

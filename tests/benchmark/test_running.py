@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from benchmark.results import Arm, Item, Result
+from benchmark.results import Arm, BrokenOff, Item, Result
 from benchmark.running import Budget, in_order, waiting, work
 from benchmark.store import BenchmarkStore, Mode, Run, RunState
 from tests.support.benchmarks import NEWEST, REPO, arm, items, results
@@ -34,6 +34,7 @@ class Bench:
                 store.add_arm(one)
         self.tried = list[tuple[str, str]]()
         self.left: float | None = None
+        self.why_not = ""
 
     arms = (arm("a"), arm("b"), arm("c"))
 
@@ -41,7 +42,7 @@ class Bench:
         with BenchmarkStore(self.path) as store:
             run = store.begin_run(REPO, Mode.SHOWN, ["a", "b", "c"], in_order(store.items()), NEWEST)
 
-            async def attempt(arm: Arm, item: Item, limit_usd: float | None) -> Result | None:
+            async def attempt(arm: Arm, item: Item, limit_usd: float | None) -> Result | BrokenOff:
                 how = dies(len(self.tried))
                 self.tried.append((arm.name, item.key))
                 if how == "before":
@@ -49,17 +50,17 @@ class Bench:
                 if self.left is not None:
                     assert limit_usd == self.left
                     self.left -= 0.1
-                return None if how == "by hand" else results(arm, [item], {0})[0]
+                return BrokenOff(reason=how) if how == "by hand" else results(arm, [item], {0})[0]
 
             def tell(_result: Result) -> None:
                 if dies(len(self.tried) - 1) == "after":
                     raise Killed
 
-            async def at_once() -> None:
-                return None
+            async def at_once() -> str:
+                return self.why_not
 
             return asyncio.run(
-                work(store, run, attempt, budget=Budget(lambda: self.left), may_go_on=at_once, clock=lambda: NEWEST,
+                work(store, run, attempt, budget=Budget(lambda: self.left), may_begin=at_once, clock=lambda: NEWEST,
                      tell=tell)
             )  # fmt: skip
 
@@ -134,3 +135,11 @@ def test_a_run_that_is_stopped_from_elsewhere_begins_no_further_attempt(bench: B
 
     ended = bench.run(stop)
     assert (ended.state, ended.reason, len(bench.tried)) == (RunState.STOPPED, "stopped on the page", 5)
+
+
+def test_a_reason_not_to_begin_stops_it_and_the_next_call_goes_on(bench: Bench) -> None:
+    bench.why_not = "stopped by hand"
+    ended = bench.run()
+    assert (ended.state, ended.reason, bench.tried) == (RunState.STOPPED, "stopped by hand", [])
+    bench.why_not = ""
+    assert bench.run().state is RunState.DONE

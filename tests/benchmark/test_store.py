@@ -2,6 +2,7 @@
 
 import sqlite3
 from collections.abc import Iterator
+from contextlib import closing
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -11,6 +12,7 @@ import pytest
 from benchmark.results import Arm, Item, Result
 from benchmark.store import BenchmarkStore, Candidate, Dropped, Mode, RunState, key_of
 from core.errors import BenchmarkError, StoreMissing, StoreTooNew
+from core.tasks import Spent
 from db.benchmark_rows import STEPS
 
 NOW = datetime(2026, 11, 26, 1, tzinfo=UTC)
@@ -94,7 +96,6 @@ def test_each_version_of_the_agent_has_a_result_of_its_own_and_the_newest_is_tol
     assert store.results(REPO, Mode.SHOWN, "old") == (old,)
     assert list(store.versions(REPO, Mode.SHOWN).items()) == [("new", new.finished_at), ("old", NOW)]
     assert store.versions(REPO, Mode.WORDS) == {}
-    assert store.spent_since(NOW)[0] == 0.5
 
 
 def test_a_run_of_one_version_is_another_one(store: BenchmarkStore) -> None:
@@ -145,10 +146,28 @@ def test_a_run_with_the_same_arms_and_items_goes_on(store: BenchmarkStore) -> No
         store.end_run("nothing", RunState.DONE, "", NOW)
 
 
-def test_what_was_spent_is_counted_from_a_moment_on(store: BenchmarkStore) -> None:
-    _with_arm(store).add_result(RESULT)
-    assert store.spent_since(NOW) == (0.25, 120)
-    assert store.spent_since(NOW + timedelta(seconds=1)) == (0.0, 0)
+def test_what_was_spent_is_counted_once_by_run_and_from_a_day_on(store: BenchmarkStore) -> None:
+    days = {"2026-11-25": Spent(cost_usd=1.0, tokens_in=10), "2026-11-26": Spent(cost_usd=0.25, tokens_out=2)}
+    store.note_spent("run", "a", days)
+    store.note_spent("run", "a", {**days, "2026-11-26": Spent(cost_usd=0.5, tokens_out=4)})
+    store.note_spent("other", "a", {"2026-11-26": Spent(cost_usd=4.0)})
+    assert store.spent() == (5.5, 14)
+    assert store.spent(run="run") == (1.5, 14)
+    assert store.spent(since=NOW.date()) == (4.5, 4)
+    assert store.spent(run="nothing") == (0.0, 0)
+
+
+def test_what_results_cost_is_spent_after_the_database_was_brought_up_to_date(tmp_path: Path) -> None:
+    path = tmp_path / "old.sqlite"
+    with closing(sqlite3.connect(path)) as conn, conn:
+        for statement in STEPS[0]:
+            conn.execute(statement)
+        conn.execute("INSERT INTO arms VALUES ('a', 'openai', 'm', 'auto', 0, 0, 0)")
+        conn.execute("INSERT INTO items VALUES ('k', 'r', 'c', 'p', 's', 's', 1, 1, '2026-11-26', '[]', 0)")
+        conn.execute("INSERT INTO results VALUES ('k', 'a', 'shown', 1, 'x', 0.25, 100, 20, 1, 1, 0, '2026-11-26T01')")
+        conn.execute("PRAGMA user_version=1")
+    with BenchmarkStore(path) as opened:
+        assert opened.spent(since=NOW.date()) == (0.25, 120)
 
 
 def test_a_database_of_a_newer_version_is_left_alone(store: BenchmarkStore) -> None:

@@ -3,19 +3,27 @@
 from __future__ import annotations
 
 import asyncio
-from contextlib import ExitStack
+import json
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
 from dataclasses import replace
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
+import pytest
+
 from benchmark.arms import of_models
-from benchmark.store import Mode
-from bootstrap.benchmark import mine_commits, opened, validate_candidates
-from bootstrap.benchmark_run import Attempts, _why_wait
+from benchmark.results import Arm, BrokenOff, Item, Result
+from benchmark.store import Mode, Run
+from bootstrap.benchmark import Opened, mine_commits, opened, validate_candidates
+from bootstrap.benchmark_run import Attempts, _why_wait, run_arms, worked_s
+from bootstrap.single import PutDown
 from bootstrap.store import open_store
 from config import Settings, settings_at
 from core.clock import utc_now
+from core.events import Event, Kind
 from core.tasks import TaskSpec
-from maintenance.instance_lock import InstanceLock
+from maintenance.instance_lock import AlreadyRunning, InstanceLock
 from settings.places import find_places
 from tests.support.benchmark_shop import answer, shop
 from tests.support.sandboxes import runtime
@@ -26,34 +34,83 @@ def settings_in(home: Path, **flags: object) -> Settings:
     return settings_at(find_places(home), flags)
 
 
-def test_an_attempt_whose_result_was_not_stored_gives_it_again_and_asks_nobody(tmp_path: Path) -> None:
+@contextmanager
+def one_item(folder: Path, server: WireServer) -> Iterator[tuple[Settings, Opened, Arm, Item, Run]]:
+    """A run of an arm over an item in a home of its own."""
     runtime()
-    with WireServer(answer) as server:
-        home = tmp_path / "home"
-        home.mkdir()
-        (home / "config.yaml").write_text(
-            f"openai_api_key: k\nopenai_base_url: {server.openai_base_url}\nmax_iterations: 2\n"
-        )
-        settings = settings_in(home)
-        with opened(settings, str(shop(tmp_path / "shop", only="half"))) as here:
-            mine_commits(here)
-            asyncio.run(validate_candidates(here, settings, 1, lambda _one: None))
-            (item,), (arm,) = here.store.items(), of_models([f"openai={server.model}"])
-            here.store.add_arm(arm)
-            run = here.store.begin_run(here.repo, Mode.WORDS, [arm.name], [item.key], utc_now())
-            attempts = Attempts(settings, here, run, tell=lambda _words: None)
-            first = asyncio.run(attempts(arm, item, None))
+    home, price = folder / "home", {"input_per_million_usd": 1000, "output_per_million_usd": 1000}
+    home.mkdir(exist_ok=True)
+    (home / "config.yaml").write_text(
+        f"openai_api_key: k\nopenai_base_url: {server.openai_base_url}\nmax_iterations: 2\nmodel_max_wait_s: 1\n"
+        f"model_max_tokens: 100\nmodel_prices: {json.dumps({server.model: price})}\n"
+    )
+    settings = settings_in(home)
+    with opened(settings, str(shop(folder / "shop", only="half"))) as here:
+        mine_commits(here)
+        asyncio.run(validate_candidates(here, settings, 1, lambda _one: None))
+        (item,), (arm,) = here.store.items(), of_models([f"openai={server.model}"])
+        here.store.add_arm(arm)
+        yield settings, here, arm, item, here.store.begin_run(here.repo, Mode.WORDS, [arm.name], [item.key], utc_now())
+
+
+def test_an_attempt_whose_result_was_not_stored_gives_it_again_and_asks_nobody(tmp_path: Path) -> None:
+    with WireServer(answer) as server, one_item(tmp_path, server) as (settings, here, arm, item, run):
+        first = asyncio.run(Attempts(settings, here, run, tell=lambda _words: None)(arm, item, None))
         asked = len(server.requests)
-        with opened(settings, str(tmp_path / "shop")) as here:
-            attempts = Attempts(settings, here, run, tell=lambda _words: None)
-            again = asyncio.run(attempts(arm, item, None))
-        assert first is not None
-        assert again is not None
+        attempts = Attempts(settings, here, run, tell=lambda _words: None)
+        again = asyncio.run(attempts(arm, item, None))
+        assert isinstance(first, Result)
+        assert isinstance(again, Result)
         assert first.solved
         assert replace(again, finished_at=first.finished_at) == first
         assert len(server.requests) == asked
         attempts.clear()
         assert not (settings.benchmark_dir / run.key).exists()
+
+
+def test_an_outage_breaks_an_attempt_off_after_a_while_and_it_goes_on_when_the_model_is_back(tmp_path: Path) -> None:
+    with WireServer(answer) as server, one_item(tmp_path, server) as (settings, here, arm, item, run):
+        server.fail_next("503", 100, phase="TESTING")
+
+        def tried(patience_s: float) -> Result | BrokenOff:
+            put_down = PutDown(patience_s=patience_s)
+            return asyncio.run(
+                Attempts(settings, here, run, tell=lambda _words: None, put_down=put_down)(arm, item, None)
+            )
+
+        broken = tried(3)
+        assert isinstance(broken, BrokenOff)
+        assert broken.reason.startswith("the model does not come back: no model can answer now")
+        asked, paid = [one.phase for one in server.requests if one.fault is None], here.store.spent(run.key)[0]
+        assert asked == ["PLANNING", "CODING"]
+        assert paid > 0
+        server.heal()
+        result = tried(60)
+        assert isinstance(result, Result)
+        assert result.solved
+        assert [one.phase for one in server.requests if one.fault is None] == [*asked, "TESTING"]
+        assert here.store.spent(run.key)[0] == pytest.approx(result.cost_usd)
+
+
+def test_an_attempt_that_the_runs_budget_cut_off_is_tried_anew_with_more_and_paid_for_twice(tmp_path: Path) -> None:
+    with WireServer(answer) as server, one_item(tmp_path, server) as (settings, here, arm, item, run):
+        attempts = Attempts(settings, here, run, tell=lambda _words: None)
+        broken = asyncio.run(attempts(arm, item, 0.9))
+        assert isinstance(broken, BrokenOff)
+        assert broken.reason.startswith("the budget is spent")
+        paid = here.store.spent(run.key)[0]
+        assert 0 < paid < 0.9
+        result = asyncio.run(attempts(arm, item, 100.0))
+        assert isinstance(result, Result)
+        assert result.solved
+        assert here.store.spent(run.key)[0] == pytest.approx(paid + result.cost_usd)
+
+
+def test_two_runs_do_not_work_at_the_same_time(tmp_path: Path) -> None:
+    with WireServer(answer) as server, one_item(tmp_path, server) as (settings, here, arm, _item, _run):
+        with InstanceLock(settings.benchmark_dir / "lock"), pytest.raises(AlreadyRunning):
+            asyncio.run(run_arms(settings, here, [arm], mode=Mode.WORDS, tell=lambda _words: None))
+        assert server.requests == []
 
 
 def test_the_owners_own_tasks_pause_and_quiet_hours_go_first(tmp_path: Path) -> None:
@@ -69,3 +126,22 @@ def test_the_owners_own_tasks_pause_and_quiet_hours_go_first(tmp_path: Path) -> 
             assert _why_wait(settings, now) == "1 of your own tasks go first"
         store.queue.pause("I am at work").result()
         assert "I am at work" in _why_wait(settings, now)
+
+
+def test_the_time_that_nobody_worked_on_a_task_is_not_counted() -> None:
+    def at(second: int, kind: Kind = Kind.TASK_MOVED, **moved: str) -> Event:
+        return Event(
+            kind=kind, data={name.removesuffix("_"): status for name, status in moved.items()}, at=moment(second)
+        )
+
+    def moment(second: int) -> datetime:
+        return datetime(2026, 11, 26, tzinfo=UTC) + timedelta(seconds=second)
+
+    events = [
+        at(0, to="queued"), at(5, to="running", from_="queued"), at(7),
+        at(900, Kind.TASK_RECOVERED, to="queued", from_="running"),
+        at(901, to="running", from_="queued"), at(911, to="scheduled", from_="running"),
+        at(2000, to="running", from_="scheduled"), at(2003, to="done", from_="running"),
+    ]  # fmt: skip
+    assert worked_s(events) == 2 + 10 + 3
+    assert worked_s([]) == 0

@@ -1,0 +1,103 @@
+"""A run of the benchmark that is broken off at many points, by Ctrl-C and by kill, loses and doubles nothing."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from collections import Counter
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from benchmark.store import BenchmarkStore, RunState
+from config import settings_at
+from settings.places import find_places
+from tests.e2e.test_benchmark_run import bench, said
+from tests.support.benchmark_shop import WRONG, answer, shop
+from tests.support.daemon import ROOT, Daemon, settings_for
+from tests.support.sandboxes import runtime
+from tests.support.wire_server import WireServer
+
+USD = 1000
+"""What a million tokens cost."""
+
+
+class Breaking:
+    """The benchmark's process, which gets a signal when the model is asked for the n-th time, or soon after."""
+
+    def __init__(self) -> None:
+        self.process: subprocess.Popen[bytes] | None = None
+        self.asked, self.at, self.signal = 0, 0, signal.SIGINT
+
+    def __call__(self, phase: str, messages: list[dict[str, Any]]) -> str:
+        self.asked += 1
+        if self.process and self.asked == self.at:
+            self.send()
+        return answer(phase, messages)
+
+    def send(self) -> None:
+        """Send it as a terminal does: to the whole group."""
+        assert self.process
+        with suppress(ProcessLookupError):
+            os.killpg(self.process.pid, self.signal)
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGKILL])
+def test_a_run_that_is_broken_off_again_and_again_ends_as_if_it_never_was(
+    tmp_path: Path, number: signal.Signals
+) -> None:
+    runtime()
+    breaking, repo = Breaking(), shop(tmp_path / "shop")
+    with WireServer(breaking) as server:
+        price = {"input_per_million_usd": USD, "output_per_million_usd": USD}
+        prices = json.dumps({server.model: price})
+        home = Daemon(tmp_path / "home", settings_for(server, MAX_ITERATIONS="2", MODEL_PRICES=prices))
+        home.home.mkdir()
+        assert "3 items" in said(bench(home, "mine", str(repo)))
+        path = settings_at(find_places(home.home)).benchmark_db_path
+        words = ("run", str(repo), "--models", f"openai={server.model}")
+        command = [sys.executable, str(ROOT / "cli.py"), "bench", *words]
+        breaking.signal, told = number, list[str]()
+        while True:
+            breaking.asked, breaking.at = 0, 1 if len(told) < 2 else 2  # then each goes on to the next reply
+            breaking.process = subprocess.Popen(
+                command, env=home.environment(), cwd=home.home, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+                start_new_session=True,
+            )  # fmt: skip
+            told.append(breaking.process.communicate(timeout=300)[0].decode())
+            assert "Traceback" not in told[-1], told[-1]
+            if breaking.process.returncode == 0:
+                break
+            if number is signal.SIGINT:
+                assert breaking.process.returncode == 130
+                assert "stopped by hand; the same command goes on" in told[-1]
+            with BenchmarkStore(path, readonly=True) as store:
+                noted = store.spent()[0]
+                assert noted >= sum(one.cost_usd for one in store.results()) - 1e-9
+            assert len(told) < 20
+        assert len(told) > 3
+        with BenchmarkStore(path, readonly=True) as store:
+            results, subjects = store.results(), {item.key: item.subject for item in store.items()}
+            assert store.runs()[0].state is RunState.DONE
+            assert Counter(one.item for one in results) == dict.fromkeys(subjects, 1)
+            assert {subjects[one.item] for one in results if not one.solved} == {f"Add {WRONG}() to price.py"}
+            assert store.spent()[0] == pytest.approx(sum(one.cost_usd for one in results))
+
+
+def test_what_an_arm_has_no_model_for_is_not_solved_and_waits_for_nobody(tmp_path: Path) -> None:
+    runtime()
+    repo, home = shop(tmp_path / "shop", only="half"), Daemon(tmp_path / "home", {"EMBEDDER": "hashed"})
+    home.home.mkdir()
+    assert "1 items" in said(bench(home, "mine", str(repo)))
+    process = bench(home, "run", str(repo), "--models", "built-in")
+    try:
+        out, _ = process.communicate(timeout=120)
+    finally:
+        process.kill()
+    assert "built-in: not solved (gave_up)" in out.decode()
+    assert "done." in out.decode()
