@@ -54,14 +54,20 @@ class SetupConsent:
 
 
 def make_environments(
-    settings: Settings, runtime: Runtime, clock: Clock = utc_now, consent: SetupConsent | None = None
+    settings: Settings,
+    runtime: Runtime,
+    clock: Clock = utc_now,
+    consent: SetupConsent | None = None,
+    folder: Path | None = None,
 ) -> Environments:
     """The environments of one home; without `consent` no setup script runs.
+
+    They may lie in the `folder` of another home: each is made once, whole, and by the digest of what it is made of.
 
     Raises:
         SandboxError: their folder cannot be made.
     """
-    store = FolderStore(settings.environments_dir, keep_mb=KEEP_MB, clock=clock)
+    store = FolderStore(folder or settings.environments_dir, keep_mb=KEEP_MB, clock=clock)
     made = makers(settings, runtime, store, consent)
     return Environments(store, made, consent.given if consent else lambda _digest: False)
 

@@ -174,8 +174,16 @@ class Services:
         notices: sentences for the owner about what is missing or weak.
     """
 
-    def __init__(self, settings: Settings, store: StoreServices, stack: ExitStack, clock: Clock) -> None:
+    def __init__(
+        self,
+        settings: Settings,
+        store: StoreServices,
+        stack: ExitStack,
+        clock: Clock,
+        environments_dir: Path | None = None,
+    ) -> None:
         self._settings, self._store, self._clock, self._stack = settings, store, clock, stack
+        self._environments_dir = environments_dir or settings.environments_dir
         self._runs: SuiteRuns | str = "the sandbox is being tested"
         self._place_agents: AgentPlaces = lambda: "the sandbox is being tested"
         self.extras = make_extras(settings, store.events.emit)
@@ -300,7 +308,9 @@ class Services:
         layers = LayerStore(settings.packages_dir, runtime, environ=settings.process_environment, clock=self._clock)
         self.layers = layers
         consent = SetupConsent(settings=lambda: self._settings, decision=store.queue.decision, sandbox=sandbox.name)
-        environments = self.environments = make_environments(settings, runtime, self._clock, consent)
+        environments = self.environments = make_environments(
+            settings, runtime, self._clock, consent, self._environments_dir
+        )
         sandbox_services = self._sandbox_services = SandboxServices(
             sandbox=sandbox, runtime=runtime, layers=layers, environments=environments, imports=imports
         )

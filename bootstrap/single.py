@@ -8,6 +8,7 @@ import signal
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 
 from bootstrap.services import Services
 from bootstrap.store import StoreServices, open_store
@@ -35,7 +36,11 @@ class PutDown:
 
 
 async def run_single(
-    spec: TaskSpec, settings: Settings, on_event: Callable[[Event], None], put_down: PutDown | None = None
+    spec: TaskSpec,
+    settings: Settings,
+    on_event: Callable[[Event], None],
+    put_down: PutDown | None = None,
+    environments_dir: Path | None = None,
 ) -> Task:
     """Submit the task, or go on with the one of its key, work on it alone, and return it as it stands then.
 
@@ -44,6 +49,7 @@ async def run_single(
         settings: of the home in which it is done.
         on_event: is called with each event of the task, on another thread.
         put_down: when it is left as it stands, queued or scheduled; without it Ctrl-C cancels it.
+        environments_dir: where environments are made and found, if not in the home.
 
     Raises:
         AlreadyRunning: a daemon works on this home; give the task to it.
@@ -53,7 +59,7 @@ async def run_single(
         settings.make_folders()
         stack.enter_context(InstanceLock(settings.lock_file, settings.db_lock_file))
         store = open_store(settings, stack)
-        services = Services(settings, store, stack, utc_now)
+        services = Services(settings, store, stack, utc_now, environments_dir)
         await asyncio.wrap_future(store.queue.recover())
         whole = replace(spec, split=False)  # nobody else is here who could work on parts of it
         task_id = (await asyncio.wrap_future(store.queue.submit(whole))).task_id

@@ -64,6 +64,7 @@ def test_an_attempt_whose_result_was_not_stored_gives_it_again_and_asks_nobody(t
         assert first.solved
         assert replace(again, finished_at=first.finished_at) == first
         assert len(server.requests) == asked
+        assert not list(settings.benchmark_dir.rglob("environments")), "arms share those of their owner's home"
         attempts.clear()
         assert not (settings.benchmark_dir / run.key).exists()
 
