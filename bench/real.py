@@ -12,7 +12,8 @@ given, and the repository's tests judge with tests that the scripted model write
 lets pass, in a file of another name. Tests of the base that contradict the commit it sends as the commit has them, and
 the task allows that these files are changed. A commit without a test that fails before and passes after it is left out.
 Tests that bare pytest finds no right answer in are not sent as one: those that do not fail before the commit and pass
-after it where they stand alone, and those that notice less than half of some faults drawn at random in its lines.
+after it where they stand alone, and those that notice less than half of some faults drawn at random in its lines. Nor
+are those that do what the checker blocks in tests.
 
 What is printed, beside bare pytest on the same tests (those that the change can reach), which runs in the same minutes:
 right first answers that passed at once (goal: 95 %), each false refusal with its reason, wrong answers let through,
@@ -48,6 +49,9 @@ from agent.assertions import excuses
 from bench import functions_of_tests as functions
 from bench.bare_pytest import Checkout, Ran, git, installed
 from bench.overhead import books, plain_environment, processor_group, processors
+from checks.catalogue import PYTHON
+from checks.python import scan
+from core.change_checks import Severity
 from core.dependencies import ImportCache, dependants
 from core.paths import is_test_path
 from core.revisions import Author
@@ -65,6 +69,7 @@ TRIES = 3
 FAULTS_TRIED, FAULTS_OF_OWN = 5, 6
 SPARE_CPU_S, LONGER = 5.0, 2.0
 """A run on a fault may take so much longer."""
+BLOCKED_IN_TESTS = {rule.name for rule in PYTHON if rule.tests is Severity.BLOCK}
 Files = Mapping[str, str]
 Change = Mapping[str, str | None]
 
@@ -278,9 +283,15 @@ def _own(texts: Files, mended: frozenset[str], name: str, folder: Path) -> dict[
         wanted = {test.partition("::")[2] for test in bare if test.startswith(f"{path}::")} & functions.names(text)
         other = path.removesuffix(".py") + f"_{re.sub(r'[^a-z0-9]+', '_', name)}.py"
         own = _tidied(other, functions.only(text, wanted), folder)
-        if wanted and not excuses(other, own):  # whoever writes tests is told not to let them off
+        # Whoever writes tests is told to do neither.
+        if wanted and not excuses(other, own) and not _is_blocked(own):
             found[other] = own
     return found
+
+
+def _is_blocked(tests: str) -> bool:
+    """Whether these tests do what the checker blocks in tests, such as an import of ctypes."""
+    return any(finding.rule in BLOCKED_IN_TESTS for finding in scan(tests, lambda _commands: (), is_test=True))
 
 
 def _unpinned(before: Files, tests: Files, pinned: Sequence[str]) -> dict[str, str]:
