@@ -4,7 +4,7 @@ New files at such paths are by-products, or things that its owner keeps out of i
 a change. A file that the repository has is never ignored, which is the caller's to know.
 
 The patterns may be anybody's: each is matched in time that grows with its length and the path's, and no worse. The
-package pathspec 1.1 was tried instead: it raises on `[[:alpha:]]`, `[c-a]` and a backslash at the end, where git goes on.
+package pathspec 1.1 was tried instead: where git goes on, it raises, as on `[[:alpha:]]`, `[c-a]` or a last backslash.
 """
 
 from __future__ import annotations

@@ -146,7 +146,7 @@ def test_rows_are_walked_chosen_and_opened_by_the_keyboard(visit: Visit, many: l
 def test_a_row_has_its_own_actions(visit: Visit, seeded: SeededDaemon) -> None:
     task_id = later(seeded.daemon, "brie", priority=2)
     page = visit("/tasks?q=brie")
-    expect(row(page, task_id)).to_contain_text(re.compile(r"begins in \d+ d\s*\d\d-\d\d \d\d:\d\d"))
+    expect(row(page, task_id)).to_contain_text(re.compile(r"starts in \d+ d\s*\d\d-\d\d \d\d:\d\d"))
     menu(page, task_id).get_by_role("menuitem", name="Priority").click()
     box = page.get_by_role("dialog", name=f"Priority of task {task_id}")
     expect(box.get_by_label("Priority")).to_have_value("2")
@@ -231,7 +231,7 @@ def test_a_row_says_when_and_why_a_task_begins_and_what_a_blocked_one_waits_for(
     visit: Visit, seeded: SeededDaemon
 ) -> None:
     page = visit("/tasks?q=job_5")
-    expect(row(page, seeded.task("scheduled"))).to_contain_text(re.compile(r"begins in \d+ d: as it was asked for"))
+    expect(row(page, seeded.task("scheduled"))).to_contain_text(re.compile(r"starts in \d+ d: as it was asked for"))
     page = visit("/tasks?status=blocked")
     row(page, seeded.task("blocked")).get_by_role("link", name=f"#{seeded.task('scheduled')}").click()
     page.wait_for_url(f"**/task/{seeded.task('scheduled')}")

@@ -145,7 +145,7 @@ def test_the_common_filters_show_what_they_say_and_the_address_keeps_them(visit:
 
 def test_a_repository_is_chosen_from_those_that_are_known(visit: Visit, seeded: SeededDaemon) -> None:
     page = visit("/tasks")
-    page.get_by_label("Repository", exact=True).first.select_option(str(seeded.snapshot.repo))
+    page.get_by_role("combobox", name="Repository", exact=True).select_option(str(seeded.snapshot.repo))
     expect(task_row(page, seeded.task("owned"))).to_be_visible()
     expect(task_row(page, seeded.task("failed"))).to_have_count(0)
 

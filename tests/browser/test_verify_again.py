@@ -100,6 +100,6 @@ def test_what_differs_is_named(
     expect(result).to_contain_text("the note counts 40, 2 passed")
     expect(result.get_by_role("img", name="refuted").first).to_be_visible()
     page.screenshot(path=tmp_path / "differs.png", full_page=True)
-    assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+    page.wait_for_function("document.documentElement.scrollWidth <= innerWidth")
     found = Axe().run(page, options={"resultTypes": ["violations"]}).response["violations"]
     assert [each["id"] for each in found if each["impact"] in {"serious", "critical"}] == []
