@@ -30,6 +30,8 @@ PLUGINS_OFF = (
     "faulthandler",
 )  # fmt: skip
 _OFF = [word for name in PLUGINS_OFF for word in ("-p", f"no:{name}")]
+# A plugin may be called like a module of Python's: that of pytest-asyncio is `asyncio`, which need not be rewritten.
+_NAMESAKES = ["-W", "ignore:Module already imported so cannot be rewritten:pytest.PytestAssertRewriteWarning"]
 _ready = []
 MESSAGE = 4000
 FRAMES = 40
@@ -97,7 +99,7 @@ def words(config):
     workspace = os.getcwd()
     sys.path.extend(os.path.normpath(os.path.join(workspace, path)) for path in config["paths"])
     fixed = [f"--rootdir={workspace}", f"--confcutdir={workspace}", "--capture=no"]
-    return [*_OFF, *fixed, *config["options"], *config["files"]]
+    return [*_OFF, *_NAMESAKES, *fixed, *config["options"], *config["files"]]
 
 
 def pytest_main(words, recorder):

@@ -224,6 +224,16 @@ async def test_the_own_plugin_of_the_base_serves_tests(home: Home) -> None:
     assert verdict.passed, (verdict.reason, verdict.failures)
 
 
+async def test_a_plugin_may_be_called_like_a_module_of_pythons_where_warnings_are_errors(home: Home) -> None:
+    project = "[project]\nname = 'pytest-own'\nversion = '1'\n[project.entry-points.pytest11]\njson = 'own'\n"
+    base = {
+        "pyproject.toml": f"{project}[tool.pytest.ini_options]\nfilterwarnings = ['error']\n",
+        "own.py": "import pytest\n\n\n@pytest.fixture\ndef seven():\n    return 7\n",
+    }
+    verdict = await home.judged(base, {"test_own.py": "def test_own(seven):\n    assert seven == 7\n"})
+    assert verdict.passed, (verdict.reason, verdict.failures)
+
+
 async def test_namespace_packages_of_tree_and_wheels_are_found_together(home: Home, index: Path) -> None:
     wheel(index, "zoo.moon", "1.0", {"zoo/moon.py": "FULL = 1\n"})
     base = {
