@@ -20,6 +20,7 @@ from core.commit_message import subject_of, task_of, trailers
 from core.dependencies import ImportCache
 from core.environments import EnvironmentStore
 from core.errors import CommandBlocked, NoEvidence, NotJudgeable, SandboxError, UnknownCommit
+from core.formats import duration
 from core.isolation import RUN_LIMITS, RunLimits
 from core.ports import Suite
 from core.revert import undoes
@@ -448,7 +449,7 @@ class Report:
         if not self.ran:
             return f"{Judgement.UNKNOWN}: nothing was run"
         but = f", but for what could not be checked ({', '.join(left)})" if left else ""
-        return f"{Judgement.HOLDS}: {self.label}, run again in {self.duration_s:.1f} s{but}"
+        return f"{Judgement.HOLDS}: {self.label}, run again in {duration(self.duration_s)}{but}"
 
 
 def ok(what: str, detail: str) -> Check:

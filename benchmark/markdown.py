@@ -10,11 +10,12 @@ from markupsafe import Markup
 
 from benchmark.plot import rate_against_cost
 from benchmark.report import STRATA, ArmFigures, BenchmarkReport, Comparison
+from core.formats import NOTHING, duration, money, tokens
 from core.shares import Share
 from report.html import Document, read
 from report.markdown import aligned
 from report.markup import code, escaped, sentence
-from report.wording import duration, interval, many, minute, percent, points, share_of, tokens, usd
+from report.wording import interval, many, minute, percent, points, share_of
 
 MODES = {"shown": "with the tests of the commit shown", "words": "by its words alone, with the tests held out"}
 _METHOD = (
@@ -22,7 +23,7 @@ _METHOD = (
     "number of comparisons, after Holm. The last column is the difference that would be found four times in five."
 )
 _PRICE = (
-    "USD are what is known: an arm shows 0 where its model is free, and where its price is not set (`MODEL_PRICES`)."
+    "Costs are what is known: an arm shows $0 where its model is free, and where its price is not set (`MODEL_PRICES`)."
 )
 
 
@@ -79,7 +80,7 @@ def _body(report: BenchmarkReport) -> Iterator[str]:
     yield "## Arms"
     yield ""
     yield from _table(
-        ("arm", "solved", "95 %", "USD an item", "USD a solved one", "tokens", "time", "iterations", "format errors"),
+        ("arm", "solved", "95 %", "cost an item", "cost a solved one", "tokens", "time", "iterations", "format errors"),
         [_row(arm) for arm in report.arms],
     )
     if any(not arm.cost_usd for arm in report.arms):
@@ -103,12 +104,12 @@ def _body(report: BenchmarkReport) -> Iterator[str]:
 
 
 def _row(arm: ArmFigures) -> list[str]:
-    one = "–" if arm.solved_usd is None else usd(arm.solved_usd).removesuffix(" USD")
+    one = NOTHING if arm.solved_usd is None else money(arm.solved_usd)
     return [
         code(arm.arm.name, in_table=True),
         _share(arm.solved),
         interval(arm.solved),
-        usd(arm.item_usd).removesuffix(" USD"),
+        money(arm.item_usd),
         one,
         tokens(arm.tokens),
         duration(arm.seconds),

@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from benchmark.report import ArmFigures
+from core import formats
+from core.formats import money
 from report.elements import Element, element
-from report.wording import percent, usd
+from report.wording import interval, percent
 
 WIDTH, HEIGHT = 640.0, 300.0
 LEFT, RIGHT, TOP, BOTTOM = 44.0, 150.0, 12.0, 40.0
@@ -19,7 +21,7 @@ def rate_against_cost(arms: Sequence[ArmFigures]) -> Element:
     """The plot; an arm of which no cheaper one solves as much is drawn full, the others pale."""
     highest = _round_up(max((arm.item_usd for arm in arms), default=0.0))
     placed = _labels_apart([(arm, _x(arm.item_usd, highest), _y(arm.solved.guess)) for arm in arms])
-    told = "; ".join(f"{arm.arm.name}: {percent(arm.solved)} at {usd(arm.item_usd)} an item" for arm in arms)
+    told = "; ".join(f"{arm.arm.name}: {percent(arm.solved)} at {money(arm.item_usd)} an item" for arm in arms)
     best = {arm.arm.name for arm in arms if is_worth_its_price(arm, arms)}
     drawn = [
         *_axes(highest),
@@ -42,7 +44,7 @@ def is_worth_its_price(arm: ArmFigures, arms: Sequence[ArmFigures]) -> bool:
 
 def _arm(arm: ArmFigures, x: float, y: float, label_y: float, *, full: bool) -> Element:
     bounds = arm.interval
-    told = f"{arm.arm.name}: {percent(arm.solved)}, {bounds.low:.0%} to {bounds.high:.0%}, {usd(arm.item_usd)} an item"
+    told = f"{arm.arm.name}: {percent(arm.solved)}, {interval(arm.solved)}, {money(arm.item_usd)} an item"
     return element(
         "g",
         element("title", told),
@@ -61,11 +63,11 @@ def _axes(highest: float) -> list[Element]:
         y = _y(share)
         drawn += [
             element("line", class_="ground", x1=LEFT, x2=right, y1=y, y2=y),
-            element("text", f"{share:.0%}", class_="tick", x=LEFT - 8, y=_tidy(y + 4), text_anchor="end"),
-            element("text", f"{highest * share:.3g}", class_="tick", x=x, y=ground + 17, text_anchor="middle"),
+            element("text", formats.percent(share), class_="tick", x=LEFT - 8, y=_tidy(y + 4), text_anchor="end"),
+            element("text", money(highest * share), class_="tick", x=x, y=ground + 17, text_anchor="middle"),
         ]
     middle = _tidy((LEFT + right) / 2)
-    return [*drawn, element("text", "USD an item", class_="tick", x=middle, y=HEIGHT - 5, text_anchor="middle")]
+    return [*drawn, element("text", "cost of an item", class_="tick", x=middle, y=HEIGHT - 5, text_anchor="middle")]
 
 
 def _labels_apart(

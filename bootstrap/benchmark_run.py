@@ -27,6 +27,7 @@ from config import Settings, settings_at
 from core.clock import Clock, utc_now
 from core.errors import BenchmarkError, InvalidTask, SandboxError
 from core.events import Event, Kind
+from core.formats import duration
 from core.quiet_hours import quiet
 from core.states import ENDED, Ending, Status
 from core.submission import parse_spec
@@ -313,7 +314,7 @@ def _swept(settings: Settings, store: BenchmarkStore) -> None:
 def _told(result: Result, store: BenchmarkStore) -> str:
     subject = next((one.subject for one in store.items() if one.key == result.item), result.item)
     words = "solved" if result.solved else f"not solved ({result.outcome})"
-    return f"{result.arm}: {words} in {result.seconds:.0f} s: {subject[:60]}"
+    return f"{result.arm}: {words} in {duration(result.seconds)}: {subject[:60]}"
 
 
 def _budget(settings: Settings, store: BenchmarkStore, run: Run, budget_usd: float | None, clock: Clock) -> Budget:

@@ -13,6 +13,7 @@ from config import Settings
 from core.clock import Clock, from_text, utc_now
 from core.errors import StoreFull
 from core.events import Emitter, Kind, Level
+from core.formats import duration
 from core.masking import Masker
 from db.database import Database
 from db.event_log import EventLog
@@ -156,7 +157,7 @@ def watch_database(store: StoreServices, damaged: Callable[[], object]) -> None:
             )
         else:
             kind = Kind.DISK_LOW if isinstance(trouble.error, StoreFull) else Kind.WORKER_ERROR
-            text = f"for {trouble.lasted_s:.0f} s nothing could be written, now it goes on: {trouble.error}"
+            text = f"for {duration(trouble.lasted_s)} nothing could be written, now it goes on: {trouble.error}"
             Emitter(store.events.emit).emit(kind, text, level=Level.WARNING)
             log.warning("%s", text)
 
@@ -170,7 +171,7 @@ def notices(store: StoreServices, now: datetime) -> tuple[str, ...]:
 
 def _notices(store: StoreServices, now: datetime) -> Iterator[str]:
     if trouble := store.db.write_failure:
-        yield f"For {trouble.lasted_s:.0f} s nothing can be written: {trouble.error}. Tasks wait, and go on then."
+        yield f"For {duration(trouble.lasted_s)} nothing can be written: {trouble.error}. Tasks wait, and go on then."
     restored = store.state.get(KEY)
     if restored and abs(now - from_text(restored["at"])) < timedelta(days=NOTICE_DAYS):
         yield restored["told"]

@@ -101,15 +101,6 @@ def stamp(at: datetime | None, *, short: bool) -> Cell:
     return Cell(own.strftime("%H:%M:%S" if today else "%Y-%m-%d %H:%M"))
 
 
-def span(seconds: float) -> str:
-    """A length of time in its two largest units."""
-    whole = int(seconds)
-    for size, unit, below_size, below in ((86400, "d", 3600, "h"), (3600, "h", 60, "m"), (60, "m", 1, "s")):
-        if whole >= size:
-            return f"{whole // size}{unit} {whole % size // below_size}{below}"
-    return f"{seconds:.1f}s" if seconds < 10 else f"{whole}s"
-
-
 STYLES = {
     Tone.PLAIN: "",
     Tone.GOOD: "green",

@@ -7,8 +7,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from client.output import Block, Cell, Fields, Lines, Table, Tone, cell, span, stamp
+from client.output import Block, Cell, Fields, Lines, Table, Tone, cell, stamp
 from core.events import Level
+from core.formats import duration, money, percent, tokens
 from core.masking import printable
 from core.overall import OverallState
 from core.program import typed
@@ -176,7 +177,7 @@ class Views:
         counts = ", ".join(f"{n} {status}" for status, n in report.queue.items() if n)
         overall, running = report.overall, report.state is not DaemonState.STOPPED
         isolation = "; ".join(sandbox_in_brief(report.sandbox_detail)) or report.sandbox
-        since = f"version {report.version}, process {report.pid}, up {span(report.uptime_s)}"
+        since = f"version {report.version}, process {report.pid}, up {duration(report.uptime_s)}"
         return [
             ("state", cell(overall.text, STATE_TONE.get(overall.state, Tone.PLAIN))),
             *([("why", cell(overall.why, Tone.WARN))] if overall.why and running and not report.holds else []),
@@ -231,7 +232,7 @@ def outcome(task: TaskSummary) -> Cell:
         text += ": " + ", ".join(filter(None, [task.ending and str(task.ending), task.reason]))
     if task.status in ENDED:
         tries = f"{task.iteration_count} iteration{'' if task.iteration_count == 1 else 's'}"
-        text += f" ({tries}, {task.spent.tokens_in + task.spent.tokens_out} tokens)"
+        text += f" ({tries}, {tokens(task.spent.tokens_in + task.spent.tokens_out)} tokens)"
     return Cell(text, STATUS_TONE.get(task.status, Tone.PLAIN))
 
 
@@ -247,7 +248,7 @@ def _unread(count: int) -> str:
 
 def _saved(saved: SavedReplies) -> str:
     """What the built-in engine spared, in a line."""
-    share = f" ({saved.saved / saved.replies:.0%})" if saved.replies else ""
+    share = f" ({percent(saved.saved / saved.replies)})" if saved.replies else ""
     tasks = f"{saved.solved} task{'' if saved.solved == 1 else 's'} solved without a model"
     return f"{saved.saved} of {saved.replies} replies saved{share} in {saved.days:g} days, {tasks}"
 
@@ -255,7 +256,7 @@ def _saved(saved: SavedReplies) -> str:
 def _calls(model: ModelStatus) -> str:
     """How tools are offered to a model, where that was tried."""
     share = model.malformed_share
-    return "" if share is None else f"tool calls: {model.protocol}, {share:.0%} malformed"
+    return "" if share is None else f"tool calls: {model.protocol}, {percent(share)} malformed"
 
 
 def _forge_state(forge: ForgeStatus) -> str:
@@ -275,37 +276,25 @@ def _models(report: DaemonStatus) -> Table:
             cell(model.circuit, Tone.PLAIN if model.circuit == "closed" else Tone.WARN),
             cell(model.calls),
             cell(model.failures),
-            cell(model.tokens_in + model.tokens_out),
-            cell(cost_text(model.cost_usd, model.unpriced)),
+            cell(tokens(model.tokens_in + model.tokens_out)),
+            cell(money(model.cost_usd, model.unpriced)),
             cell("; ".join(filter(None, (model.detail, model.measured and f"solved {model.measured}", _calls(model))))),
         ]
         for model in report.models
     ]
-    head = ("backend", "model", "available", "circuit", "calls", "failures", "tokens", "usd", "detail")
-    return Table(head=head, rows=rows, spare=("circuit", "failures", "calls", "usd", "tokens"))
+    head = ("backend", "model", "available", "circuit", "calls", "failures", "tokens", "cost", "detail")
+    return Table(head=head, rows=rows, spare=("circuit", "failures", "calls", "cost", "tokens"))
 
 
 def _iteration_row(row: Iteration) -> Sequence[Cell]:
     counts = [cell(row.passed, Tone.GOOD), cell(row.failed, Tone.BAD if row.failed else Tone.PLAIN), cell(row.total)]
     seconds = sum(phase.duration_s or 0 for phase in row.phases)
     phases = ", ".join(f"{phase.phase} {phase.outcome}" for phase in row.phases)
-    return [cell(row.attempt), cell(row.iteration), *counts, cell(f"{seconds:.1f}"), cell(phases)]
+    return [cell(row.attempt), cell(row.iteration), *counts, cell(duration(seconds)), cell(phases)]
 
 
 def _spent(task: TaskSummary) -> str:
     spent = task.spent
-    tokens = f"{spent.tokens_in} + {spent.tokens_out} tokens"
-    times = f"models {span(spent.model_s)}, tests {span(spent.suite_s)}"
-    return f"{spent.model_calls} model calls, {tokens}, USD {cost_text(spent.cost_usd, spent.unpriced)}, {times}"
-
-
-def cost_text(cost_usd: float, unpriced: int) -> str:
-    """A cost in USD.
-
-    Args:
-        cost_usd: what is known of it.
-        unpriced: how many calls, whose price is not set, are not in it.
-    """
-    if not unpriced:
-        return f"{cost_usd:.4f}"
-    return f"{cost_usd:.4f} + unknown" if cost_usd else "unknown"
+    used = f"{tokens(spent.tokens_in)} + {tokens(spent.tokens_out)} tokens"
+    times = f"models {duration(spent.model_s)}, tests {duration(spent.suite_s)}"
+    return f"{spent.model_calls} model calls, {used}, {money(spent.cost_usd, spent.unpriced)}, {times}"

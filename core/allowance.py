@@ -14,6 +14,7 @@ from enum import StrEnum
 from typing import Any
 
 from core.change_checks import Ask, AskKind
+from core.formats import money
 from core.tasks import Limits, Spent
 
 _PREFIX = "budget"
@@ -27,7 +28,7 @@ class Measure(StrEnum):
     COST_USD = "cost_usd"
 
 
-_UNITS = {Measure.MODEL_CALLS: "model calls", Measure.TOKENS: "tokens", Measure.COST_USD: "USD"}
+_UNITS = {Measure.MODEL_CALLS: " model calls", Measure.TOKENS: " tokens", Measure.COST_USD: ""}
 
 
 def raised(limits: Limits, before: Spent, granted: Iterable[str]) -> Limits:
@@ -73,10 +74,10 @@ def ask_for_more(
         return None
     more = step * max(1, math.ceil(short / step))
     whole = getattr(before, measure) + now + more
-    unit = _UNITS[measure]
-    has = f"task {task_id} has used {_shown(getattr(used, measure))} of {_shown(now)} {unit}"
-    next_one = f", and the next call needs {_shown(short)} more than is left" if getattr(used, measure) < now else ""
-    offer = f"grant {_shown(more)} more" if more > step else f"grant as much again ({_shown(more)})"
+    shown = money if measure is Measure.COST_USD else _count
+    has = f"task {task_id} has used {shown(getattr(used, measure))} of {shown(now)}{_UNITS[measure]}"
+    next_one = f", and the next call needs {shown(short)} more than is left" if getattr(used, measure) < now else ""
+    offer = f"grant {shown(more)} more" if more > step else f"grant as much again ({shown(more)})"
     return Ask(kind=AskKind.BUDGET, subject=f"{_PREFIX}:{measure}:{whole:.12g}", question=f"{has}{next_one}; {offer}?")
 
 
@@ -101,5 +102,5 @@ def _whole(measure: Measure, subject: str) -> float | None:
         return None
 
 
-def _shown(amount: float) -> str:
-    return f"{amount:,.4f}".rstrip("0").rstrip(".") if isinstance(amount, float) else f"{amount:,}"
+def _count(amount: float) -> str:
+    return f"{amount:,}"

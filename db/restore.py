@@ -27,6 +27,7 @@ from pathlib import Path
 from core.clock import to_text, utc_now
 from core.errors import StoreError, StoreFull
 from core.events import Kind, Level
+from core.formats import coarse
 from core.states import ENDED, Ending, Status
 from db import backups, migrations, row_validation
 from db.codec import encode
@@ -209,7 +210,7 @@ class Restored:
         kept = f"It is kept in {self.aside}."
         if self.backup and self.backup_at:
             age_s = max(0.0, (self.at - self.backup_at).total_seconds())
-            base = f"The backup {self.backup.name}, {_span(age_s)} old, took its place"
+            base = f"The backup {self.backup.name}, {coarse(age_s)} old, took its place"
         else:
             base = "There was no sound backup, so an empty database took its place"
         return kept, f"{base}, and {self.carried} newer rows were carried over from the damaged one."
@@ -320,11 +321,6 @@ def _data(restored: Restored, carried: Carried) -> dict[str, object]:
 def _list(ids: tuple[int, ...]) -> str:
     more = f" and {len(ids) - MAX_NAMED} more" if len(ids) > MAX_NAMED else ""
     return ", ".join(map(str, ids[:MAX_NAMED])) + more
-
-
-def _span(seconds: float) -> str:
-    minutes = int(seconds // 60)
-    return f"{minutes // 60} h {minutes % 60} min" if minutes >= 60 else f"{minutes} min"
 
 
 MAX_NAMED = 300

@@ -20,6 +20,7 @@ from core.amending import Amendment
 from core.clock import Clock
 from core.errors import GitError, IllegalMove, InvalidTask, UnknownTask
 from core.events import Emitter, Kind, Level
+from core.formats import duration
 from core.ports import Sink
 from core.queueing import Submitted
 from core.revisions import PushResult
@@ -150,7 +151,7 @@ class Sync:
     def _rest(self, why: str, rest_s: float) -> None:
         why = self._services.mask(why)
         if why != self._fault:
-            text = f"{self.connection.address}: {why}; it is left alone for {rest_s:.0f} s"
+            text = f"{self.connection.address}: {why}; it is left alone for {duration(rest_s)}"
             self._events.emit(Kind.FORGE_FAILED, text, level=Level.WARNING, address=self.connection.address)
         self._failures, self._fault = self._failures + 1, why
         self._rests_until = self._services.clock() + timedelta(seconds=rest_s)

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from core.errors import GitError
+from core.formats import duration
 from core.masking import printable
 from gitrepo import protocol
 from gitrepo.shared_lock import SharedLock
@@ -104,5 +105,4 @@ def _age_of_lock(error: str) -> str:
         return ""
     if age_s is None:
         return ""
-    old = f"{age_s / 3600:.1f} h" if age_s >= 3600 else f"{age_s / 60:.0f} min" if age_s >= 60 else f"{age_s:.0f} s"
-    return f" (the lock {lock} is {old} old; if no git is at work there, remove it)"
+    return f" (the lock {lock} is {duration(age_s)} old; if no git is at work there, remove it)"

@@ -12,6 +12,8 @@ import time
 from collections.abc import Callable
 from typing import Protocol
 
+from core.formats import duration
+
 LOOP_LATE_S = 10.0
 """The loop beats every second; one that missed ten beats is blocked."""
 BEAT_S = 1.0
@@ -82,13 +84,13 @@ class Vitals:
         """What is not well; empty while the daemon is healthy."""
         now, pool, found = self._monotonic(), self._pool, list[str]()
         if (late_s := now - self._beat_at) > LOOP_LATE_S:
-            found.append(f"the workers' loop has not turned for {late_s:.0f} s")
+            found.append(f"the workers' loop has not turned for {duration(late_s)}")
         if not self._database.writes:
             found.append("the writer of the database has ended")
         if pool is not None:
             if not self._pool_lives():
                 found.append("the workers have ended")
             if (stale_s := now - pool.renewed_at) > pool.lease_s:
-                found.append(f"the leases have not been renewed for {stale_s:.0f} s")
+                found.append(f"the leases have not been renewed for {duration(stale_s)}")
             found += [f"{name} is far beyond the limits of its task" for name in pool.overdue(now)]
         return tuple(found)

@@ -15,6 +15,7 @@ from core.allowance import Measure
 from core.clock import Clock
 from core.dialogue import Completion
 from core.errors import BudgetSpent, Interruption, NeedsSettings, Parked
+from core.formats import money
 from core.states import Ending
 from core.status import SpentBudget
 from core.tasks import Limits, Spent
@@ -195,12 +196,12 @@ class Budget:
             text = f"the limit of {self._calls} model calls is reached ({used.model_calls} used)"
             return Shortage(measure=Measure.MODEL_CALLS, short=used.model_calls + 1 - self._calls, text=text)
         if self._tokens is not None and (short := used.tokens + need.prompt + least - self._tokens) > 0:
-            next_one = f"the next prompt has about {need.prompt}"
-            text = f"the limit of {self._tokens} tokens is reached ({used.tokens} used, {next_one})"
+            next_one = f"the next prompt has about {need.prompt:,}"
+            text = f"the limit of {self._tokens:,} tokens is reached ({used.tokens:,} used, {next_one})"
             return Shortage(measure=Measure.TOKENS, short=short, text=text)
         each_usd = need.cost_usd(least)
-        next_one = f"the next call costs at least {each_usd:.4f}"
-        text = f"the limit of {self._cost_usd} USD is reached ({used.cost_usd:.4f} used, {next_one})"
+        next_one = f"the next call costs at least {money(each_usd)}"
+        text = f"the limit of {money(self._cost_usd or 0.0)} is reached ({money(used.cost_usd)} used, {next_one})"
         short_usd = used.cost_usd + each_usd - (self._cost_usd or 0.0)
         return Shortage(measure=Measure.COST_USD, short=max(0.0, short_usd), text=text)
 

@@ -9,6 +9,7 @@ from typing import Any
 from core.dialogue import BUILT_IN, Completion, ModelRequest
 from core.errors import ModelError, ModelRefused
 from core.events import BackendData, BudgetData, CallData, FallbackData, Kind, Level
+from core.formats import duration
 from core.ports import Sink
 from core.states import Phase
 from models.backend_client import BackendClient
@@ -98,10 +99,10 @@ class GatewayEvents:
 def _reply_text(phase: Phase, completion: Completion) -> str:
     """The message of a `MODEL_CALLED` event."""
     if completion.backend != BUILT_IN:
-        return f"{completion.backend}={completion.model} answered {phase} in {completion.latency_s:.1f} s"
+        return f"{completion.backend}={completion.model} answered {phase} in {duration(completion.latency_s)}"
     saved = completion.extra.get("saved")
     spared = f"; a call of {saved} was saved" if saved else ""
-    return f"the built-in engine answered {phase} in {completion.latency_s:.1f} s{spared}"
+    return f"the built-in engine answered {phase} in {duration(completion.latency_s)}{spared}"
 
 
 Causes = Mapping[BackendClient, Exception]

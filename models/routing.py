@@ -30,6 +30,7 @@ from typing import Any, Protocol, cast
 
 from core.clock import Clock
 from core.dialogue import Message, ModelRequest
+from core.formats import money
 from core.gauge import Gauge
 from core.masking import Masker
 from core.ports import Sink
@@ -536,7 +537,7 @@ def described(estimate: ModelEstimate) -> str:
     cost = (
         "of unknown price"
         if estimate.attempt_usd is None
-        else f"about USD {estimate.usd_for_one(estimate.rate):.3g} a solved task"
+        else f"about {money(estimate.usd_for_one(estimate.rate))} a solved task"
     )
     measured = f"solved {estimate.really_solved} of {estimate.began}" if estimate.began else "not measured yet"
     return f"{estimate.label} {measured}, {cost}"

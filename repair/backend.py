@@ -21,6 +21,7 @@ from typing import Any, Self, TypeVar
 from core.dialogue import BUILT_IN, SAW_HELD_OUT, Completion, Material, ModelRequest
 from core.errors import ModelRefused, ModelUnavailable, SandboxError
 from core.events import Kind, Level
+from core.formats import duration
 from core.paths import is_test_path
 from core.reply_text import file_block
 from core.states import Phase
@@ -344,7 +345,7 @@ _MAX_SUMMARY = 180
 
 def plan_text(finding: Finding) -> str:
     """The plan, with what was found and how."""
-    found = f"Found in {finding.seconds:.1f} s: {finding.description}. {_count(finding)}"
+    found = f"Found in {duration(finding.seconds)}: {finding.description}. {_count(finding)}"
     return "\n".join(part for part in (finding.plan.strip(), found, _warned(finding)) if part)
 
 

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from markupsafe import Markup
 
 from core.events import Kind
+from core.formats import duration, money
 from core.program import typed
 from core.queueing import PauseSource
 from core.shares import Share, difference
@@ -16,7 +17,7 @@ from report.figures import Summary
 from report.learning import ENOUGH
 from report.markup import code, sentence
 from report.risk import Level
-from report.wording import cut, duration, many, number, percent, share_of, usd
+from report.wording import cut, many, number, percent, share_of
 
 Rule = Callable[[Summary], Markup | None]
 
@@ -198,7 +199,7 @@ def _dearer(summary: Summary) -> Markup | None:
     return sentence(
         "A finished task cost {}, against {} in the spans before: look at which model answered, and whether tasks "
         "needed more iterations.",
-        usd(now.cost.usd / now.done), usd(spent / done),
+        money(now.cost.usd / now.done), money(spent / done),
     )  # fmt: skip
 
 

@@ -14,6 +14,7 @@ from datetime import datetime, time, timedelta, tzinfo
 from enum import StrEnum
 
 from core.clock import Moment, from_text, midnight, on_the_wall
+from core.formats import money
 from core.tasks import Spent
 from db.brief_queries import BriefQueries
 from db.database import Database
@@ -140,11 +141,12 @@ def line(figures: Figures) -> str:
 
 def told(figures: Figures) -> list[Part]:
     """The parts of the line; what is nothing to speak of is left out, but what landed is always said."""
+    spent = figures.spent
     parts = [
         (Topic.LANDED, f"{number(figures.landed)} landed", True),
         (Topic.ON_BRANCH, f"{number(figures.on_branch)} left on a branch", figures.on_branch),
         (Topic.FAILED, f"{number(figures.failed)} failed{_together(figures)}", figures.failed),
-        (Topic.COST, money(figures.spent), figures.spent.model_calls or figures.spent.cost_usd),
+        (Topic.COST, money(spent.cost_usd, spent.unpriced), spent.model_calls or spent.cost_usd),
         (Topic.NEEDS, f"{number(figures.needs)} need{'' if figures.needs > 1 else 's'} you", figures.needs),
         (Topic.UNREAD, f"{number(figures.unread)} to read", figures.unread),
     ]
@@ -155,12 +157,3 @@ def _together(figures: Figures) -> str:
     if figures.common < 2:
         return ""
     return f" ({'all' if figures.common == figures.failed else number(figures.common)} for one cause)"
-
-
-def money(spent: Spent) -> str:
-    """A cost in dollars, as the pages write it; `+ ?` where calls have no known price."""
-    usd = spent.cost_usd
-    known = "$0" if not usd else f"${usd:,.4f}" if usd < 0.1 else f"${usd:,.2f}"
-    if not spent.unpriced:
-        return known
-    return f"{known} + ?" if usd else "price unknown"

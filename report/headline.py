@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from core.formats import tokens
 from core.queueing import PauseSource
 from core.shares import Share
 from core.states import Status
@@ -11,7 +12,7 @@ from report.brief import Figures
 from report.figures import Summary
 from report.risk import Level
 from report.stored import Fact
-from report.wording import least, many, number, percent, tokens
+from report.wording import cost, many, number, percent
 
 
 def facts(summary: Summary) -> list[Fact]:
@@ -19,23 +20,22 @@ def facts(summary: Summary) -> list[Fact]:
     tasks, commits, spent = summary.tasks, summary.commits, summary.usage.cost
     done = tasks.count(Status.DONE)
     first_try = Share(tasks.first_try, done)
-    cost = least(spent).removesuffix(" USD")
     return [
         Fact(name="tasks done", shown=number(done), value=float(done), wanted=1),
         Fact(name="succeeded", shown=percent(tasks.success), value=tasks.success.value, wanted=1),
         Fact(name="at the first try", shown=percent(first_try), value=first_try.value, wanted=1),
         Fact(name="commits", shown=number(commits.total.commits), value=float(commits.total.commits)),
         Fact(name="tokens", shown=tokens(spent.tokens), value=float(spent.tokens)),
-        Fact(name="cost in USD", shown=cost, value=spent.usd if spent.known else None, wanted=-1),
+        Fact(name="cost", shown=cost(spent), value=spent.usd if spent.known else None, wanted=-1),
         Fact(name="to read", shown=number(commits.unread), value=float(commits.unread), wanted=-1),
     ]
 
 
 def in_brief(summary: Summary) -> str:
     """The span in one line, in the words of the morning brief; everything as it stood at the span's end."""
-    tasks, commits, cost = summary.tasks, summary.commits, summary.usage.cost
+    tasks, commits, spend = summary.tasks, summary.commits, summary.usage.cost
     standing = [one.commit for one in commits.ranked if not one.commit.reverted]
-    spent = Spent(model_calls=summary.usage.calls, cost_usd=cost.usd, unpriced=int(cost.unpriced_tokens > 0))
+    spent = Spent(model_calls=summary.usage.calls, cost_usd=spend.usd, unpriced=int(spend.unpriced_tokens > 0))
     return brief.line(
         Figures(
             landed=sum(commit.integrated for commit in standing),

@@ -13,6 +13,7 @@ from itertools import groupby
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from core import formats
 from report import plots, wording
 from report.advice import recommendations
 from report.commit_figures import short_names
@@ -33,10 +34,10 @@ _CELL_END = re.compile(r"(?<!\\)\|")
 _HELPERS = {
     each.__name__: each
     for each in (
-        code, duration_s, short_names, plots.bar, plots.legend, plots.spark, wording.cost, wording.cut,
-        wording.difference, wording.duration, wording.interval, wording.least, wording.listed, wording.many,
+        code, duration_s, short_names, plots.bar, plots.legend, plots.spark, formats.tokens, formats.duration,
+        formats.money, wording.cost, wording.cut, wording.difference, wording.interval, wording.listed, wording.many,
         wording.minute, wording.number, wording.percent, wording.points, wording.share_of, wording.tenths,
-        wording.tokens, wording.usd, wording.words,
+        wording.words,
     )
 }  # fmt: skip
 """What the template knows, as filters and as functions."""

@@ -6,11 +6,10 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from core.forecast import LEAST_MEASURED, Forecast, WorkSettings
+from core.formats import coarse, money
 from core.queueing import PauseSource
-from core.tasks import Spent
 from db.forecasts import foreseen
 from db.sqlite import Connection
-from report.brief import money
 from report.wording import many, number
 from taskqueue import pauses
 
@@ -54,8 +53,9 @@ def outlook(found: Forecast, now: datetime, *, is_held: bool = False) -> Outlook
         unknown = f"no forecast before {LEAST_MEASURED} tasks were worked on to their end ({ended} so far)"
         return Outlook(line=", ".join((tasks, unknown, *waits)))
     if is_held:
-        done, times = f"about {_span(found.takes_s.middle)} of work", found.takes_s
-        between = f"{_span(times.low)} to {_span(times.high)} of work" if _span(times.low) != _span(times.high) else ""
+        done, times = f"about {coarse(found.takes_s.middle)} of work", found.takes_s
+        low, high = coarse(times.low), coarse(times.high)
+        between = f"{low} to {high} of work" if low != high else ""
     else:
         done, first, last = f"done {_about(found.done_at.middle, now)}", found.done_at.low, found.done_at.high
         between = f"done between {_when(first, now)} and {_when(last, now)}"
@@ -89,14 +89,14 @@ def _verb(count: int) -> str:
 def _cost(found: Forecast) -> str:
     if found.cost_usd is None:
         return "cost not known"
-    of = "" if found.left_usd is None else f" of the {_usd(found.left_usd)} left today"
-    return f"about {_usd(found.cost_usd.middle)}{of}"
+    of = "" if found.left_usd is None else f" of the {money(found.left_usd)} left today"
+    return f"about {money(found.cost_usd.middle)}{of}"
 
 
 def _range(found: Forecast, between: str) -> str:
     parts = [between]
-    if found.cost_usd and _usd(found.cost_usd.low) != _usd(found.cost_usd.high):
-        parts.append(f"{_usd(found.cost_usd.low)} to {_usd(found.cost_usd.high)}")
+    if found.cost_usd and money(found.cost_usd.low) != money(found.cost_usd.high):
+        parts.append(f"{money(found.cost_usd.low)} to {money(found.cost_usd.high)}")
     told = ", ".join(filter(None, parts))
     return f"{told}, eight times of ten; by the last {number(found.measured)} tasks" if told else ""
 
@@ -115,16 +115,6 @@ def _about(at: datetime | None, now: datetime) -> str:
     return "in more than two weeks" if at is None else f"about {_when(at, now)}"
 
 
-def _span(seconds: float) -> str:
-    """How long, in its two largest units."""
-    minutes = max(1, round(seconds / 60))
-    hours, minutes = divmod(minutes, 60)
-    if not hours:
-        return f"{minutes} min"
-    days, hours = divmod(hours, 24)
-    return f"{days} d {hours} h" if days else f"{hours} h {minutes} min"
-
-
 def _when(at: datetime | None, now: datetime) -> str:
     """A time to the minute; of another day than today with the day, but not in the night that comes."""
     if at is None:
@@ -132,7 +122,3 @@ def _when(at: datetime | None, now: datetime) -> str:
     own = at.astimezone()
     is_near = at - now < timedelta(hours=18)
     return own.strftime("%H:%M" if is_near else "%a %H:%M" if at - now < timedelta(days=6) else "%Y-%m-%d %H:%M")
-
-
-def _usd(usd: float) -> str:
-    return money(Spent(cost_usd=usd))

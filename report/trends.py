@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
+from core.formats import duration, money, percent, tokens
 from core.shares import Share
 from core.states import Status
 from db.report_queries import EndedTask, ModelCall
@@ -14,7 +15,7 @@ from report.model_figures import Cost, cost_of
 from report.plots import Series
 from report.stats import Spread, spread
 from report.task_figures import at_first_try, last_ends, wait_s
-from report.wording import day, duration, minute, number, signed, tokens
+from report.wording import day, minute, number, signed
 
 SPANS = 8
 
@@ -87,12 +88,12 @@ def series(points: Sequence[Point]) -> list[Series]:
 Value = Callable[[Point], float | None]
 _FIGURES: Sequence[tuple[str, Value, Callable[[float], str], bool, float | None]] = (
     ("tasks done", lambda p: float(p.done), number, True, None),
-    ("succeeded", lambda p: p.success.value, lambda v: f"{v:.0%}", False, 1.0),
-    ("at the first try", lambda p: p.first_try.value, lambda v: f"{v:.0%}", False, 1.0),
+    ("succeeded", lambda p: p.success.value, percent, False, 1.0),
+    ("at the first try", lambda p: p.first_try.value, percent, False, 1.0),
     ("median iterations", lambda p: p.iterations.median if p.iterations.count else None, number, False, None),
     ("median wait", lambda p: p.queue_wait_s.median if p.queue_wait_s.count else None, duration, False, None),
     ("tokens", lambda p: float(p.cost.tokens), tokens, True, None),
-    ("cost, USD", lambda p: p.cost.usd if p.cost.known else None, lambda v: f"{v:,.2f}", True, None),
+    ("cost", lambda p: p.cost.usd if p.cost.known else None, money, True, None),
 )
 
 

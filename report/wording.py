@@ -1,16 +1,16 @@
-"""How figures are put in words. Nothing here escapes: `markdown` does that where it writes."""
+"""How figures of a report are put in words, by `core.formats`. Nothing here escapes: `markdown` does that."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from datetime import datetime
 
+from core import formats
 from core.masking import printable
 from core.shares import Interval, Share, wilson
 from report.model_figures import Cost
 
 MAX_TEXT = 120
-UNKNOWN = "unknown"
 
 
 def cut(text: str, most: int = MAX_TEXT) -> str:
@@ -36,7 +36,7 @@ def many(count: int, one: str, more: str = "") -> str:
 
 def percent(share: Share) -> str:
     """A share as a percentage; a dash of nothing."""
-    return "–" if share.value is None else f"{share.value:.0%}"
+    return formats.percent(share.value)
 
 
 def points(value: float) -> str:
@@ -47,7 +47,7 @@ def points(value: float) -> str:
 def interval(share: Share) -> str:
     """Where a share lies, with its confidence; a dash of nothing."""
     found = wilson(share)
-    return f"{found.low:.0%} to {found.high:.0%}" if share.whole else "–"
+    return f"{formats.percent(found.low)} to {formats.percent(found.high)}" if share.whole else formats.NOTHING
 
 
 def difference(found: Interval, words: Callable[[float], str]) -> tuple[str, str]:
@@ -58,42 +58,12 @@ def difference(found: Interval, words: Callable[[float], str]) -> tuple[str, str
 
 def share_of(part: int, whole: int) -> str:
     """A share as a count and a percentage."""
-    return f"{number(part)} of {number(whole)} ({part / whole:.0%})" if whole else "none"
-
-
-def duration(seconds: float) -> str:
-    """A length of time in its two largest units."""
-    if seconds < 60:
-        return f"{seconds:.1f} s" if seconds < 10 else f"{seconds:.0f} s"
-    minutes = round(seconds) // 60
-    if minutes < 60:
-        return f"{minutes} min {round(seconds) % 60} s"
-    return f"{minutes // 60} h {minutes % 60} min" if minutes < 2880 else f"{minutes // 1440} d {minutes // 60 % 24} h"
-
-
-def usd(value: float) -> str:
-    """An amount that is known: two places, more for what is less than ten cents."""
-    return f"{value:,.2f} USD" if value >= 0.1 or value == 0 else f"{value:.2g} USD"
+    return f"{number(part)} of {number(whole)} ({formats.percent(part / whole)})" if whole else "none"
 
 
 def cost(found: Cost) -> str:
     """What calls cost, as far as that is known."""
-    if not found.known:
-        return UNKNOWN
-    return f"{usd(found.usd)} or more" if found.unpriced_tokens else usd(found.usd)
-
-
-def least(found: Cost) -> str:
-    """As `cost`, in a few characters."""
-    return f"≥ {usd(found.usd)}" if found.known and found.unpriced_tokens else cost(found)
-
-
-def tokens(count: float) -> str:
-    """A count of tokens, shortened."""
-    for size, unit in ((1e9, "G"), (1e6, "M"), (1e3, "k")):
-        if count >= size:
-            return f"{count / size:.3g} {unit}" if count < 1000 * size else f"{count / size:,.0f} {unit}"
-    return f"{count:.0f}"
+    return formats.money(found.usd, found.unpriced_tokens)
 
 
 def day(at: datetime) -> str:

@@ -19,6 +19,7 @@ from core.errors import IllegalMove, InvalidTask, StaleFence
 from core.events import Kind, Level, MoveData
 from core.faults import listed
 from core.forking import Fork, Kept
+from core.formats import duration
 from core.queueing import RetryPolicy, Submitted
 from core.states import ENDED, OPEN, Ending, Status, may_move
 from core.subtasks import SubtaskSpec, part_key, whole_of
@@ -204,7 +205,7 @@ def finish(
     if ending not in _RETRIED or entry.tries >= allowed:
         return end(tx, task, Status.FAILED, ending, reason, facts)
     rest_s = policy.rest_s(entry.tries)
-    why = f"attempt {entry.tries} of {allowed}, next in {rest_s:.0f} s: {reason or ending}"
+    why = f"attempt {entry.tries} of {allowed}, next in {duration(rest_s)}: {reason or ending}"
     due = {"not_before": to_text(tx.now + timedelta(seconds=rest_s))}
     return leave(tx, task, Status.SCHEDULED, why, {**facts, **due}, level=Level.WARNING)
 

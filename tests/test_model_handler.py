@@ -433,7 +433,7 @@ async def test_the_limits_of_a_task_end_it_and_say_which(setting: GatewaySetup) 
                 await calls.complete(ask(step_no=1))
             with pytest.raises(BudgetSpent, match=r"limit of 500 tokens is reached \(450 used"):
                 await gateway.task(tokens=500, spent=Spent(tokens_in=450)).complete(ask(step_no=2))
-            with pytest.raises(BudgetSpent, match=r"limit of 2.0 USD is reached \(1.9900 used"):
+            with pytest.raises(BudgetSpent, match=r"limit of \$2\.00 is reached \(\$1\.99 used"):
                 await gateway.task(cost_usd=2.0, spent=Spent(cost_usd=1.99)).complete(ask(step_no=3))
         assert len(server.requests) == 1
     assert [event.data["budget"] for event in gateway.of(Kind.BUDGET_REACHED)] == ["task 7"] * 3

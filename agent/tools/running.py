@@ -12,6 +12,7 @@ from agent.tools import arguments
 from agent.tools.reading import missing
 from core.attempt_state import AttemptContext, AttemptState
 from core.errors import BadReply
+from core.formats import duration
 from core.isolation import Ended
 from core.paths import is_test_path
 from core.shell import ShellJob, ShellResult
@@ -59,7 +60,7 @@ async def run(
 def _report(result: ShellResult, written: list[str], refused: list[str]) -> str:
     text = head_and_tail(result.output.rstrip("\n")) or "(no output)"
     ended = _ENDED.get(result.ended)
-    lines = [text, f"({ended}, after {result.duration_s:.1f} s)" if ended else f"(exit code {result.exit_code})"]
+    lines = [text, f"({ended}, after {duration(result.duration_s)})" if ended else f"(exit code {result.exit_code})"]
     lines += [f"(now part of the change: {_some(written)})"] if written else []
     lines += [f"(not kept: {_some(refused, '; ')})"] if refused else []
     return "\n".join(lines)
@@ -93,7 +94,7 @@ async def run_tests(
     lines = [feedback.shape(trial) if trial.reason else feedback.passed(trial)]
     lines += [f"(failed without your change already, left out: {_some(list(trial.before))})"] if trial.before else []
     lines += [f"(not seen by the run: {_some(unseen, '; ')})"] if unseen else []
-    return "\n".join([*lines, f"(took {trial.duration_s:.1f} s; {NO_VERDICT})"]), not trial.reason
+    return "\n".join([*lines, f"(took {duration(trial.duration_s)}; {NO_VERDICT})"]), not trial.reason
 
 
 def _test_files(named: tuple[str, ...], draft: Draft) -> tuple[str, ...]:

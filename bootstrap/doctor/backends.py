@@ -14,6 +14,7 @@ from bootstrap.repair import nothing_runs
 from bootstrap.suites import find_sandbox
 from core.dialogue import BUILT_IN, Message, ModelRequest
 from core.errors import ConfigError, ModelError, SandboxError
+from core.formats import duration
 from core.masking import Masker
 from core.program import typed
 from core.states import Phase
@@ -67,7 +68,7 @@ def _asked(backend: BaseModelHandler, name: str, masked: Masker) -> Finding:
         reply = asyncio.run(one_word(backend, DEEP_S))
     except (ModelError, TimeoutError) as error:
         return fault(name, masked(f"is there, but gives no reply: {error or 'time is over'}"), "look at its own log")
-    return ok(name, f"replied in {time.monotonic() - began:.1f} s ({reply} tokens)")
+    return ok(name, f"replied in {duration(time.monotonic() - began)} ({reply} tokens)")
 
 
 async def one_word(backend: BaseModelHandler, limit_s: float) -> int:

@@ -6,7 +6,6 @@ import json
 import os
 import shlex
 from dataclasses import dataclass
-from datetime import timedelta
 from enum import StrEnum
 from pathlib import Path
 
@@ -65,17 +64,6 @@ def in_bytes(count: float) -> str:
             return f"{count:.0f} {unit}"
         count /= 1000
     return f"{count:.1f} TB"
-
-
-def ago(span: timedelta) -> str:
-    """A length of time up to now: `3 h ago`."""
-    seconds = span.total_seconds()
-    if seconds < 0:
-        return "in the future"
-    for size, unit in ((86400, "days"), (3600, "h"), (60, "min")):
-        if seconds >= 2 * size:
-            return f"{seconds / size:.0f} {unit} ago"
-    return f"{seconds:.0f} s ago"
 
 
 _LOCKS = Path("/proc/locks")

@@ -13,7 +13,6 @@ from pydantic import SecretStr
 from bootstrap.doctor.context import (
     CheckContext,
     Finding,
-    ago,
     fault,
     in_bytes,
     may_write,
@@ -25,6 +24,7 @@ from bootstrap.doctor.context import (
 )
 from config import sources
 from core.errors import StoreDamaged, StoreError, StoreMissing, StoreTooNew, StoreTooOld
+from core.formats import ago
 from core.program import typed
 from db import backups
 from db.inspection import facts, quick_faults
@@ -287,7 +287,7 @@ def _log(path: Path) -> Finding:
 
 def _age(newest: Path, count: int, now: datetime, context: CheckContext) -> Finding:
     at = backups.time_of(newest) or now
-    text = f"{count} kept, the newest {ago(now - at)}"
+    text = f"{count} kept, the newest {ago((now - at).total_seconds())}"
     late = timedelta(seconds=3 * context.settings.state_interval_s)
     if context.holder is not None and now - at > late:
         mend = f"look for `backup_failed` with {typed('logs 200 --level WARNING')}; often the disk is full"

@@ -16,11 +16,12 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from bootstrap.doctor.context import CheckContext, Finding, ago, fault, note, ok, warning
+from bootstrap.doctor.context import CheckContext, Finding, fault, note, ok, warning
 from bootstrap.extras import make_extras
 from bootstrap.submission import machine_check
 from bootstrap.suites import drop_event
 from core.errors import InvalidTask, StoreError
+from core.formats import ago, duration
 from core.program import typed
 from core.status import ExtraState
 from core.version import VERSION
@@ -242,10 +243,12 @@ def _newest_event(context: CheckContext, now: datetime) -> Iterator[Finding]:
     if newest is None:
         return
     if newest - now > NEAR:
-        text = f"the newest event is of {newest:%Y-%m-%d %H:%M:%S} UTC, {(newest - now).total_seconds():.0f} s ahead"
+        text = (
+            f"the newest event is of {newest:%Y-%m-%d %H:%M:%S} UTC, {duration((newest - now).total_seconds())} ahead"
+        )
         yield fault("events", text, _SET_CLOCK)
     else:
-        yield ok("events", f"the newest is {ago(now - newest)}")
+        yield ok("events", f"the newest is {ago((now - newest).total_seconds())}")
 
 
 def _files(context: CheckContext, now: datetime) -> Iterator[Finding]:
@@ -257,7 +260,7 @@ def _files(context: CheckContext, now: datetime) -> Iterator[Finding]:
         return
     ahead = max(times) - now
     if ahead > NEAR:
-        text = f"the newest file of the home is {ahead.total_seconds():.0f} s ahead of the clock"
+        text = f"the newest file of the home is {duration(ahead.total_seconds())} ahead of the clock"
         yield warning("files", text, "the clock was set back, or the file system's own clock is wrong: " + _SET_CLOCK)
     else:
         yield ok("files", "none is ahead of the clock")

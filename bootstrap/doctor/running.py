@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from bootstrap.doctor.context import CheckContext, Finding, fault, note, ok, read_json, warning
+from core.formats import duration
 from settings.access import Access
 
 WALL_S = 5.0
@@ -64,10 +65,10 @@ def _health(health: dict[str, Any]) -> Iterator[Finding]:
         yield fault("health", text, "stop and start it; if that does not help, look into its log")
     elif lag > LATE_S:
         yield warning(
-            "health", f"the workers' loop was {lag:.1f} s late", "the machine is overloaded: lower worker_count"
+            "health", f"the workers' loop was {duration(lag)} late", "the machine is overloaded: lower worker_count"
         )
     else:
-        yield ok("health", f"answers; the workers' loop is {lag * 1000:.0f} ms late")
+        yield ok("health", f"answers; the workers' loop is {duration(lag)} late")
 
 
 def _status(report: dict[str, Any]) -> Iterator[Finding]:

@@ -10,6 +10,7 @@ from collections.abc import Callable, Sequence
 
 from core.dialogue import BUILT_IN
 from core.events import Emitter, Kind, Level
+from core.formats import coarse
 from core.ports import Sink
 from core.status import ModelStatus
 
@@ -47,5 +48,5 @@ class Outage:
         if not self._reported and now - self._since >= LONG_S:
             self._reported = True
             names = ", ".join(sorted({model.name for model in real}))
-            text = f"no model has answered for {(now - self._since) / 60:.0f} minutes ({names}); tasks wait for one"
+            text = f"no model has answered for {coarse(now - self._since)} ({names}); tasks wait for one"
             self._events.emit(Kind.MODEL_DOWN, text, level=Level.ERROR, all=True)

@@ -58,7 +58,7 @@ def test_commits_after_a_model_s_cutoff_stand_apart_and_an_unknown_cutoff_is_sai
         0
     ].after_cutoff == Share(0, 0)
     text = render(found)
-    assert f"| `weak` |    {cutoff} | 6 of 10 (60%) |" in text
+    assert f"| `weak` |    {cutoff} | 6 of 10 (60 %) |" in text
     assert "Not known of `large`" in text
 
 
@@ -143,7 +143,7 @@ def test_the_plot_has_each_arm_at_its_cost_and_rate_with_labels_that_do_not_over
     assert all(after - before >= 15 for before, after in itertools.pairwise(labels))
     dots = {each.attributes["cx"] for each in texts(plot, "circle")}
     assert len(dots) == 1
-    assert "arm 3: 57% at 0.10 USD an item" in texts(plot, "svg")[0].attributes["aria-label"]
+    assert "arm 3: 57 % at $0.10 an item" in texts(plot, "svg")[0].attributes["aria-label"]
 
 
 def test_an_arm_that_another_beats_for_no_more_is_not_worth_its_price() -> None:

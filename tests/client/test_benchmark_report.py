@@ -33,8 +33,8 @@ def shop(home: Home, database: Path) -> str:
 def test_the_report_is_markdown_for_people_and_json_for_scripts(home: Home, shop: str) -> None:
     text = home.cli("bench", "report", f"{shop}/inner").out
     assert text.startswith("# Benchmark of shop\n")
-    assert "| `strong` | 18 of 20 (90%) |" in text
-    assert "| `weak`   |  5 of 20 (25%) |" in text
+    assert "| `strong` | 18 of 20 (90 %) |" in text
+    assert "| `weak`   |  5 of 20 (25 %) |" in text
     found = home.cli("bench", "report", shop, "--json").json
     assert (found["repo"], found["mode"], found["items"]) == (shop, "shown", 20)
     assert found["arms"][0]["solved"] == {"part": 18, "whole": 20}

@@ -232,7 +232,7 @@ def test_with_a_daemon_the_status_is_its_own_with_exit_code_0(home: Home, contex
     home.cli("do it")
     result = home.cli("--status")
     assert (result.code, result.err) == (0, "")
-    assert "daemon      version 0.1.0, process 4711, up 1h 2m" in result.out
+    assert "daemon      version 0.1.0, process 4711, up 1 h 2 min" in result.out
     own = datetime(2026, 11, 28, 6, tzinfo=UTC).astimezone()
     assert f"checkpoint  {own.isoformat()}" in result.out
     report = home.cli("--status", "--json").json

@@ -6,7 +6,7 @@ from datetime import UTC, datetime, timedelta, timezone
 
 import pytest
 
-from client.output import Cell, Fields, Lines, Table, cell, plain_lines, span, stamp
+from client.output import Cell, Fields, Lines, Table, cell, plain_lines, stamp
 
 AT = datetime(2026, 1, 2, 3, 4, 5, 678901, tzinfo=timezone(timedelta(hours=1)))
 
@@ -26,13 +26,6 @@ def test_times_are_the_owners_own_and_short_on_a_terminal() -> None:
     now = datetime.now(UTC)
     assert stamp(now, short=True).text == now.astimezone().strftime("%H:%M:%S")
     assert stamp(None, short=True).text == "-"
-
-
-@pytest.mark.parametrize(
-    ("seconds", "shown"), [(0, "0.0s"), (9.96, "10.0s"), (59, "59s"), (61, "1m 1s"), (3725, "1h 2m"), (90000, "1d 1h")]
-)
-def test_a_span_has_its_two_largest_units(seconds: float, shown: str) -> None:
-    assert span(seconds) == shown
 
 
 def test_plain_blocks_are_aligned_columns_and_nothing_is_cut() -> None:

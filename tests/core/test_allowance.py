@@ -34,8 +34,8 @@ def test_the_question_says_what_was_used_and_what_is_wished() -> None:
         "task 12 has used 3 of 3 model calls; grant as much again (3)? [budget:model_calls:6]"
     )
     assert question(Measure.COST_USD, 0.01) == (
-        "task 12 has used 0.4821 of 0.5 USD, and the next call needs 0.01 more than is left; "
-        "grant as much again (0.5)? [budget:cost_usd:1]"
+        "task 12 has used $0.48 of $0.50, and the next call needs $0.0100 more than is left; "
+        "grant as much again ($0.50)? [budget:cost_usd:1]"
     )
 
 

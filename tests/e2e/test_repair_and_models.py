@@ -60,7 +60,7 @@ def test_a_bug_that_search_can_mend_buys_no_reply_and_is_told_everywhere(daemon:
         f"a call of openai={server.model} was saved"
     ] * 2
     assert daemon.get("/api/status")["saved"] == {"days": 7.0, "replies": 2, "saved": 2, "solved": 1}
-    assert "2 of 2 replies saved (100%) in 7 days, 1 task solved without a model" in daemon.cli("--status").stdout
+    assert "2 of 2 replies saved (100 %) in 7 days, 1 task solved without a model" in daemon.cli("--status").stdout
     assert daemon.cli("verify", task["commit"]).returncode == 0
 
 

@@ -85,7 +85,7 @@ async def test_a_reply_is_cut_to_what_is_left_and_refused_when_that_is_too_littl
 async def test_money_counts_prompt_and_reply_at_their_prices() -> None:
     spent = Spent(cost_usd=1.0)
     assert await granted(Budget("x", spent, cost_usd=1.0051), need(price=DEAR)) == 500
-    with pytest.raises(BudgetExhausted, match=r"1\.0 USD is reached \(1\.0000 used"):
+    with pytest.raises(BudgetExhausted, match=r"\$1\.00 is reached \(\$1\.00 used"):
         await granted(Budget("x", spent, cost_usd=1.0), need(price=DEAR))
     assert await granted(Budget("x", spent, cost_usd=1.0), need(price=FREE)) == 1000, "what is free may go on"
     with pytest.raises(BudgetExhausted):

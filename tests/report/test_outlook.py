@@ -70,7 +70,7 @@ def test_a_budget_that_will_not_do_is_said_in_place_of_a_wrong_end() -> None:
 def test_while_tasks_are_held_back_no_time_is_told() -> None:
     found = outlook(known(used_up_at=hours(1.5), fit_budget=8), NOW, is_held=True)
     assert found.line == "14 tasks, about 2 h 10 min of work, about $0.80 of the $5.00 left today"
-    assert found.range.startswith("1 h 0 min to 3 h 0 min of work")
+    assert found.range.startswith("1 h to 3 h of work")
     assert found.warning == ""
 
 

@@ -54,7 +54,7 @@ def test_success_that_fell_by_more_than_chance_is_told(history: History) -> None
         history.clock.now = FIRST + week * WEEK
         for _ in range(20):
             end(history, ending)
-        assert ("Success fell to 0% from 100%" in advice(history)) == bool(week)
+        assert ("Success fell to 0 % from 100 %" in advice(history)) == bool(week)
 
 
 def test_dearer_work_is_told_with_both_prices(history: History) -> None:
@@ -62,7 +62,7 @@ def test_dearer_work_is_told_with_both_prices(history: History) -> None:
         history.clock.now = FIRST + week * WEEK
         for _ in range(20):
             end(history, Ending.NO_CHANGE, cost=price)
-    assert "A finished task cost 0." in advice(history)
+    assert "A finished task cost $0." in advice(history)
     assert "in the spans before: look at which model answered" in advice(history)
 
 

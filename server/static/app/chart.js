@@ -1,6 +1,6 @@
 // Charts over time, drawn by uPlot; the same figures stand in a table for who cannot see them.
 
-import {brief, clock, day} from './text.js';
+import {clock, compact, day} from './text.js';
 import {classes, effect, html, signal, useEffect, useRef} from './ui.js';
 
 /**
@@ -150,7 +150,7 @@ const Table = ({title, times, series, format}) => html`<div class="unseen"><tabl
  * @param {{title: string, times: number[], series: Series[], format?: (value: number) => string, height?: number,
  *   max?: number}} props `times` are seconds since 1970; `max` fixes the top of the scale
  */
-export function Chart({title, times, series, format = brief, height = 132, max}) {
+export function Chart({title, times, series, format = compact, height = 132, max}) {
   const box = useRef(null);
   const at = useRef(signal(null)).current;
   useDrawing(box, {times, series, format, height, max}, (index) => { at.value = index; });

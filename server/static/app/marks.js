@@ -1,7 +1,7 @@
 // Small marks that stand in a line: states, times, amounts.
 
 import {quarter, second} from './clock.js';
-import {brief, clock, counted, day, duration, elapsed, grouped, money, relative, words} from './text.js';
+import {clock, counted, day, duration, elapsed, grouped, money, relative, tokens, words} from './text.js';
 import {classes, html} from './ui.js';
 
 const none = html`<span class="none">–</span>`;
@@ -42,9 +42,8 @@ export const Money = ({usd, unpriced = 0}) => html`
 /** A number; in brief with the whole one as its tooltip. */
 export function Count({value, whole = false}) {
   if (value === null || value === undefined) return none;
-  return whole || Math.abs(value) < 10_000
-    ? html`<span class="number">${grouped(value)}</span>`
-    : html`<span class="number" title=${grouped(value)}>${brief(value)}</span>`;
+  const text = whole ? grouped(value) : tokens(value);
+  return html`<span class="number" title=${text === grouped(value) ? undefined : grouped(value)}>${text}</span>`;
 }
 
 /** A sentence of the daemon's; what stands in `backticks` is code. */

@@ -21,71 +21,89 @@ export function firstLine(text, max = 140) {
   return line.length > max ? `${line.slice(0, max - 1)}…` : line;
 }
 
-/** Seconds as people say them: `340 ms`, `12.3 s`, `4 min 5 s`, `3 h 20 min`, `2 d 4 h`. */
-export function duration(seconds) {
-  if (seconds === null || seconds === undefined) return '–';
-  if (seconds < 1) return `${Math.round(Math.max(0, seconds) * 1000)} ms`;
-  if (seconds < 59.95) return `${seconds.toFixed(1)} s`;
-  return whole(Math.round(seconds));
+// Shares, money, counts and lengths of time: as core/formats.py writes them; tests/core/formats.json holds both to it.
+
+/** A share of one: `87 %`; what is not quite nothing or all is `< 1 %` or `> 99 %`. */
+export function percent(share) {
+  if (share === null || share === undefined) return '–';
+  const text = (100 * share).toFixed(0);
+  if (share > 0 && text === '0') return '< 1 %';
+  return share < 1 && text === '100' ? '> 99 %' : `${text} %`;
 }
 
-/** Seconds without fractions, for what counts up: `8 s`, `4 min 5 s`. */
-export function elapsed(seconds) {
-  return seconds < 60 ? `${Math.max(0, Math.floor(seconds))} s` : whole(Math.floor(seconds));
-}
-
-function whole(seconds) {
-  const minutes = Math.floor(seconds / 60);
-  if (minutes < 60) return `${minutes} min ${seconds % 60} s`;
-  const hours = Math.floor(minutes / 60);
-  return hours < 24 ? `${hours} h ${minutes % 60} min` : `${Math.floor(hours / 24)} d ${hours % 24} h`;
-}
-
-/** An amount of US dollars: `$0`, `$0.0042`, `$1.27`, `$1,204`; of `unpriced` calls the cost is not known. */
+/** An amount of US dollars: `$0`, `$0.0042`, `$1.27`, `$1,204`; with `unpriced` calls, whose cost is not known, `$1.27 + ?`. */
 export function money(usd, unpriced = 0) {
-  const known = dollars(usd);
-  if (!unpriced) return known;
-  return usd ? `${known} + ?` : '?';
+  if (unpriced) return usd ? `${dollars(usd)} + ?` : '$?';
+  return dollars(usd);
 }
 
 function dollars(usd) {
   if (!usd) return '$0';
+  if (usd < 0) return `-${dollars(-usd)}`;
   if (usd < 0.0001) return '< $0.0001';
-  if (usd < 0.1) return `$${usd.toFixed(4)}`;
-  return usd < 1000 ? `$${usd.toFixed(2)}` : `$${Math.round(usd).toLocaleString('en')}`;
+  if (usd < 0.09995) return `$${usd.toFixed(4)}`;
+  return usd < 999.995 ? `$${usd.toFixed(2)}` : `$${grouped(Number(usd.toFixed(0)))}`;
 }
+
+const SIZES = [[1, ''], [1e3, 'k'], [1e6, 'M'], [1e9, 'G'], [1e12, 'T']];
+
+/** A count in few characters: `950`, `12.3k`, `123k`, `4M`; below a thousand with up to two places. */
+export function compact(number) {
+  if (number < 0) return `-${compact(-number)}`;
+  const tried = SIZES.map(([size, unit]) => {
+    const amount = number / size;
+    const places = amount < 99.95 ? 1 : 0;
+    return [amount.toFixed(size === 1 ? 2 : places), unit];
+  });
+  const [text, unit] = tried.find(([each]) => Number(each) < 1000) ?? tried.at(-1);
+  return `${text.includes('.') ? text.replace(/\.?0+$/, '') : text}${unit}`;
+}
+
+/** A count of tokens: whole up to `9,999`, then `12.3k`. */
+export function tokens(count) {
+  const whole = Number(count.toFixed(0));
+  return whole < 10_000 ? grouped(whole) : compact(count);
+}
+
+/** A length of time in its two largest units: `340 ms`, `12.3 s`, `4 min 5 s`, `3 h`, `2 d 4 h`. */
+export function duration(seconds) {
+  if (seconds === null || seconds === undefined) return '–';
+  const length = Math.max(0, seconds);
+  if (length < 0.9995) return `${(1000 * length).toFixed(0)} ms`;
+  return length < 59.95 ? `${length.toFixed(1)} s` : long(Number(length.toFixed(0)));
+}
+
+/** Seconds without fractions, for what counts up: `8 s`, `4 min 5 s`. */
+export const elapsed = (seconds) => long(Math.max(0, Math.floor(seconds)));
+
+const UNITS = [[86400, 'd', 3600, 'h'], [3600, 'h', 60, 'min'], [60, 'min', 1, 's'], [1, 's', 1, '']];
+
+function long(seconds) {
+  const [size, unit, below, small] = UNITS.find(([least]) => seconds >= least) ?? UNITS.at(-1);
+  const rest = small ? Math.floor((seconds % size) / below) : 0;
+  return `${Math.floor(seconds / size)} ${unit}${rest ? ` ${rest} ${small}` : ''}`;
+}
+
+/** How long since, in the largest unit: `now`, `3 h ago`; what is still to come: `in 2 h`. */
+export function ago(seconds) {
+  const distance = Number(Math.abs(seconds).toFixed(0));
+  if (distance < 5) return 'now';
+  const [size, unit] = UNITS.find(([least]) => distance >= least);
+  const amount = `${Math.floor(distance / size)} ${unit}`;
+  return seconds > 0 ? `${amount} ago` : `in ${amount}`;
+}
+
+/** A moment (milliseconds) relative to another. */
+export const relative = (at, now) => ago((now - at) / 1000);
 
 /** A number with its thousands set apart: `12,345`. */
 export const grouped = (number) => number.toLocaleString('en');
-
-/** A number in brief: `950`, `12.3k`, `4.1M`. */
-export function brief(number) {
-  if (Math.abs(number) < 1000) return String(Math.round(number * 100) / 100);
-  const [size, unit] = [[1e9, 'G'], [1e6, 'M'], [1e3, 'k']].find(([least]) => Math.abs(number) >= least);
-  const amount = number / size;
-  return `${amount.toFixed(Math.abs(amount) < 99.95 ? 1 : 0).replace(/\.0$/, '')}${unit}`;
-}
-
-/** A share of one as a percentage: `87 %`; `digits` behind the point. */
-export const percent = (share, digits = 0) => `${(share * 100).toFixed(digits)} %`;
 
 /** `1 line`, `2 lines`. */
 export const counted = (number, one, many = `${one}s`) => `${grouped(number)} ${number === 1 ? one : many}`;
 
 /** A name of the API as words: `gave_up` becomes `gave up`. */
 export const words = (name) => name.replaceAll('_', ' ').toLowerCase();
-
-const UNITS = [[60, 's', 1], [3600, 'min', 60], [86400, 'h', 3600], [Infinity, 'd', 86400]];
-
-/** A moment (milliseconds) relative to another: `now`, `3 min ago`, `in 2 h`. */
-export function relative(at, now) {
-  const seconds = Math.round((now - at) / 1000);
-  const distance = Math.abs(seconds);
-  if (distance < 5) return 'now';
-  const [, unit, size] = UNITS.find(([limit]) => distance < limit);
-  const amount = `${Math.floor(distance / size)} ${unit}`;
-  return seconds > 0 ? `${amount} ago` : `in ${amount}`;
-}
 
 const two = (number) => String(number).padStart(2, '0');
 

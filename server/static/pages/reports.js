@@ -10,7 +10,9 @@ const LIMIT = 20;
 const ADDRESS = (name) => `/reports/${name}`;
 const FILE = (name, form) => `/api/report/${name}/file?form=${form}`;
 
-const figure = (row, name) => row.facts?.find((fact) => fact.name === name)?.shown ?? html`<span class="none">–</span>`;
+// Stored reports keep the names that they were made with.
+const OLD = {'cost in USD': 'cost'};
+const figure = (row, name) => row.facts?.find((fact) => name === fact.name || name === OLD[fact.name])?.shown ?? html`<span class="none">–</span>`;
 const column = (name, label, more = {}) => ({key: name, label, number: true, cell: (row) => figure(row, name), ...more});
 
 const COLUMNS = [
@@ -22,7 +24,7 @@ const COLUMNS = [
   column('at the first try', 'First iteration', {minor: true}),
   column('commits', 'Commits', {minor: true}),
   column('tokens', 'Tokens', {minor: true}),
-  column('cost in USD', 'Cost, USD'),
+  column('cost', 'Cost'),
   {key: 'files', label: 'Download', minor: true, cell: (row) => html`<a href=${FILE(row.name, 'markdown')} download>Markdown</a>
     ${' · '}<a href=${FILE(row.name, 'html')} download>HTML</a>`},
 ];

@@ -205,7 +205,7 @@ def test_size_and_backups(used: Home) -> None:
     now = datetime.now(UTC)
     new = make(whom.settings.db_path, whom.settings.backups_dir, now - timedelta(days=2), keep=4, daily=0)
     found = list(check_backups(whom))
-    assert look(found, "backups").text == "1 kept, the newest 2 days ago"
+    assert look(found, "backups").text == "1 kept, the newest 2 d ago"
     assert look(found, "newest backup").grade is Grade.OK
     with InstanceLock(whom.settings.lock_file):
         assert look(check_backups(whom), "backups").grade is Grade.WARNING

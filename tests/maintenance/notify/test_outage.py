@@ -41,7 +41,7 @@ async def test_it_is_told_once_when_it_has_lasted_and_again_for_the_next() -> No
         bench.up = True
         await bench.look_after(60)
     assert (bench.events[0].kind, bench.events[0].level) == (Kind.MODEL_DOWN, Level.ERROR)
-    assert "15 minutes (ollama, openai)" in bench.events[0].message
+    assert "15 min (ollama, openai)" in bench.events[0].message
 
 
 async def test_short_outages_do_not_add_up() -> None:

@@ -4,7 +4,7 @@ import {useData} from '../../app/api.js';
 import {Chart} from '../../app/chart.js';
 import {forGood} from '../../app/kept.js';
 import {Card, Loaded} from '../../app/parts.js';
-import {brief, counted, day, money, percent} from '../../app/text.js';
+import {compact, counted, day, money, percent, tokens} from '../../app/text.js';
 import {html, useMemo, useState} from '../../app/ui.js';
 
 const RANGES = [['24h', '24 h'], ['7d', '7 days'], ['30d', '30 days'], ['all', 'all']];
@@ -50,12 +50,12 @@ function Drawn({stats}) {
   }, [stats]);
   const {total} = stats;
   if (isNothing(total)) return html`<p class="empty charts-none">No task ended and no model was asked in this time.</p>`;
-  const whole = (value) => (Number.isInteger(value) ? brief(value) : '');
+  const whole = (value) => (Number.isInteger(value) ? compact(value) : '');
   return html`<div class="charts">
     <${Chart} title=${`${counted(total.done, 'task')} done, ${total.failed} failed`} times=${parts.times} series=${parts.ended} format=${whole} />
     <${Chart} title=${total.success_rate === null ? 'Success rate' : `${percent(total.success_rate)} succeeded`} times=${parts.times}
       series=${parts.success} format=${percent} max=${1} />
-    <${Chart} title=${`${brief(total.tokens_in + total.tokens_out)} tokens`} times=${parts.times} series=${parts.tokens} format=${brief} />
+    <${Chart} title=${`${tokens(total.tokens_in + total.tokens_out)} tokens`} times=${parts.times} series=${parts.tokens} format=${compact} />
     <${Chart} title=${spent(total)} times=${parts.times} series=${parts.costs} format=${money1} />
   </div>`;
 }

@@ -2,12 +2,12 @@
 
 import {useData} from '../../app/api.js';
 import {Card, Loaded, Sparkline} from '../../app/parts.js';
-import {counted, percent} from '../../app/text.js';
+import {counted} from '../../app/text.js';
 import {html} from '../../app/ui.js';
 
 const KINDS = ['lesson_stored', 'lesson_retired', 'lesson_restored', 'task_moved'];
 
-const signed = (share) => `${share < 0 ? '−' : '+'}${percent(Math.abs(share)).replace(' %', '')} points`;
+const signed = (share) => `${share < 0 ? '−' : '+'}${Math.round(100 * Math.abs(share))} points`;
 
 function worth({solve_rate: rate, shown, control}) {
   if (!rate) return `not known yet: ${counted(shown.whole, 'attempt')} with lessons, ${control.whole} in the control group`;
