@@ -62,19 +62,21 @@ def _overall(status: DaemonStatus) -> Overall:
         if found:
             running = f"{working} running" if working else ""
             return _with(found, running, _asks(status))
-    models = "no model" if lacks_model(status) else ""
+    models = "no model" if lacks_model(status) else _beyond_the_engine(status)
     text = f"Working {working}" if working else "" if status.approvals else "Idle"
     if status.approvals:
         many = status.approvals != 1
         why = f"{status.approvals} {'decisions wait' if many else 'decision waits'} for you."
         return _with(Overall(state=OverallState.NEEDS_YOU, text=text, why=why), _asks(status), models)
     state = OverallState.WORKING if working else OverallState.IDLE
-    return _with(Overall(state=state, text=text, why=_models_away(status) if models else ""), models)
+    return _with(Overall(state=state, text=text, why=_models_away(status) if lacks_model(status) else ""), models)
 
 
 def lacks_model(status: DaemonStatus) -> bool:
-    """Whether no model can be asked now; not while the first look at one of them is still under way."""
+    """Whether no model can be asked now; not while the first look at one is under way, nor where none is wanted."""
     models = [model for model in status.models if model.name != BUILT_IN]
+    if status.models and not models:  # the built-in engine works alone
+        return False
     stopped = status.state is DaemonState.STOPPED
     return not stopped and all(model.checked_at and not _is_usable(model) for model in models)
 
@@ -109,9 +111,19 @@ def _paused(status: DaemonStatus) -> Overall | None:
 def _no_model(status: DaemonStatus) -> Overall | None:
     if not status.parked.count or not lacks_model(status):
         return None
-    waiting = "1 task waits" if status.parked.count == 1 else f"{status.parked.count} tasks wait"
+    waiting = _waiting(status)
     next_try = min((model.next_check_at for model in status.models if model.next_check_at), default=None)
     return Overall(state=OverallState.NO_MODEL, text=f"No model · {waiting}", why=_models_away(status), until=next_try)
+
+
+def _beyond_the_engine(status: DaemonStatus) -> str:
+    """What the built-in engine cannot do, where it works without a model."""
+    alone = bool(status.models) and all(model.name == BUILT_IN for model in status.models)
+    return f"{_waiting(status)} for a model" if alone and status.parked.count else ""
+
+
+def _waiting(status: DaemonStatus) -> str:
+    return "1 task waits" if status.parked.count == 1 else f"{status.parked.count} tasks wait"
 
 
 def _models_away(status: DaemonStatus) -> str:

@@ -41,6 +41,9 @@ def hold(source: PauseSource, until: datetime | None = None, reason: str = "") -
         ),
         ({"models": (AWAY, ENGINE)}, OverallState.IDLE, "Idle · no model"),
         ({"models": (AWAY, ENGINE), "workers": BUSY}, OverallState.WORKING, "Working 2 · no model"),
+        ({"models": (ENGINE,)}, OverallState.IDLE, "Idle"),
+        ({"models": (ENGINE,), "workers": BUSY}, OverallState.WORKING, "Working 2"),
+        ({"models": (ENGINE,), "parked": PARKED}, OverallState.IDLE, "Idle · 3 tasks wait for a model"),
         ({"holds": (hold(PauseSource.OWNER),)}, OverallState.PAUSED, "Paused by you"),
         (
             {"holds": (hold(PauseSource.QUIET),), "approvals": 2, "models": (AWAY,), "parked": PARKED},
@@ -66,6 +69,11 @@ def test_a_model_that_nobody_has_looked_at_yet_is_not_missed() -> None:
     unknown = replace(AWAY, checked_at=None)
     assert replace(UP, models=(unknown, AWAY), parked=PARKED).overall.text == "Idle"
     assert not replace(UP, models=(unknown,)).overall.lacks_model
+
+
+def test_the_built_in_engine_alone_lacks_no_model() -> None:
+    assert not replace(UP, models=(ENGINE,), parked=PARKED).overall.lacks_model
+    assert replace(UP, models=(AWAY, ENGINE)).overall.lacks_model
 
 
 def test_a_model_that_is_left_alone_after_failures_is_none() -> None:
