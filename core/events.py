@@ -221,7 +221,8 @@ class BackendData(TypedDict):
 class CallData(TypedDict):
     """MODEL_CALLED. `saved` names the call that the built-in engine spared, `route` why this model was asked first.
 
-    `protocol` is how tools were offered, `cached_tokens` how many of the prompt a vendor's cache served.
+    `protocol` is how tools were offered, `cached_tokens` how many of the prompt a vendor's cache served. As with all
+    events of a request, `step_no` stands beside them.
     """
 
     backend: str

@@ -338,7 +338,7 @@ def _finished(task_id: int, attempt: int, step: Step, duration_s: float) -> Even
         attempt=attempt,
         iteration=step.state.iteration,
         phase=step.phase,
-        data={"outcome": step.outcome, "duration_s": round(duration_s, 3), **data},
+        data={"outcome": step.outcome, "duration_s": round(duration_s, 3), **data, "step_no": step.state.step_no - 1},
     )
 
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import ClassVar, Self
 
 from core.dialogue import Completion, ModelRequest
-from core.events import Emitter, Sink
+from core.events import Emitter, Event, Sink
 from core.tools import ToolProtocol
 from models.token_estimates import TokenEstimator
 
@@ -162,5 +162,10 @@ class BaseModelHandler(ABC):
 
 
 def events_about(request: ModelRequest, sink: Sink) -> Emitter:
-    """Emits events about a request."""
-    return Emitter(sink, request.task_id, request.attempt, request.iteration, request.phase)
+    """Emits events about a request, which name its step by `step_no`, so that a line of the log leads there."""
+
+    def placed(event: Event) -> None:
+        sink(replace(event, data={**event.data, "step_no": request.step_no}))
+
+    known = sink if request.task_id is None else placed
+    return Emitter(known, request.task_id, request.attempt, request.iteration, request.phase)

@@ -34,7 +34,7 @@ class GatewayEvents:
     def replayed(self, request: ModelRequest, stored: Completion) -> None:
         """A stored reply was used."""
         text, data = f"replayed a reply of {stored.model}", BackendData(backend=stored.backend, model=stored.model)
-        events_about(request, self._emit).emit(Kind.MODEL_REPLAYED, text, **data, step_no=request.step_no)
+        events_about(request, self._emit).emit(Kind.MODEL_REPLAYED, text, **data)
 
     def answered(self, request: ModelRequest, completion: Completion, route: Mapping[str, Any] | None = None) -> None:
         """A reply came; `route` tells why this model was asked first, where that was measured."""

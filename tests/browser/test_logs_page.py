@@ -330,6 +330,22 @@ def test_a_row_opens_with_its_data_and_its_link(app_context: AppContext, opened:
         expect(page).to_have_url(f"{url_of(client)}/logs#L1")
 
 
+def test_the_number_of_its_task_leads_to_the_step_or_the_attempt_of_a_line(
+    app_context: AppContext, opened: Open
+) -> None:
+    about = {"task_id": 3, "attempt": 2, "iteration": 4}
+    put(
+        app_context,
+        Event(kind=Kind.STEP_FINISHED, data={"step_no": 0}, **about),  # type: ignore[arg-type]
+        Event(kind=Kind.LESSON_RECALLED, **about),  # type: ignore[arg-type]
+        Event(kind=Kind.TASK_SUBMITTED, task_id=3),
+    )
+    with serving(app_context) as client:
+        page = opened(client)
+        for number, place in ((1, "#2-4-0"), (2, "#2"), (3, "")):
+            expect(page.locator(f"#L{number} .about")).to_have_attribute("href", f"/task/3{place}")
+
+
 def test_colours_are_shown_and_nothing_else_is_obeyed(app_context: AppContext, opened: Open) -> None:
     put(
         app_context,

@@ -106,7 +106,7 @@ def test_a_step_and_its_event_are_stored_together(store: Store) -> None:
         Phase.PLANNING,
         task.id,
     )
-    assert told.data == {"outcome": "ok", "duration_s": 2, "number": 0}
+    assert told.data == {"outcome": "ok", "duration_s": 2, "number": 0, "step_no": 0}
 
 
 def test_the_timeline_tells_each_step(store: Store) -> None:

@@ -313,7 +313,7 @@ def test_progress_is_told_now_and_then_with_a_sign_of_life_each_time() -> None:
     (event,) = events
     assert event.message == "repair: editing conditions"
     assert (event.kind, event.level, event.task_id, event.phase) == (Kind.REPAIR_PROGRESS, Level.INFO, 7, P.PLANNING)
-    assert event.data == {"tried": 1234, "estimated": 4000, "best": 2}
+    assert event.data == {"tried": 1234, "estimated": 4000, "best": 2, "step_no": 0}
     assert signs == [""] * 52
 
 

@@ -21,6 +21,13 @@ function link(name, href, text) {
   return made;
 }
 
+/** Where on the page of its task a line belongs: its step, else its attempt, as pages/task/place.js reads it. */
+function placeOf({attempt, iteration, data}) {
+  if (attempt === null) return '';
+  const isStep = Number.isInteger(data?.step_no) && iteration !== null;
+  return `#${attempt}${isStep ? `-${iteration}-${data.step_no}` : ''}`;
+}
+
 /** The local time of a moment: `11-22 09:05:07`. */
 export const stamp = (at) => `${day(at).slice(5)} ${clock(at)}`;
 
@@ -52,13 +59,14 @@ export function row(line, withTask = true) {
   made.id = `L${line.id}`;
   made.append(link('at', `/logs#L${line.id}`, stamp(line.timestamp)), el('span', 'level', ` ${line.level}${pad(line.level, LEVEL)}`));
   const event = `${line.event}${pad(line.event, EVENT)}`;
+  const place = placeOf(line);
   if (!withTask) {
-    made.append(el('span', 'event', event));
+    made.append(place ? link('event', place, line.event) : el('span', 'event', line.event), pad(line.event, EVENT));
   } else if (line.task_id === null) {
     made.append(el('span', 'event', `${pad('', TASK)}${event}`));
   } else {
     const name = `#${line.task_id}`;
-    made.append(link('about', `/task/${line.task_id}`, name), el('span', 'event', `${pad(name, TASK)}${event}`));
+    made.append(link('about', `/task/${line.task_id}${place}`, name), el('span', 'event', `${pad(name, TASK)}${event}`));
   }
   made.append(spoken(el('span', 'text'), line));
   return made;
