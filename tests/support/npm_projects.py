@@ -1,4 +1,4 @@
-"""Lock files of real packages of npm, resolved once a machine and day by the ordinary client from its own registry."""
+"""Packages of npm and lock files of them, had once a machine and day by the ordinary client from its own registry."""
 
 from __future__ import annotations
 
@@ -18,15 +18,22 @@ PACKAGES = {
     "vitest": {"vitest": "3.2.4", "typescript": "5.9.2"},
     "jest": {"jest": "30.1.3", "@swc/core": "1.13.5", "@swc/jest": "0.2.39"},
     "node:test": {"tsx": "4.20.5", "typescript": "5.9.2"},
+    "inspector": {"@modelcontextprotocol/inspector-cli": "1.0.3"},
 }
-"""What a project of each framework depends on for its tests."""
+"""What a project of each framework depends on for its tests, and a program that tests of ours use."""
 
 
 def package(framework: str, **more: Any) -> str:
     """The `package.json` of a project whose tests a framework runs."""
     scripts = {"vitest": "vitest run", "jest": "jest", "node:test": "node --import tsx --test"}
     kind = {} if framework == "jest" else {"type": "module"}
-    about = {"name": "shop", "version": "1.0.0", "private": True, **kind, "scripts": {"test": scripts[framework]}}
+    about = {
+        "name": "shop",
+        "version": "1.0.0",
+        "private": True,
+        **kind,
+        "scripts": {"test": scripts.get(framework, "")},
+    }
     return json.dumps({**about, "devDependencies": PACKAGES[framework], **more})
 
 

@@ -28,6 +28,7 @@ LATER = (
     "tests/bootstrap/test_growth.py",
     "tests/repair/bench/",
     "tests/e2e/test_forged_verdicts.py",
+    "tests/e2e/test_mcp_inspector.py",
     "tests/endurance/test_dying_reverts.py",
     "tests/endurance/test_other_scenarios.py",
     "tests/endurance/test_several_workers.py",
