@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import inspect
+import re
+from collections.abc import Iterator, Mapping
+from importlib import import_module
 from typing import Any
 
 import pytest
 from jsonschema import ValidationError
 
+from forges.connections import KINDS
 from tests.forges.conftest import APIS, Rig
 from tests.support.forges.description import Description, published
 from tests.support.forges.world import World
@@ -22,6 +27,29 @@ def test_each_excerpt_names_its_origin_its_version_and_its_licence(name: str) ->
 
 def first(description: Description, method: str, ending: str) -> Any:
     return next(each for each in description.operations if each.name.startswith(method) and each.name.endswith(ending))
+
+
+def test_what_is_read_of_answers_are_fields_that_the_description_knows(kind: str) -> None:
+    read = set(re.findall(r"""(?:\["|get\(")(\w+)"(?:\]|\))""", inspect.getsource(import_module(module_of(kind)))))
+    known = {name for each in properties(APIS[kind](World()).description.excerpt) for name in each}
+    assert len(read) > 20
+    assert read <= known
+
+
+def module_of(kind: str) -> str:
+    return KINDS[kind].partition(":")[0]
+
+
+def properties(schema: Any) -> Iterator[Mapping[str, Any]]:
+    """All that are told of, anywhere in a description."""
+    if isinstance(schema, Mapping):
+        if isinstance(schema.get("properties"), Mapping):
+            yield schema["properties"]
+        for each in schema.values():
+            yield from properties(each)
+    elif isinstance(schema, list):
+        for each in schema:
+            yield from properties(each)
 
 
 def test_a_request_that_the_description_does_not_know_is_noticed(kind: str) -> None:

@@ -32,6 +32,13 @@ async def test_an_issue_with_the_label_becomes_one_task_and_gets_one_comment(rig
     assert len(rig.server.writes) == 1
 
 
+async def test_a_label_that_nobody_has_made_yet_gives_no_tasks(rig: Rig) -> None:
+    rig.world.issue("Something", labels=("bug",))
+    rig.world.issue("Something else", labels=(), by="mallory")
+    await rig.sync.look()
+    assert (rig.tasks(), rig.sync.status().notes, rig.server.writes) == ([], (), [])
+
+
 async def test_all_pages_are_read_and_no_issue_is_taken_twice(rig: Rig) -> None:
     numbers = {rig.world.issue(f"Task {n}") for n in range(5)}
     await rig.sync.look()
