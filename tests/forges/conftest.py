@@ -9,13 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from bootstrap.forges import evidence_of
-from core.commit_message import CommitMessage
 from core.events import Event
-from core.revisions import Author
 from core.states import Ending
 from core.tasks import Task
-from db.state_store import Commit as Entry
 from forges.client import Client
 from forges.connections import Connection, open_forge
 from forges.sync import Services, Sync
@@ -23,6 +19,7 @@ from git_manager import GitManager
 from tests.support.forges.gitea_api import ForgejoApi, GiteaApi
 from tests.support.forges.github_api import GitHubApi
 from tests.support.forges.gitlab_api import GitLabApi
+from tests.support.forges.lives import committed, manager_of, services_of
 from tests.support.forges.server import TOKEN, Api, ForgeServer
 from tests.support.forges.world import BOT, Note, Thread, World
 from tests.support.git_repo import git, make_repo
@@ -78,22 +75,7 @@ class Rig:
     async def finish(self, task: Task, text: str = "right\n", *, ending: Ending, reason: str = "done") -> Task:
         if ending is not Ending.COMMITTED:
             return await asyncio.wrap_future(self.store.queue.finish(task.id, task.fence, ending, reason=reason))
-        manager, spec = self.manager, task.spec
-        place = manager.open(spec.repo, spec.base, task.id, spec.description, task.created_at)
-        message = CommitMessage(subject=f"Do task {task.id}", trailers={"Task": str(task.id)})
-        made = manager.commit(place, place.base, {"answer.txt": text}, message)
-        assert made
-        if spec.integrate:
-            assert manager.advance(place, made, place.base)
-        entry = Entry(
-            task_id=task.id, attempt=1, repo=str(self.repo), branch=made.branch, commit=made.id, base=made.parent,
-            subject="Do it", label="tests_passed", integrated=bool(spec.integrate),
-            target=place.target or "" if spec.integrate else "",
-        )  # fmt: skip
-        await asyncio.wrap_future(self.store.state.record_commit(entry))
-        return await asyncio.wrap_future(
-            self.store.queue.finish(task.id, task.fence, ending, reason=reason, commit=made.id, branch=made.branch)
-        )
+        return await committed(self.store, self.manager, task, text, reason)
 
 
 @pytest.fixture(params=sorted(APIS))
@@ -113,17 +95,10 @@ async def rig(kind: str, tmp_path: Path) -> AsyncIterator[Rig]:
         open_store(tmp_path / "db.sqlite", secrets=(TOKEN,)) as store,
         ForgeServer(APIS[kind](World(remote=remote))) as server,
     ):
-        manager = GitManager(
-            workspace=tmp_path / "workspace", author=Author(name="N", email="n@x"), auto_push=False,
-            emit=told.append, clock=store.clock,
-        )  # fmt: skip
+        manager = manager_of(tmp_path, store, told.append)
         connection = Connection(kind=kind, site=server.site, project="octo/hello", repo=str(repo), token=TOKEN)
         forge, client = open_forge(connection, store.clock)
-        services = Services(
-            queue=store.queue, state=store.state, push=manager.push_branch, fetch=manager.fetch_branch,
-            evidence=lambda where, commit: evidence_of(manager, where, commit), base=lambda _: None,
-            label=lambda: "nightshift", emit=told.append, mask=store.mask, clock=store.clock,
-        )  # fmt: skip
+        services = services_of(store, manager, told.append)
         made = Rig(
             kind=kind, server=server, store=store, manager=manager, repo=repo,
             sync=Sync(connection, forge, services), clients=[client], connection=connection, services=services,

@@ -68,6 +68,7 @@ ALWAYS = frozenset({
 ITEMS = {
     "tests/checks/test_python.py::test_large_and_deep_programs_are_read_to_their_end": 4,
     "tests/forges/": 1,
+    "tests/forges/test_kills.py": 4,
     "tests/hostile/": 4,
     "tests/checks/test_javascript_forgers.py": 40,
     "tests/checks/test_python_forgers.py": 40,

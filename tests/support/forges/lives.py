@@ -1,0 +1,104 @@
+"""What a daemon does for one forge, in a process of its own that may be killed: looks, works on tasks, tells of them.
+
+The queue, the poller, git and the requests are the real ones; who works on a task writes a line and says that it is
+done.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from contextlib import closing
+from dataclasses import dataclass
+from itertools import count
+from pathlib import Path
+
+from bootstrap.forges import evidence_of
+from core.commit_message import CommitMessage
+from core.events import Event
+from core.ports import Sink
+from core.revisions import Author
+from core.states import Ending
+from core.tasks import Task
+from db.state_store import Commit as Entry
+from forges.connections import Connection, open_forge
+from forges.poller import Poller
+from forges.sync import Services
+from git_manager import GitManager
+from tests.support.forges.server import TOKEN
+from tests.support.store import Store, open_store
+
+MOST_TURNS = 30
+
+
+@dataclass(frozen=True, kw_only=True)
+class Home:
+    """Where a daemon's things lie, and the repository that it follows."""
+
+    folder: Path
+    connection: Connection
+
+
+def manager_of(folder: Path, store: Store, emit: Sink) -> GitManager:
+    """Git for a daemon whose things lie in a folder."""
+    author = Author(name="N", email="n@x")
+    return GitManager(workspace=folder / "workspace", author=author, auto_push=False, emit=emit, clock=store.clock)
+
+
+def services_of(store: Store, manager: GitManager, emit: Sink) -> Services:
+    """What a connection needs, all of it real."""
+    return Services(
+        queue=store.queue, state=store.state, push=manager.push_branch, fetch=manager.fetch_branch,
+        evidence=lambda where, commit: evidence_of(manager, where, commit), base=lambda _: None,
+        label=lambda: "nightshift", emit=emit, mask=store.mask, clock=store.clock,
+    )  # fmt: skip
+
+
+async def committed(store: Store, manager: GitManager, task: Task, text: str, reason: str = "done") -> Task:
+    """Do a task as a worker would, without an agent."""
+    spec = task.spec
+    place = manager.open(spec.repo, spec.base, task.id, spec.description, task.created_at)
+    message = CommitMessage(subject=f"Do task {task.id}", trailers={"Task": str(task.id)})
+    made = manager.commit(place, place.base, {"answer.txt": text}, message)
+    assert made
+    if spec.integrate:
+        assert manager.advance(place, made, place.base)
+    entry = Entry(
+        task_id=task.id, attempt=1, repo=spec.repo or "", branch=made.branch, commit=made.id, base=made.parent,
+        subject="Do it", label="tests_passed", integrated=bool(spec.integrate),
+        target=place.target or "" if spec.integrate else "",
+    )  # fmt: skip
+    await asyncio.wrap_future(store.state.record_commit(entry))
+    return await asyncio.wrap_future(
+        store.queue.finish(task.id, task.fence, Ending.COMMITTED, reason=reason, commit=made.id, branch=made.branch)
+    )
+
+
+def live(home: Home) -> None:
+    """Look, work and tell until there is nothing to do."""
+    asyncio.run(_live(home))
+
+
+async def _live(home: Home) -> None:
+    turns = count()
+    with open_store(home.folder / "db.sqlite", secrets=(TOKEN,)) as store:
+        manager = manager_of(home.folder, store, _unheard)
+        poller = Poller(
+            lambda: (home.connection,), lambda: 60.0, lambda each: open_forge(each, store.clock),
+            services_of(store, manager, _unheard), monotonic=lambda: 100.0 * next(turns),
+        )  # fmt: skip
+        with closing(manager):
+            for _ in range(MOST_TURNS):
+                await poller.turn()
+                (status,) = poller.statuses()
+                assert not status.fault, status.fault
+                task = await asyncio.wrap_future(store.queue.claim("worker"))
+                if task is None:
+                    break
+                await committed(store, manager, task, f"{task.id}\n")
+            else:
+                raise AssertionError("it does not come to an end")
+        await poller.aclose()
+
+
+def _unheard(_event: Event) -> None:
+    """Nobody listens."""
