@@ -83,6 +83,11 @@ class Settings(
         return {name: value for name, value in os.environ.items() if name not in VARIABLES}
 
     @property
+    def own_environment(self) -> Mapping[str, str]:
+        """For another process of Nightshift on this home: everything that this one has."""
+        return {**os.environ, **({} if self.folders else {"NIGHTSHIFT_HOME": str(self.home)})}
+
+    @property
     def acp_environment(self) -> Mapping[str, str]:
         """The variables that the owner lets his agent have."""
         keys = {"OPENAI_API_KEY": self.openai_api_key, "ANTHROPIC_API_KEY": self.anthropic_api_key}

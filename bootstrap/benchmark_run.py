@@ -260,15 +260,46 @@ async def run_arms(
     items = here.store.items(here.repo)
     if not items:
         raise BenchmarkError(f"{here.repo}: there are no items; find some with `nightshift bench mine {here.repo}`")
-    with InstanceLock(settings.benchmark_dir / "lock"), _stopped_by_signals(tell) as asked:
+    with InstanceLock(settings.benchmark_lock_file):
         for arm in arms:
             here.store.add_arm(arm)
         run = here.store.begin_run(here.repo, mode, [arm.name for arm in arms], in_order(items)[:most], clock())
+        return await _worked(settings, here, run, budget_usd, tell, clock)
+
+
+async def go_on(
+    settings: Settings,
+    here: Opened,
+    key: str,
+    *,
+    budget_usd: float | None = None,
+    tell: Callable[[str], None],
+    clock: Clock = utc_now,
+) -> Run:
+    """Go on with a run of the repository by its key; the arguments are those of `run_arms`.
+
+    Raises:
+        AlreadyRunning: another run is under way.
+        BenchmarkError: there is no such run.
+        NightshiftError: nothing can be run here.
+    """
+    with InstanceLock(settings.benchmark_lock_file):
+        run = here.store.run(key)
+        if run.repo != here.repo:
+            raise BenchmarkError(f"{key}: that run is of {run.repo}")
+        run = here.store.begin_run(run.repo, run.mode, run.arms, run.items, clock(), run.version)
+        return await _worked(settings, here, run, budget_usd, tell, clock)
+
+
+async def _worked(
+    settings: Settings, here: Opened, run: Run, budget_usd: float | None, tell: Callable[[str], None], clock: Clock
+) -> Run:
+    with _stopped_by_signals(tell) as asked:
         _swept(settings, here.store)
         put_down = PutDown(asked=asked, patience_s=PATIENCE_S)
         attempts = Attempts(settings, here, run, clock=clock, tell=tell, put_down=put_down)
-        for arm in arms:
-            attempts.note_spent(arm.name)  # a kill left no time for it
+        for arm in run.arms:
+            attempts.note_spent(arm)  # a kill left no time for it
         os.nice(NICE)  # the owner's own work and its sandboxes go first
         ended = await work(
             here.store, run, attempts,

@@ -10,6 +10,7 @@ from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 
+from bootstrap.benchmark_process import BenchmarkProcess
 from bootstrap.environments import made_environments
 from bootstrap.maintenance import Reporter
 from bootstrap.outlook import work_settings
@@ -143,6 +144,8 @@ def open_web(
     """
     repositories = RepositoryWatch(settings, store.db, services.git, utc_now)
     stack.callback(repositories.stop)
+    benchmark = BenchmarkProcess(settings)
+    stack.callback(benchmark.close)
     context = AppContext(
         database=store.db,
         queue=store.queue,
@@ -161,6 +164,7 @@ def open_web(
         proof=lambda entry: proof_of(services.git, subject_of(store.queue, entry), store.mask),
         verifying=actions.verifying,
         forge_hook=actions.forge_hook,
+        benchmark=benchmark,
         memory=lambda: services.memory,
         reports_dir=lambda: settings().reports_dir,
         report=Reporter(settings, store, utc_now).of_week,

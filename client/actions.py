@@ -78,7 +78,14 @@ ACTIONS: Mapping[str, Callable[[Session, Values], int]] = {
     "repo-settings": lambda s, v: repository.repository_settings(s, v["path"], v["changes"]),
     "report": lambda s, v: daemon.report(s, v["week"]),
     "bench run": lambda s, v: benchmark.run(
-        s, v["repo"], models=v["models"], file=v["arms"], mode=v["mode"], items=v["items"], budget_usd=v["budget"]
+        s,
+        v["repo"],
+        models=v["models"],
+        file=v["arms"],
+        mode=v["mode"],
+        items=v["items"],
+        budget_usd=v["budget"],
+        key=v["run"],
     ),
     "bench report": lambda s, v: benchmark_report.report(s, v["repo"], v["mode"]),
     "bench mine": lambda s, v: benchmark.mine(s, v["repo"], commits=v["commits"], items=v["items"]),

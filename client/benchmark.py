@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 from benchmark.mining import Filter, Passed, account
 from benchmark.results import Item
@@ -48,7 +49,7 @@ def mine(session: Session, repo: str, *, commits: int, items: int) -> int:
 
 def run(
     session: Session, repo: str, *, models: str | None, file: str | None, mode: str, items: int | None,
-    budget_usd: float | None,
+    budget_usd: float | None, key: str | None = None,
 ) -> int:  # fmt: skip
     """Let arms solve a repository's items, or go on with it.
 
@@ -60,6 +61,7 @@ def run(
         mode: `shown` or `words` (`benchmark.store.Mode`).
         items: only so many; None for all.
         budget_usd: what the run may cost; None for any amount.
+        key: of a run that is gone on with, whose arms, mode and items hold.
 
     Raises:
         BenchmarkError: what is asked for cannot be run.
@@ -68,19 +70,21 @@ def run(
     """
     from benchmark.arms import from_file, of_models  # noqa: PLC0415  only this needs it
     from bootstrap.benchmark import opened  # noqa: PLC0415  as above
-    from bootstrap.benchmark_run import BY_HAND, run_arms  # noqa: PLC0415  as above
+    from bootstrap.benchmark_run import BY_HAND, go_on, run_arms  # noqa: PLC0415  as above
 
     if budget_usd is not None and not 0 < budget_usd < float("inf"):
         raise BenchmarkError(f"--budget: {budget_usd} is no amount of USD above 0")
     arms = (*(from_file(Path(file)) if file else ()), *(of_models(models.split(",")) if models else ()))
-    if not arms:
+    if not arms and not key:
         raise BenchmarkError("name what is compared: --models openai=gpt-5-mini,built-in or --arms FILE")
     with opened(session.settings, str(Path(repo).expanduser().resolve())) as here:
-        ended = asyncio.run(
-            run_arms(
-                session.settings, here, arms, mode=Mode(mode), most=items, budget_usd=budget_usd, tell=session.out.note
-            )
+        limits: dict[str, Any] = {"budget_usd": budget_usd, "tell": session.out.note}
+        going = (
+            go_on(session.settings, here, key, **limits)
+            if key
+            else run_arms(session.settings, here, arms, mode=Mode(mode), most=items, **limits)
         )
+        ended = asyncio.run(going)
     why = f": {ended.reason}; the same command goes on" if ended.reason else ""
     words = f"{ended.state}{why}. The figures: nightshift bench report {here.repo}"
     session.print({"run": ended.key, "state": str(ended.state), "reason": ended.reason}, [Lines(lines=[Cell(words)])])

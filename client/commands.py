@@ -342,6 +342,7 @@ def _bench() -> click.Group:
                     help="Whether models see the tests (shown), or these are held out (words)."),
             _option("--items", type=Whole(1_000_000), metavar="N", help="Only N items, drawn from all."),
             _option("--budget", type=float, metavar="USD", help="Stop before the run has cost more."),
+            _option("--run", metavar="KEY", help="Go on with the run of this key, instead of one with other options."),
         ),
         _command(
             "report", "What each arm solved at what price, and which differences are no chance.", repo,

@@ -5,12 +5,22 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass, field
+from datetime import date
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from core.clock import Clock, utc_now
 from core.environments import MadeEnvironment
-from core.errors import ConfigError, ExtraMissing, GitError, HookRefused, NotReverted, NotVerified, StoreError
+from core.errors import (
+    BenchmarkError,
+    ConfigError,
+    ExtraMissing,
+    GitError,
+    HookRefused,
+    NotReverted,
+    NotVerified,
+    StoreError,
+)
 from core.forecast import WorkSettings
 from core.masking import Masker
 from core.repositories import RepositoryStates
@@ -146,6 +156,75 @@ class NoVerifying:
 NO_VERIFYING = NoVerifying()
 
 
+class BenchmarkPort(Protocol):
+    """Runs of the benchmark, one at a time; for any thread. What cannot be fails with `BenchmarkError`."""
+
+    def database(self) -> Path | None:
+        """Where its results are, once there are any."""
+        ...
+
+    def cutoffs(self) -> Mapping[str, date]:
+        """When the training of models ended, by their names."""
+        ...
+
+    def is_running(self) -> bool:
+        """Whether a run is under way, wherever it was begun."""
+        ...
+
+    def said(self) -> str:
+        """The last line that the newest run from here told."""
+        ...
+
+    def start(self, repo: str, models: Sequence[str], mode: str, items: int | None, budget_usd: float | None) -> None:
+        """Begin a run."""
+        ...
+
+    def resume(self, repo: str, key: str) -> None:
+        """Go on with a run."""
+        ...
+
+    def stop(self, key: str) -> None:
+        """Have a run end, if it is under way."""
+        ...
+
+
+class NoBenchmark:
+    """What a context without a daemon behind it has."""
+
+    def database(self) -> Path | None:
+        """None."""
+        return None
+
+    def cutoffs(self) -> Mapping[str, date]:
+        """None."""
+        return {}
+
+    def is_running(self) -> bool:
+        """No."""
+        return False
+
+    def said(self) -> str:
+        """Nothing."""
+        return ""
+
+    def start(
+        self, repo: str, _models: Sequence[str], _mode: str, _items: int | None, _budget_usd: float | None
+    ) -> None:
+        """Refuse."""
+        raise BenchmarkError(f"{repo}: nothing is run here: no daemon is behind this server")
+
+    def resume(self, repo: str, key: str) -> None:
+        """Refuse."""
+        raise BenchmarkError(f"{repo}: {key} is not run here: no daemon is behind this server")
+
+    def stop(self, key: str) -> None:
+        """Refuse."""
+        raise BenchmarkError(f"{key} is not run here: no daemon is behind this server")
+
+
+NO_BENCHMARK = NoBenchmark()
+
+
 def no_hooks(_headers: Mapping[str, str], _body: bytes) -> Sequence[str]:
     """What a context without a daemon behind it answers."""
     raise HookRefused("no webhook is taken here: no daemon is behind this server")
@@ -191,6 +270,7 @@ class AppContext:
     settings that a forecast rests on. `check_models` looks now which models answer; what waited for one that does goes
     on. `live` has what models write just now. `forge_hook` takes a
     webhook's headers (names in lower case) and body, has the forges looked at, and fails with `HookRefused`.
+    `benchmark` is that of the home.
     """
 
     database: Database
@@ -223,6 +303,7 @@ class AppContext:
     check_models: Callable[[], Future[Sequence[ModelStatus]]] = cannot_check
     live: LiveCalls = field(default_factory=LiveCalls)
     forge_hook: Callable[[Mapping[str, str], bytes], Sequence[str]] = no_hooks
+    benchmark: BenchmarkPort = NO_BENCHMARK
     clock: Clock = utc_now
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from server.endpoint import Endpoint
 from server.routes import (
     approvals,
+    benchmark,
     brief,
     commits,
     environments,
@@ -42,5 +43,6 @@ ENDPOINTS: tuple[Endpoint, ...] = (
     *logs.NATIVE,
     *memory.routes.endpoints,
     *reports.routes.endpoints,
+    *benchmark.routes.endpoints,
     Endpoint(name="describe", method="GET", path="/api/openapi.json", summary="This document."),
 )

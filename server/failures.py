@@ -11,6 +11,7 @@ from werkzeug.exceptions import HTTPException
 from attempt.evidence import UnreadableNote
 from core import faults
 from core.errors import (
+    BenchmarkError,
     ConfigError,
     ExtraMissing,
     GitError,
@@ -59,6 +60,7 @@ def register(app: Flask) -> None:
     app.register_error_handler(HookRefused, lambda error: answer(403, str(error)))
     app.register_error_handler(NoEvidence, lambda error: answer(404, str(error)))
     app.register_error_handler(UnreadableNote, lambda error: answer(409, str(error)))
+    app.register_error_handler(BenchmarkError, lambda error: answer(409, str(error)))
     app.register_error_handler(GitError, lambda error: answer(409, str(error)))
     app.register_error_handler(IllegalMove, lambda error: answer(409, str(error)))
     app.register_error_handler(Busy, _busy)

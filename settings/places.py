@@ -59,6 +59,11 @@ class Layout:
         return self.state_dir / "benchmark"
 
     @property
+    def benchmark_lock_file(self) -> Path:
+        """Held while a run of the benchmark is under way."""
+        return self.benchmark_dir / "lock"
+
+    @property
     def backups_dir(self) -> Path:
         """The newest backups of the database, and older ones by the day."""
         return self.db_path.parent / "backups"

@@ -99,6 +99,13 @@ PAGES: tuple[Page, ...] = (
         key="m",
     ),
     Page(
+        name="benchmark",
+        path="/benchmark",
+        title="Benchmark",
+        preload=(STATUS, "/api/benchmark"),
+        key="n",
+    ),
+    Page(
         name="repositories",
         path="/repositories",
         title="Repositories",

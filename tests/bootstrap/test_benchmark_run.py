@@ -109,7 +109,7 @@ def test_an_attempt_that_the_runs_budget_cut_off_is_tried_anew_with_more_and_pai
 
 def test_two_runs_do_not_work_at_the_same_time(tmp_path: Path) -> None:
     with WireServer(answer) as server, one_item(tmp_path, server) as (settings, here, arm, _item, _run):
-        with InstanceLock(settings.benchmark_dir / "lock"), pytest.raises(AlreadyRunning):
+        with InstanceLock(settings.benchmark_lock_file), pytest.raises(AlreadyRunning):
             asyncio.run(run_arms(settings, here, [arm], mode=Mode.WORDS, tell=lambda _words: None))
         assert server.requests == []
 

@@ -12,6 +12,8 @@ import pytest
 from jsonschema import Draft202012Validator
 from openapi_spec_validator import OpenAPIV31SpecValidator, validate
 
+from benchmark.store import BenchmarkStore, Mode
+from bootstrap.benchmark_process import BenchmarkProcess
 from bootstrap.repository_settings import RepositoryService
 from config import load_settings
 from core.attempt_state import AttemptState, Step
@@ -27,6 +29,7 @@ from server.contract import ENDPOINTS
 from server.openapi import document
 from tests.support.app_context import Client, Got, Reloads, fill, serving
 from tests.support.asking import package, wait_for
+from tests.support.benchmarks import arm, stored
 from tests.support.git_repo import make_repo
 from tests.support.lessons import learn
 from tests.support.settings_rig import settings_served
@@ -243,6 +246,37 @@ def asked_of_repositories(context: AppContext, described: dict[str, Any], folder
     return seen
 
 
+def asked_of_the_benchmark(context: AppContext, described: dict[str, Any], home: Path) -> set[tuple[str, int]]:
+    """With the real processes, which find no such repository and end."""
+    seen, runs = set(), "/api/benchmark/runs"
+    home.mkdir()
+    settings = load_settings(home=home)
+    process = BenchmarkProcess(lambda: settings)
+    with serving(replace(context, benchmark=process)) as client:
+
+        def ask(method: str, template: str, path: str, body: object = None) -> None:
+            sent = None if body is None else json.dumps(body)
+            got = client.request(method, path, sent, {"Content-Type": "application/json"})
+            seen.add((template, check(described, method, template, got)))
+
+        ask("GET", "/api/benchmark", "/api/benchmark")
+        ask("POST", runs, runs, {"repo": "/srv/shop", "models": ["built-in"]})
+        stored(settings.benchmark_db_path, "/srv/shop", {arm("a"): range(3), arm("b"): range(9)})
+        with BenchmarkStore(settings.benchmark_db_path) as store:
+            keys = [item.key for item in store.items()]
+            key = store.begin_run("/srv/shop", Mode.SHOWN, ["a", "b"], keys, utc_now()).key
+        for query in ("", "?repo=/srv/shop&mode=words", "?repo=/srv/other", "?mode=x"):
+            ask("GET", "/api/benchmark", f"/api/benchmark{query}")
+        for models in (["built-in"], ["built-in"], ["x"], []):
+            ask("POST", runs, runs, {"repo": "/srv/shop", "models": models, "items": 2, "budget_usd": 0.5})
+        ask("POST", f"{runs}/{{key}}/stop", f"{runs}/{key}/stop")
+        process.close()
+        for one in (key, "none"):
+            ask("POST", f"{runs}/{{key}}/resume", f"{runs}/{one}/resume")
+        process.close()
+    return seen
+
+
 def test_every_answer_is_as_the_document_says(
     context: AppContext, client: Client, described: dict[str, Any], tmp_path: Path
 ) -> None:
@@ -298,6 +332,7 @@ def test_every_answer_is_as_the_document_says(
     seen |= asked_of_reports(client, described)
     seen |= asked_of_steering(client, described)
     seen |= asked_of_repositories(context, described, tmp_path / "repositories")
+    seen |= asked_of_the_benchmark(context, described, tmp_path / "benchmark")
     with settings_served(tmp_path / "home") as rig:
         seen |= asked_of_settings(rig.client, described)
     hook = "/api/forges/hook"

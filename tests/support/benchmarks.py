@@ -57,9 +57,17 @@ def results(arm: Arm, items: Iterable[Item], solved: Collection[int], **used: An
     ]
 
 
-def stored(path: Path, repo: str, arms: Mapping[Arm, Collection[int]], count: int = 20, **used: Any) -> None:
+def stored(
+    path: Path,
+    repo: str,
+    arms: Mapping[Arm, Collection[int]],
+    count: int = 20,
+    *,
+    lines: Sequence[int] = (10,),
+    **used: Any,
+) -> None:
     """Store items of a repository, and what each arm solved of them, by their numbers."""
-    own = items(count, repo=repo)
+    own = items(count, lines=lines, repo=repo)
     with BenchmarkStore(path) as store:
         for item in own:
             store.add_item(item)
