@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
@@ -11,6 +12,7 @@ import pytest
 from axe_playwright_python.sync_playwright import Axe  # type: ignore[import-untyped]  # it ships no types
 from playwright.sync_api import Locator, Page, expect
 
+from core.clock import from_text, to_text
 from tests.support.browser import LIVE, NARROW, WIDE, Visit
 from tests.support.seeded_home import SeededDaemon
 
@@ -59,6 +61,23 @@ def test_the_keys_walk_from_step_to_step_and_tell_what_ran(
     page.reload()
     page.wait_for_selector(LIVE, state="attached")
     expect(moment).to_contain_text(shown)
+
+
+def test_what_is_drawn_fits_the_work_and_a_link_means_the_same_moment(visit: Visit, span: dict[str, Any]) -> None:
+    begin = from_text(span["since"]) - timedelta(hours=6)
+    since, until = (quote(to_text(at)) for at in (begin, from_text(span["until"]) + timedelta(hours=6)))
+    step = span["steps"][len(span["steps"]) // 2]
+    at_s = 6 * 3600 + step["start_s"] + (step["end_s"] - step["start_s"]) / 2
+    page = visit(f"/replay?since={since}&until={until}#{at_s}")
+    expect(slider(page)).to_have_attribute("aria-valuetext", re.compile(f"of task {step['task_id']}"))
+    least, most = (int(str(slider(page).get_attribute(f"aria-value{end}"))) for end in ("min", "max"))
+    first, last = (pick(each[f"{edge}_s"] for each in span["steps"]) for pick, edge in ((min, "start"), (max, "end")))
+    assert 0 < 6 * 3600 + first - least < 60 + 0.1 * (last - first)
+    assert 0 < most - 6 * 3600 - last < 60 + 0.1 * (last - first)
+    strip = page.locator(".strip-of").first.bounding_box()
+    boxes = [box for bar in page.locator(".strip-of .piece").all() if (box := bar.bounding_box())]
+    assert strip
+    assert max(box["x"] + box["width"] for box in boxes) - min(box["x"] for box in boxes) > 0.7 * strip["width"]
 
 
 def test_dragging_shows_the_state_and_a_click_opens_the_step(

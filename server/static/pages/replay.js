@@ -19,6 +19,8 @@ const STEPS_S = [1, 5, 15, 60, 300, 900, 1800, 3600, 7200, 14_400, 28_800, 86_40
 const STILL_PX = 4;
 /** The address names the moment when it has stood so long. */
 const SETTLED_MS = 300;
+/** So much is drawn around the work: of its length, and in seconds at least. */
+const [MARGIN, LEAST_MARGIN_S] = [0.03, 1];
 
 const lower = (phase) => phase.toLowerCase();
 const linkOf = (step, tab) => `/task/${step.task_id}#${step.attempt}-${step.iteration}-${step.step_no}/${tab}`;
@@ -31,12 +33,23 @@ function asked() {
   return {since: given.get('since'), ...(given.get('until') ? {until: given.get('until')} : {})};
 }
 
+/** What is drawn: from a little before the first step to a little after the last, in seconds from the beginning of the span. */
+function worked({steps}, span) {
+  if (!steps.length) return {from: 0, to: span};
+  const [first, last] = [Math.min(...steps.map((step) => step.start_s)), Math.max(...steps.map((step) => step.end_s))];
+  const margin = Math.max(LEAST_MARGIN_S, MARGIN * (last - first));
+  return {from: Math.max(0, first - margin), to: Math.min(span, last + margin)};
+}
+
 /** Facts that are asked for at each moment, in the order in which a moment is found in them. */
 function indexed(told) {
   const lanes = told.workers.map((name, place) => ({name, steps: told.steps.filter(({worker}) => worker === place)}));
   const span = (new Date(told.until) - new Date(told.since)) / 1000;
   const tasks = new Map(told.tasks.map((task) => [task.task_id, task]));
-  return {...told, lanes, span, byId: tasks, ends: told.tasks.filter(({ended_s: at}) => at !== null)};
+  const {from, to} = worked(told, span);
+  // Costs are known by the ends of slots, the last of which may lie behind what is drawn.
+  const costs = told.costs.map((each) => ({...each, at_s: Math.min(each.at_s, to)}));
+  return {...told, lanes, from, to, length: to - from, costs, byId: tasks, ends: told.tasks.filter(({ended_s: at}) => at !== null)};
 }
 
 /** What holds at a moment: a step for each worker (null: idle), the last tests, tasks that ended, the cost. */
@@ -63,24 +76,25 @@ const inWords = (night, at) => {
 
 /** Times for the axis: whole ones of the clock, few enough to be read. */
 function ticksOf(night) {
-  const gap = STEPS_S.find((each) => night.span / each <= MOST_TICKS) ?? night.span;
+  const gap = STEPS_S.find((each) => night.length / each <= MOST_TICKS) ?? night.length;
   const began = new Date(night.since);
-  const offset = began.getTime() / 1000 - began.getTimezoneOffset() * 60;
-  const first = (gap - (offset % gap)) % gap;
-  return Array.from({length: Math.floor((night.span - first) / gap) + 1}, (_, place) => first + place * gap);
+  const offset = began.getTime() / 1000 - began.getTimezoneOffset() * 60 + night.from;
+  const first = night.from + ((gap - (offset % gap)) % gap);
+  return Array.from({length: Math.floor((night.to - first) / gap) + 1}, (_, place) => first + place * gap);
 }
 
-const percent = (night, at) => `${(100 * at) / night.span}%`;
+const placeOf = (night, at) => `${(100 * (at - night.from)) / night.length}%`;
+const held = (night, at) => Math.min(night.to, Math.max(night.from, at));
 
 function Bar({night, step}) {
-  const width = Math.max((100 * (step.end_s - step.start_s)) / night.span, 0.12);
+  const width = Math.max((100 * (step.end_s - step.start_s)) / night.length, 0.12);
   const title = `#${step.task_id} ${lower(step.phase)}, iteration ${step.iteration}: ${duration(step.end_s - step.start_s)}`;
   return html`<span class=${classes('piece', 'run', lower(step.phase), step.outcome)} data-step=${`${step.task_id}-${step.attempt}-${step.step_no}`} title=${title}
-    style=${{left: percent(night, step.start_s), width: `${width}%`, height: `${100 * (HEIGHTS[step.phase] ?? 0.5)}%`}}></span>`;
+    style=${{left: placeOf(night, step.start_s), width: `${width}%`, height: `${100 * (HEIGHTS[step.phase] ?? 0.5)}%`}}></span>`;
 }
 
 const Verdicts = ({night, steps}) => steps.filter(({passed}) => passed !== null).map((step) => html`
-  <span class=${classes('sign', {bad: hasFailed(step)})} style=${{left: percent(night, step.end_s)}} aria-hidden="true">${hasFailed(step) ? '✗' : '✓'}</span>`);
+  <span class=${classes('sign', {bad: hasFailed(step)})} style=${{left: placeOf(night, step.end_s)}} aria-hidden="true">${hasFailed(step) ? '✗' : '✓'}</span>`);
 
 const Lane = ({night, lane}) => html`<div class="lane"><b class="name">${lane.name}</b>
   <div class="strip-of" aria-hidden="true">${lane.steps.map((step) => html`<${Bar} key=${`${step.task_id}-${step.attempt}-${step.step_no}`} night=${night} step=${step} />`)}</div>
@@ -93,7 +107,7 @@ function Costs({night}) {
   let y = 100;
   const path = ['M0,100'];
   night.costs.forEach(({at_s: at, cost_usd: cost}) => {
-    const x = Math.min(1000, (1000 * at) / night.span);
+    const x = Math.max(0, (1000 * (at - night.from)) / night.length);
     path.push(`L${x.toFixed(1)},${y.toFixed(1)}`);
     y = 100 - 94 * (cost / most);
     path.push(`L${x.toFixed(1)},${y.toFixed(1)}`);
@@ -127,31 +141,31 @@ function Moment({night, at}) {
 /** Where the pointer is, in seconds after the beginning. */
 function secondsAt(night, box, x) {
   const {left, width} = box.getBoundingClientRect();
-  return Math.min(night.span, Math.max(0, ((x - left) / width) * night.span));
+  return held(night, night.from + ((x - left) / width) * night.length);
 }
 
 /** The line at the moment; it alone is drawn anew when that moves. */
-const Scrubber = ({night, at, onKeyDown}) => html`<div class="scrubber" role="slider" tabindex="0" aria-label="Moment" aria-valuemin="0"
-  aria-valuemax=${Math.round(night.span)} aria-valuenow=${Math.round(at.value)} aria-valuetext=${inWords(night, at.value)} onKeyDown=${onKeyDown}
-  style=${{left: percent(night, at.value)}}></div>`;
+const Scrubber = ({night, at, onKeyDown}) => html`<div class="scrubber" role="slider" tabindex="0" aria-label="Moment" aria-valuemin=${Math.round(night.from)}
+  aria-valuemax=${Math.round(night.to)} aria-valuenow=${Math.round(at.value)} aria-valuetext=${inWords(night, at.value)} onKeyDown=${onKeyDown}
+  style=${{left: placeOf(night, at.value)}}></div>`;
 
 function Timeline({night, at}) {
   const [field, press, timer] = [useRef(null), useRef(null), useRef(0)];
   const move = (to) => {
-    at.value = Math.min(night.span, Math.max(0, to));
+    at.value = held(night, to);
     clearTimeout(timer.current);
     timer.current = setTimeout(() => history.replaceState(history.state, '', `#${at.peek().toFixed(1)}`), SETTLED_MS);
   };
   const edges = useMemo(() => [...new Set(night.steps.flatMap((step) => [step.start_s, step.end_s]))].sort((a, b) => a - b), [night]);
-  const [small, large] = [Math.max(1, night.span / 200), Math.max(1, night.span / 20)];
+  const [small, large] = [Math.max(1, night.length / 200), Math.max(1, night.length / 20)];
   const KEYS = {
     ArrowLeft: () => move(at.value - small), ArrowRight: () => move(at.value + small),
     ArrowDown: () => move(at.value - small), ArrowUp: () => move(at.value + small),
-    PageDown: () => move(at.value - large), PageUp: () => move(at.value + large), Home: () => move(0), End: () => move(night.span),
+    PageDown: () => move(at.value - large), PageUp: () => move(at.value + large), Home: () => move(night.from), End: () => move(night.to),
   };
   useKeys({
-    '.': ['the next step of the replay', () => move(edges.find((edge) => edge > at.value + 0.001) ?? night.span)],
-    ',': ['the step before in the replay', () => move(edges.findLast((edge) => edge < at.value - 0.001) ?? 0)],
+    '.': ['the next step of the replay', () => move(edges.find((edge) => edge > at.value + 0.001) ?? night.to)],
+    ',': ['the step before in the replay', () => move(edges.findLast((edge) => edge < at.value - 0.001) ?? night.from)],
   }, [night]);
   const onKeyDown = (event) => {
     if (event.ctrlKey || event.metaKey || event.altKey || !KEYS[event.key]) return;
@@ -177,7 +191,7 @@ function Timeline({night, at}) {
   };
   return html`<div class="timeline">
     <div class="field" ref=${field} onPointerDown=${down} onPointerMove=${drag} onPointerUp=${up} onPointerCancel=${() => { press.current = null; }}>
-      <div class="axis" aria-hidden="true">${ticksOf(night).map((tick) => html`<span key=${tick} style=${{left: percent(night, tick)}}>${timeOf(night, tick).slice(0, night.span < 360 ? 8 : 5)}</span>`)}</div>
+      <div class="axis" aria-hidden="true">${ticksOf(night).map((tick) => html`<span key=${tick} style=${{left: placeOf(night, tick)}}>${timeOf(night, tick).slice(0, night.length < 360 ? 8 : 5)}</span>`)}</div>
       ${night.lanes.map((lane) => html`<${Lane} key=${lane.name} night=${night} lane=${lane} />`)}
       <${Costs} night=${night} />
       <${Scrubber} night=${night} at=${at} onKeyDown=${onKeyDown} />
@@ -188,7 +202,7 @@ function Timeline({night, at}) {
 function Night({told}) {
   const night = useMemo(() => indexed(told), [told]);
   const first = Number(location.hash.slice(1));
-  const at = useSignal(first > 0 ? Math.min(first, night.span) : night.steps[0]?.start_s ?? 0);
+  const at = useSignal(first > 0 ? held(night, first) : night.steps[0]?.start_s ?? 0);
   if (!night.steps.length) return html`<${Empty}>No step ended in this time. Choose another, or look at <a href="/tasks">the tasks</a>.<//>`;
   return html`${told.cut ? html`<p class="notice">Of this span the newest ${counted(night.steps.length, 'step')} are shown, from ${timeOf(night, 0, true)} on.</p>` : null}
     <section class="card" aria-label="Replay"><${Timeline} night=${night} at=${at} /></section>
