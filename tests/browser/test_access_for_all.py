@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -24,6 +25,32 @@ FOCUSED = """() => { const at = document.activeElement;
   return {what: at.outerHTML.slice(0, 200), seen: shows && box.width > 0 && box.height > 0}; }"""
 STOPS = """() => [...document.querySelectorAll('a[href], button, input, select, textarea, summary')]
   .filter((each) => !each.disabled && each.tabIndex >= 0 && each.checkVisibility()).length"""
+
+
+ZOOMED, SMALLEST = (640, 400), (320, 256)
+"""What a window of 1280 by 800 has at 200 %, and one of 1280 by 1024 at 400 % (WCAG 1.4.10)."""
+# Controls that cannot be brought into sight, or that something else lies over when they are. Tables and code may scroll
+# in boxes of their own, sideways too.
+OUT_OF_REACH = """() => {
+  const named = (each) => `${each.outerHTML.slice(0, 110)}`, found = [];
+  for (const each of document.querySelectorAll('a[href], button, input, select, textarea, summary')) {
+    if (!each.checkVisibility({visibilityProperty: true, opacityProperty: true})) continue;
+    if (each.disabled || each.closest('[aria-hidden=true], .unseen')) continue;
+    if (getComputedStyle(each).pointerEvents === 'none') continue;
+    each.scrollIntoView({block: 'center', inline: 'center', behavior: 'instant'});
+    const box = [...each.getClientRects()].find(({width, height}) => width > 1 && height > 1);
+    if (!box) continue;
+    const [x, y] = [box.left + box.width / 2, box.top + Math.min(box.height / 2, 12)];
+    if (x < 0 || x > innerWidth || y < 0 || y > innerHeight) { found.push(`cut off: ${named(each)}`); continue; }
+    const over = document.elementFromPoint(x, y);
+    const labels = [...(each.labels ?? [])];
+    const own = over && (each.contains(over) || over.contains(each) || labels.some((of) => of.contains(over)));
+    if (!own) found.push(`covered by ${over ? named(over) : 'nothing'}: ${named(each)}`);
+  }
+  scrollTo(0, 0);
+  return found; }"""
+# A menu lies over what is below it, and is closed before that is used.
+FOLD_MENUS = "() => document.querySelectorAll('details.download').forEach((each) => { each.open = false; })"
 
 
 def opened(page: Page, address: str) -> Page:
@@ -76,6 +103,25 @@ def test_axe_finds_nothing_grave_where_nothing_happened_yet(
     browser: Browser, untouched: Daemon, size: tuple[int, int], dark: bool
 ) -> None:
     assert looked_at(browser, untouched.url, size, dark, addresses(untouched.home)) == []
+
+
+@pytest.mark.parametrize(
+    ("size", "tasks"), [(ZOOMED, ("second_try", "approval")), (SMALLEST, ("failed", "second_try"))]
+)
+def test_at_200_and_at_400_per_cent_nothing_is_cut_off_or_covered(
+    browser: Browser, seeded: SeededDaemon, tmp_path: Path, size: tuple[int, int], tasks: tuple[str, ...]
+) -> None:
+    found = list[str]()
+    with context_of(browser, seeded.url, size=size) as context:
+        page = context.new_page()
+        for address in addresses(seeded.snapshot.home, *map(seeded.task, tasks)):
+            unfolded(opened(page, address))
+            page.evaluate(FOLD_MENUS)
+            drawn(page)
+            page.screenshot(path=tmp_path / f"{address.strip('/').replace('/', '-') or 'brief'}.png", full_page=True)
+            found += [f"{address} is too wide: {each}" for each in wide_things(page)]
+            found += [f"{address}: {each}" for each in page.evaluate(OUT_OF_REACH)]
+    assert not found, "\n".join(found)
 
 
 def test_every_page_can_be_walked_through_by_keyboard(page: Page, seeded: SeededDaemon) -> None:
