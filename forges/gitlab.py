@@ -12,7 +12,10 @@ from forges.steps import Commenter, CommentPaths, Row, foremost, found_or_made, 
 
 DEVELOPER = 30
 """The level of access from which on one may push to the project."""
-RUNNING = frozenset({"created", "waiting_for_resource", "preparing", "pending", "running"})
+RUNNING = frozenset({
+    "created", "waiting_for_resource", "preparing", "waiting_for_callback", "pending", "running", "canceling",
+})  # fmt: skip
+"""Statuses that end by themselves; a job that is started by hand, or at a later time, is not waited for."""
 STATES = {"opened": PullState.OPEN, "locked": PullState.OPEN, "merged": PullState.MERGED, "closed": PullState.CLOSED}
 
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncio
 
+import pytest
+
 from core.states import Ending, Status
 from forges.sync import UNSAID
 from tests.forges.conftest import Rig
@@ -151,6 +153,16 @@ async def test_failed_checks_of_our_commit_become_one_task_when_all_have_ended(r
     assert "unit tests" in mending.spec.description
     assert "answer.txt: expected right!" in mending.spec.description
     assert "lint" not in mending.spec.description
+
+
+@pytest.mark.parametrize("kind", ["gitlab"])
+@pytest.mark.parametrize("status", ["waiting_for_callback", "preparing", "canceling", "manual", "scheduled"])
+async def test_statuses_of_gitlab_that_end_by_themselves_are_waited_for(rig: Rig, status: str) -> None:
+    pull = await proposed(rig)
+    head = rig.world.head(pull.branch)
+    rig.world.checks[head] = [Check("unit tests", "failed"), Check("deploy", status)]
+    await rig.sync.look()
+    assert len(rig.tasks()) == (2 if status in {"manual", "scheduled"} else 1)
 
 
 async def test_checks_that_go_on_failing_are_left_to_people_in_the_end(rig: Rig) -> None:

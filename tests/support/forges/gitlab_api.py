@@ -132,7 +132,7 @@ class GitLabApi:
         found = [
             {
                 "id": 1, "sha": request.parts[0], "ref": None, "name": each.name, "description": each.text or None,
-                "target_url": "http://x/run", "status": names[each.state], "allow_failure": False,
+                "target_url": "http://x/run", "status": names.get(each.state, each.state), "allow_failure": False,
                 "author": self._user(BOT),
             }
             for each in self.world.checks.get(request.parts[0], ())

@@ -1,8 +1,9 @@
 """GitLab's API in the form that `description.py` reads: the operations that `forges/` uses and the fields that matter.
 
 Written by hand, since GitLab's own description is under CC BY-SA 4.0 and no part of it is kept here, and compared field
-by field: merge requests, members and users with doc/api/openapi/openapi_v3.yaml of GitLab 19.5; issues, notes, commit
-statuses and the project with the types of @gitbeaker/core 43.8.0 (a note's position with that of a discussion's note).
+by field: merge requests, members, users, the parameters of issues and the statuses of jobs with
+doc/api/openapi/openapi_v3.yaml of GitLab 19.5; issues, notes, commit statuses and the project with the types of
+@gitbeaker/core 43.8.0 (a note's position with that of a discussion's note).
 The description calls a level of access a text, which is a number on the wire, and says of no answer what may be null.
 """
 
@@ -110,8 +111,8 @@ COMPONENTS: Mapping[str, Schema] = {
     ),
     "CommitStatus": record(
         id=NUMBER, sha=SHA, ref=MAYBE_TEXT, name=TEXT, description=MAYBE_TEXT, target_url=MAYBE_TEXT,
-        status=one("created", "waiting_for_resource", "preparing", "pending", "running", "success", "failed",
-                   "canceled", "canceling", "skipped", "manual", "scheduled"),
+        status=one("created", "waiting_for_resource", "preparing", "waiting_for_callback", "pending", "running",
+                   "success", "failed", "canceled", "canceling", "skipped", "manual", "scheduled"),
         allow_failure=TRUTH, created_at=TIME, started_at=MAYBE_TIME, finished_at=MAYBE_TIME, author=ref("UserBasic"),
     ),
 }  # fmt: skip
