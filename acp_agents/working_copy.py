@@ -112,13 +112,11 @@ class WorkingCopy:
 
     def _walked(self) -> Iterator[tuple[str, os.stat_result]]:
         """All entries that are no folders, but for new ones that are left out."""
-        count, ignoring = 0, dict[str, str]()
-        rules = IgnoreRules(ignoring)
+        count, rules = 0, IgnoreRules()
         for root, folders, names in os.walk(self.folder):
             below = os.path.relpath(root, self.folder)
-            if NAME in names and (text := self._text(_joined(below, NAME))):
-                ignoring[_joined(below, NAME)] = text
-                rules = IgnoreRules(ignoring)
+            if NAME in names:
+                rules.add(_joined(below, NAME), self._text(_joined(below, NAME)))
             links = [name for name in folders if Path(root, name).is_symlink()]
             folders[:] = sorted(
                 name for name in folders if not self._left_out(_joined(below, name), rules, folder=True)

@@ -15,8 +15,8 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 NAME = ".gitignore"
-MOST_CHARS, MOST_RULES = 1 << 18, 5000
-"""What is read of one file; more says nothing."""
+MOST_FILES, MOST_CHARS, MOST_RULES = 1000, 1 << 18, 1000
+"""How many files are read, and what of each; more says nothing."""
 _CLASSES = {
     "alnum": "a-zA-Z0-9", "alpha": "a-zA-Z", "blank": r" \t", "cntrl": r"\x00-\x1f\x7f", "digit": "0-9",
     "graph": "!-~", "lower": "a-z", "print": " -~", "punct": r"!-/:-@\[-`{-~", "space": r"\s", "upper": "A-Z",
@@ -42,16 +42,28 @@ class IgnoreRules:
             nothing.
     """
 
-    def __init__(self, files: Mapping[str, str]) -> None:
-        self._rules = {
-            path[: -len(NAME)]: tuple(_rules(text)) for path, text in files.items() if f"/{path}".endswith(f"/{NAME}")
-        }
+    def __init__(self, files: Mapping[str, str] | None = None) -> None:
+        self._rules = dict[str, tuple[_Rule, ...]]()
+        self._folders = dict[str, bool]()
+        for path, text in (files or {}).items():
+            self.add(path, text)
+
+    def add(self, path: str, text: str) -> None:
+        """Read one more file."""
+        if f"/{path}".endswith(f"/{NAME}") and len(self._rules) < MOST_FILES:
+            self._rules[path[: -len(NAME)]] = tuple(_rules(text))
+            self._folders.clear()
 
     def ignore(self, path: str, *, folder: bool = False) -> bool:
         """Tell whether a path, or a folder above it, is ignored; `folder` where the path is one itself."""
         parts = path.split("/")
-        depths = range(1, len(parts) + 1)
-        return any(self._said(parts[:depth], folder=folder or depth < len(parts)) for depth in depths)
+        for depth in range(1, len(parts)):
+            above = "/".join(parts[:depth])
+            if above not in self._folders:
+                self._folders[above] = self._said(parts[:depth], folder=True)
+            if self._folders[above]:
+                return True
+        return self._said(parts, folder=folder)
 
     def _said(self, parts: list[str], *, folder: bool) -> bool:
         """What the last rule that fits says, of the nearest file that has one."""

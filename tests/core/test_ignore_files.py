@@ -73,6 +73,14 @@ def test_a_folder_is_one_where_that_is_said() -> None:
     assert (rules.ignore("dist"), rules.ignore("dist", folder=True)) == (False, True)
 
 
+def test_a_file_that_is_read_later_counts_from_then_on() -> None:
+    rules = IgnoreRules({".gitignore": "out\n"})
+    assert not rules.ignore("web/dist/a")
+    rules.add("web/.gitignore", "dist\n!out\n")
+    assert rules.ignore("web/dist/a")
+    assert (rules.ignore("web/out"), rules.ignore("out")) == (False, True)
+
+
 def test_a_hostile_pattern_takes_no_time() -> None:
     rules = IgnoreRules({".gitignore": "\n".join(["*a" * 60 + "b", "**/" * 60 + "z", "[" * 5000])})
     assert not rules.ignore("/".join(["a" * 200] * 10))
