@@ -270,6 +270,7 @@ class SuiteRunner(Suite):
                 python=run.answer.python if run and run.answer else self._runs.runtime.version,
                 dropped=planned.dropped,
                 notes=found.notes,
+                mutants=found.mutants,
                 suites={file.path: file.role.value for file in planned.files},
             ),
             results=found.results,

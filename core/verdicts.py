@@ -61,6 +61,16 @@ class Failure:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class TriedMutant:
+    """A small fault that was put into a line of the change, in words, and whether a self-written test noticed it."""
+
+    path: str
+    line: int
+    noticed: bool
+    what: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Evidence:
     """What a verdict rests on; stored with the commit so that it can be judged again.
 
@@ -68,7 +78,7 @@ class Evidence:
     `complete` tells that the whole repository was staged, not only the closure of the tests. `suites` has the files of
     tests that were run, each with whose they are: given, own, command or regression. `held_out` counts the cases that
     no prompt had shown and whose results were compared outside the sandbox, `held_from` says where these came from:
-    tests, cases, oracle.
+    tests, cases, oracle. `mutants` are those that were tried; a run that needed none says nothing of its lines.
     """
 
     tree: str
@@ -83,6 +93,7 @@ class Evidence:
     suites: Mapping[str, str] = field(default_factory=dict)
     held_out: int = 0
     held_from: tuple[str, ...] = ()
+    mutants: tuple[TriedMutant, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from core.isolation import Ended, SandboxLimits, SandboxResult
-from core.verdicts import CaseResult, Failure, Result
+from core.verdicts import CaseResult, Failure, Result, TriedMutant
 from languages.plan import Plan, Role, SuiteFile
 from verdict import environment, integrity, let_off, shaping
 from verdict.answer import Answer, CaseReport, Fault, Session
@@ -35,7 +35,7 @@ class Judgement:
     that failed before and pass now, `skipped` those that were skipped. `questioned` are the files of tests that failed,
     and may have failed before; `excusable` tells that nothing else failed, `stopped` that the run did not come to its
     end. `doubtful` are the ids of must-fail copies that did not fail as they must, `weak` self-written tests that prove
-    nothing. `tampering` is as in a verdict. `late` tells that a limit of time decided.
+    nothing. `mutants` and `tampering` are as in a verdict. `late` tells that a limit of time decided.
     """
 
     reason: str
@@ -52,6 +52,7 @@ class Judgement:
     doubtful: tuple[str, ...] = ()
     weak: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
+    mutants: tuple[TriedMutant, ...] = ()
     tampering: str = ""
 
     def with_rest(self, rest: Judgement) -> Judgement:

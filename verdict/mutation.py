@@ -24,14 +24,14 @@ import asyncio
 import hashlib
 import math
 from collections import Counter
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from core.line_changes import written
 from core.tasks import Change
 from core.text import encode
 from core.tree import text_of
-from core.verdicts import Result, SuiteJob
+from core.verdicts import Result, SuiteJob, TriedMutant
 from languages import dialect_of, language_of, plan
 from languages.dialect import Fault, Text
 from languages.plan import Role
@@ -48,6 +48,8 @@ MAX_BYTES = 200_000
 
 _RARELY_TESTED = frozenset({"main", "__repr__", "__str__", "__hash__"})
 AT_ONCE = 2
+MOST_STORY = 300
+"""Characters of a mutant's story that are kept as evidence."""
 SHORTEST_S, LONGEST = 2.0, 5.0
 """A run on a mutant may take this many seconds of processor time, or so many times what the code itself took."""
 
@@ -195,7 +197,9 @@ async def prove_own(job: SuiteJob, run: Run, found: Judgement, runs: SuiteRuns) 
     time = _time(job, run, runs)
     share = _OF_ALTERED if altered else _OF_WRITTEN
     score = await _measured(job, broken, math.ceil(len(broken) * share), time, runs)
-    found = replace(found, notes=(*found.notes, score.note))
+    found = replace(
+        found, notes=(*found.notes, score.note), mutants=tuple(_told(broken[: score.tried], score.survivors))
+    )
     if not score.suffices:
         return replace(found, reason=f"the self-written tests prove too little: {_blunt(score.survivors)}", weak=weak)
     noticed = await _noticed_before(job, broken, time, runs) if job.former and score.survivors else ()
@@ -204,6 +208,11 @@ async def prove_own(job: SuiteJob, run: Run, found: Judgement, runs: SuiteRuns) 
         reason = f"the self-written tests were written again and notice less than before: {_blunt(lost)}"
         return replace(found, reason=reason, weak=weak)
     return found
+
+
+def _told(tried: Iterable[Mutant], survivors: Collection[Mutant]) -> Iterator[TriedMutant]:
+    for one in tried:
+        yield TriedMutant(path=one.path, line=one.line, noticed=one not in survivors, what=one.story[:MOST_STORY])
 
 
 def _time(job: SuiteJob, run: Run, runs: SuiteRuns) -> TimeLimit:

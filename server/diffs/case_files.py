@@ -18,7 +18,8 @@ from db.commit_ledger import CommitLedger
 from db.state_store import Commit
 from db.step_store import StepRow
 from server.context import AppContext
-from server.diffs.changes import Diff, FileText, OpenTree, State, compared, file_text
+from server.diffs.changes import Diff, FileDiff, FileText, OpenTree, State, compared, file_text
+from server.formatting import short
 from taskqueue import store
 
 
@@ -65,6 +66,7 @@ class CaseFiles:
             before = State(name=f"{entry.base[:12]}, its parent", texts={}, open_tree=self._tree(entry.base))
             after = State(name=f"commit {entry.commit[:12]}", texts={}, open_tree=self._tree(entry.commit))
             found = self._diff("task", before, after, only, commit=entry.commit)
+            found = found.model_copy(update={"files": self._with_mutants(found.files, entry, after)})
             if found.files or not found.note:
                 return found
         rows = self._context.steps.course(self._task.id, self._task.attempt)
@@ -157,6 +159,20 @@ class CaseFiles:
     def _opened(self, commit: str, scope: Scope) -> Tree:
         scope = replace(scope, given=(*self._task.spec.files, *self._task.spec.tests))
         return scope.of(self._context.tree(self._task.spec.repo, commit))
+
+    def _with_mutants(self, files: list[FileDiff], entry: Commit, after: State) -> list[FileDiff]:
+        """Files with the mutants of their verdict, where they are committed as they were judged."""
+        rows = self._context.steps.course(self._task.id, entry.attempt)
+        work = self._context.steps.work(rows[-1].work) if rows else None
+        if work is None or work.verdict is None or not work.verdict.evidence.mutants:
+            return files
+        told = [replace(one, what=short(one.what, self._context.mask)) for one in work.verdict.evidence.mutants]
+        judged = {path: text.encode("utf-8", "replace") for path, text in work.change.items() if text is not None}
+        same = {path for path, raw in judged.items() if after.read(path) == raw}
+        return [
+            file.model_copy(update={"mutants": tuple(one for one in told if one.path == file.path in same)})
+            for file in files
+        ]
 
     def _entry(self) -> Commit | None:
         """The newest commit of the task in the ledger, where the task says that it ended with one."""

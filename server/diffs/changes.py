@@ -13,6 +13,7 @@ from typing import Literal
 
 from core.errors import GitError
 from core.tree import Tree
+from core.verdicts import TriedMutant
 from server.diffs import hunks, marking
 from server.diffs.hunks import Difference, Hunk
 from server.diffs.marking import Line
@@ -31,7 +32,9 @@ OpenTree = Callable[[], Tree]
 class FileDiff(Answer):
     """What became of one file. `told` says why there are no hunks: it is binary, too long, or has to be asked for.
 
-    `test` tells that the agent wrote it as a test; counts are null where the lines were not compared.
+    `test` tells that the agent wrote it as a test; counts are null where the lines were not compared. `mutants` are the
+    small faults that the verdict's run put into its lines, where the file is as it was judged; of other lines nothing
+    is known.
     """
 
     path: str
@@ -41,6 +44,7 @@ class FileDiff(Answer):
     removed: int | None
     told: str
     hunks: tuple[Hunk, ...]
+    mutants: tuple[TriedMutant, ...] = ()
 
 
 class Diff(Answer):

@@ -13,6 +13,7 @@ import pytest
 from core.attempt_state import AttemptState
 from core.revisions import Author
 from core.states import Ending, Phase
+from core.verdicts import Evidence, Label, TriedMutant, Verdict
 from db.state_store import Commit, StateStore
 from git_manager import GitManager
 from server.context import AppContext
@@ -82,6 +83,27 @@ def test_the_whole_change_of_a_commit_is_read_from_the_owners_repository(tmp_pat
         (step,) = client.get("/api/task/1/diff?of=step&attempt=1&step=0").json["files"]
         assert lines(step) == lines(calc), "the base is read from the repository"
         assert client.get("/api/task/1/diff?path=calc.py").json["files"] == [calc]
+
+
+@pytest.mark.parametrize("judged", [RIGHT, RIGHT + "\n"])
+def test_a_file_that_is_committed_as_it_was_judged_has_the_mutants_of_its_verdict(tmp_path: Path, judged: str) -> None:
+    repo = tmp_path / "owned"
+    base = committed(repo, {"calc.py": WRONG.encode(), "other.py": b""})
+    made = committed(repo, {"calc.py": RIGHT.encode(), "other.py": b"x = 1\n"})
+    mutant = TriedMutant(path="calc.py", line=2, noticed=False, what="`a + b` in add (calc.py:2) becomes `a - b`")
+    evidence = Evidence(tree="t", sandbox="none", label=Label.SELF_TESTED, mutants=(mutant,))
+    verdict = Verdict(passed=True, reason="", evidence=evidence)
+    state = AttemptState(phase=Phase.COMMIT, base=base, step_no=1, change={"calc.py": judged}, verdict=verdict)
+    with reading(tmp_path) as context, serving(context) as client:
+        submit(context, "Mend calc.py", repo=str(repo))
+        task = claimed(context)
+        save(context, task, state)
+        entry = Commit(task_id=1, attempt=1, repo=str(repo), branch="b", commit=made, base=base, subject="s", label="")
+        StateStore(context.database).record_commit(entry).result()
+        context.queue.finish(1, task.fence, Ending.COMMITTED, commit=made, branch="b").result()
+        calc, other = client.get("/api/task/1/diff").json["files"]
+        shown = [{"path": "calc.py", "line": 2, "noticed": False, "what": mutant.what}]
+        assert (calc["mutants"], other["mutants"]) == (shown if judged == RIGHT else [], [])
 
 
 def test_a_repository_that_cannot_be_read_is_said_and_what_is_known_is_shown(tmp_path: Path) -> None:

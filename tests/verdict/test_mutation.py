@@ -197,6 +197,12 @@ async def test_evidence_names_the_faults_that_no_test_notices(judge: Judge) -> N
     assert verdict.passed, verdict.reason
     (note,) = verdict.evidence.notes
     assert " of 4 mutants killed; no test notices when `" in note
+    tried = verdict.evidence.mutants
+    assert len(tried) == 4
+    assert {one.path for one in tried} == {"clamp.py"}
+    assert all(one.what.startswith("`") and f"(clamp.py:{one.line})" in one.what for one in tried)
+    assert note.startswith(f"{sum(one.noticed for one in tried)} of 4 ")
+    assert all(one.what in note for one in tried if not one.noticed)
 
 
 async def test_only_own_tests_are_measured_and_those_proven_before_are_not(judge: Judge) -> None:

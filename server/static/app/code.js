@@ -19,14 +19,14 @@ export const Code = ({lines, start = 1, numbers = true, label = 'Code'}) => html
 
 /**
  * One row of a difference: `kind` is `same`, `added`, `gone` or `place` (a heading between hunks); `old` and `new` are
- * line numbers; `parts` the text or its pairs.
+ * line numbers; `parts` the text or its pairs; `tone` of a heading is `good` or `warn`.
  * @typedef {{kind: string, old?: number|null, new?: number|null, parts: string|[string, string][]}} DiffRow
  */
 
 const SIGN = {added: '+', gone: '−', same: ' ', place: ''};
 const SAID = {added: 'added', gone: 'removed'};
 
-const Unified = ({rows}) => rows.map((row) => html`<tr class=${row.kind}>
+const Unified = ({rows}) => rows.map((row) => html`<tr class=${classes(row.kind, row.tone)}>
   <td class="n" data-n=${row.old ?? ''}></td><td class="n" data-n=${row.new ?? ''}></td>
   <td class="sign" data-sign=${SIGN[row.kind]} aria-label=${SAID[row.kind]}></td>
   <td class="text"><${Parts} parts=${row.parts} /></td></tr>`);
@@ -60,7 +60,7 @@ const Half = ({row, side}) => html`<td class=${classes('n', row?.kind)} data-n=$
   <td class=${classes('text', row ? row.kind : 'blank')}>${row ? html`<${Parts} parts=${row.parts} />` : null}</td>`;
 
 const Split = ({rows}) => paired(rows).map(([before, behind]) => (before?.kind === 'place'
-  ? html`<tr class="place"><td class="n"></td><td class="text" colspan="3"><${Parts} parts=${before.parts} /></td></tr>`
+  ? html`<tr class=${classes('place', before.tone)}><td class="n"></td><td class="text" colspan="3"><${Parts} parts=${before.parts} /></td></tr>`
   : html`<tr><${Half} row=${before} side="old" /><${Half} row=${behind} side="new" /></tr>`));
 
 /**

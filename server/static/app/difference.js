@@ -17,10 +17,20 @@ function change(next) {
   localStorage.setItem(KEPT, next);
 }
 
-/** Rows of the difference, with a heading before each hunk but one that begins the file. */
-export function rowsOf(hunks) {
+/** What tests noticed of the small faults that the verdict's run put into the lines of a hunk; nothing where it put none there. */
+function noticed(hunk, mutants) {
+  const lines = new Set(hunk.lines.map((line) => line.new));
+  const tried = mutants.filter(({line}) => lines.has(line));
+  if (!tried.length) return [];
+  const missed = tried.filter((one) => !one.noticed);
+  const text = `The tests noticed ${tried.length - missed.length} of ${counted(tried.length, 'small fault')} in these lines${missed.length ? '. No test notices when:' : ''}`;
+  return [{kind: 'place', tone: missed.length ? 'warn' : 'good', parts: text}, ...missed.map(({what}) => ({kind: 'place', tone: 'warn', parts: what}))];
+}
+
+/** Rows of the difference: a heading before each hunk but one that begins the file, and behind it what tests noticed there. */
+export function rowsOf(hunks, mutants = []) {
   return hunks.flatMap((hunk, index) => [
-    ...(index || hunk.old > 1 || hunk.new > 1 ? [{kind: 'place', parts: `line ${hunk.new}`}] : []), ...hunk.lines]);
+    ...(index || hunk.old > 1 || hunk.new > 1 ? [{kind: 'place', parts: `line ${hunk.new}`}] : []), ...hunk.lines, ...noticed(hunk, mutants)]);
 }
 
 const Mode = () => html`<span class="modes" role="group" aria-label="How the diff is shown">
@@ -33,7 +43,7 @@ function File({file, path, open}) {
   const [alone, setAlone] = useState(null);
   const [error, setError] = useState('');
   const shown = alone ?? file;
-  const rows = useMemo(() => rowsOf(shown.hunks), [shown]);
+  const rows = useMemo(() => rowsOf(shown.hunks, shown.mutants), [shown]);
   const load = async () => {
     const answer = await get(address(path, {path: file.path}));
     if (!answer.ok) return setError(fault(answer));
