@@ -22,6 +22,7 @@ _METHOD = (
     "Two arms are compared on the items that both have worked on, by McNemar's test (mid-p); p is adjusted for the "
     "number of comparisons, after Holm. The last column is the difference that would be found four times in five."
 )
+_ROUNDS = "Each round tries the same items again; arms with memory know the lessons of the rounds before."
 _PRICE = (
     "Costs are what is known: an arm shows $0 where its model is free, and where its price is not set (`MODEL_PRICES`)."
 )
@@ -29,7 +30,7 @@ _PRICE = (
 
 def render(report: BenchmarkReport) -> str:
     """The report as Markdown, ending with a newline."""
-    parts = ["\n".join(part) for part in (_head(report), _body(report))]
+    parts = ["\n".join(part) for part in (_head(report), _body(report), _learning(report))]
     return aligned("\n\n".join(part for part in parts if part)).strip() + "\n"
 
 
@@ -63,8 +64,12 @@ def _head(report: BenchmarkReport) -> Iterator[str]:
     span = f"{many(report.items, 'item')}{f', {given}' if given else ''}"
     yield sentence("{}: {}{}", code(report.repo), span, f"; last attempt {minute(last)} UTC" if last else "")
     yield ""
+    if report.learning:
+        for comparison in report.learning.comparisons:
+            yield from (sentence("Memory in round {}: {}", len(report.learning.rounds), said(comparison)), "")
     if not report.arms:
-        yield "No arm has worked on an item yet."
+        if not report.learning:
+            yield "No arm has worked on an item yet."
         return
     best = report.arms[0]
     yield sentence("{} solves the most: {}, 95 %: {}.", code(best.arm.name), _share(best.solved), interval(best.solved))
@@ -101,6 +106,19 @@ def _body(report: BenchmarkReport) -> Iterator[str]:
         )
         yield ""
         yield _METHOD
+
+
+def _learning(report: BenchmarkReport) -> Iterator[str]:
+    if report.learning is None:
+        return
+    rounds = report.learning.rounds
+    yield from ("## Rounds", "")
+    named = [{arm.arm.name: _share(arm.solved) for arm in figures} for figures in rounds]
+    yield from _table(
+        ("arm", *(f"round {number}" for number in range(1, len(rounds) + 1))),
+        [[code(name, in_table=True), *(one.get(name, "–") for one in named)] for name in named[0]],
+    )
+    yield from ("", _ROUNDS)
 
 
 def _row(arm: ArmFigures) -> list[str]:

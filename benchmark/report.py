@@ -96,6 +96,19 @@ class Comparison:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class RoundFigures:
+    """The newest run of several rounds, in each of which all items are tried.
+
+    Attributes:
+        rounds: what each arm did in each, those that have begun, the first one first.
+        comparisons: uplift of memory in the last of them.
+    """
+
+    rounds: tuple[tuple[ArmFigures, ...], ...]
+    comparisons: tuple[Comparison, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class BenchmarkReport:
     """All figures of a repository.
 
@@ -105,6 +118,7 @@ class BenchmarkReport:
         items: how many there are, whether an arm has worked on them or not.
         arms: those that have worked on any, the best first.
         comparisons: of each two of them, uplift of memory first.
+        learning: a run of several rounds; None where there is none.
     """
 
     repo: str
@@ -112,6 +126,7 @@ class BenchmarkReport:
     items: int
     arms: tuple[ArmFigures, ...]
     comparisons: tuple[Comparison, ...]
+    learning: RoundFigures | None = None
 
 
 def fold(
@@ -122,6 +137,7 @@ def fold(
     *,
     mode: str = "",
     cutoffs: Mapping[str, date] | None = None,
+    rounds: Sequence[Sequence[Result]] = (),
 ) -> BenchmarkReport:
     """The figures of a repository.
 
@@ -132,19 +148,26 @@ def fold(
         results: one for each item and arm.
         mode: what models were given of an item.
         cutoffs: when the training of models ended, by `backend=model` or `model`.
+        rounds: the results of each round of a run of several.
     """
     known = {item.key: item for item in items}
-    found = [_arm(arm, [one for one in results if one.arm == arm.name], known, cutoffs or {}) for arm in arms]
-    ranked = sorted((one for one in found if one.solved.whole), key=_rank)
+
+    def ranked(of: Sequence[Result]) -> tuple[ArmFigures, ...]:
+        found = [_arm(arm, [one for one in of if one.arm == arm.name], known, cutoffs or {}) for arm in arms]
+        return tuple(sorted((one for one in found if one.solved.whole), key=_rank))
+
+    ours, begun = ranked(results), [one for each in rounds if (one := ranked(each))]
+    uplift = compared(begun[-1], uplift_alone=True) if begun else []
+    learning = RoundFigures(rounds=tuple(begun), comparisons=tuple(uplift)) if begun else None
     return BenchmarkReport(
-        repo=repo, mode=mode, items=len(items), arms=tuple(ranked), comparisons=tuple(compared(ranked))
+        repo=repo, mode=mode, items=len(items), arms=ours, comparisons=tuple(compared(ours)), learning=learning
     )
 
 
-def compared(arms: Sequence[ArmFigures]) -> list[Comparison]:
-    """Each two arms that have worked on the same items, given the best first."""
+def compared(arms: Sequence[ArmFigures], *, uplift_alone: bool = False) -> list[Comparison]:
+    """Each two arms that have worked on the same items, given the best first; or those that differ in memory alone."""
     found = [_comparison(one, other) for one, other in combinations(arms, 2)]
-    found = [each for each in found if each.pairs.count]
+    found = [each for each in found if each.pairs.count and (each.is_uplift or not uplift_alone)]
     adjusted = holm([each.p_value for each in found])
     told = [replace(each, p_value=p_value) for each, p_value in zip(found, adjusted, strict=True)]
     return sorted(told, key=lambda each: not each.is_uplift)

@@ -8,22 +8,47 @@ from __future__ import annotations
 
 import random
 from collections.abc import Awaitable, Callable, Iterable, Sequence
-from typing import Protocol
+from dataclasses import dataclass
+from typing import NamedTuple, Protocol
 
 from benchmark.results import Arm, BrokenOff, Item, Result
-from benchmark.store import BenchmarkStore, Run, RunState
+from benchmark.store import BenchmarkStore, Mode, Run, RunState
 from core.clock import Clock
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Asked:
+    """What a run is asked for beside its arms.
+
+    Attributes:
+        mode: what models are given.
+        items: so many, drawn from all; None for all.
+        rounds: so often they are tried; arms with memory keep the lessons of the rounds before.
+        budget_usd: what this and earlier calls for the run may cost together; None for any amount.
+    """
+
+    mode: Mode = Mode.SHOWN
+    items: int | None = None
+    rounds: int = 1
+    budget_usd: float | None = None
+
+
+class Turn(NamedTuple):
+    """An attempt that a run has no result of; rounds are counted from 1 on."""
+
+    arm: Arm
+    item: Item
+    round: int
 
 
 class Attempting(Protocol):
     """Lets an arm try an item."""
 
-    async def __call__(self, arm: Arm, item: Item, limit_usd: float | None) -> Result | BrokenOff:
+    async def __call__(self, turn: Turn, limit_usd: float | None) -> Result | BrokenOff:
         """What became of it; the run stops where it was broken off.
 
         Args:
-            arm: whose attempt.
-            item: what it tries.
+            turn: whose attempt, and at what.
             limit_usd: the most that it may cost; None for any amount.
         """
         ...
@@ -53,17 +78,26 @@ def in_order(items: Iterable[Item], seed: int = 0) -> tuple[str, ...]:
     return tuple(keys)
 
 
-def waiting(store: BenchmarkStore, run: Run) -> list[tuple[Arm, Item]]:
+def waiting(store: BenchmarkStore, run: Run) -> list[Turn]:
     """What a run has no result of, in the order in which it is worked on; which arm comes first takes turns."""
     arms = {one.name: one for one in store.arms()}
     items = {one.key: one for one in store.items(run.repo)}
-    done = {(one.item, one.arm) for one in store.results(run.repo, run.mode, run.version or None)}
+    rounds = range(1, run.rounds + 1)
+    done = {(one.item, one.arm, number) for number in rounds for one in results_of_round(store, run, number)}
     return [
-        (arms[name], items[key])
-        for number, key in enumerate(run.items)
-        for name in _turned(run.arms, number)
-        if (key, name) not in done and key in items
+        Turn(arms[name], items[key], number)
+        for number in rounds
+        for place, key in enumerate(run.items)
+        for name in _turned(run.arms, place)
+        if (key, name, number) not in done and key in items
     ]
+
+
+def results_of_round(store: BenchmarkStore, run: Run, number: int) -> tuple[Result, ...]:
+    """The results that count for a round of a run: its own where it has several, for arms learn in each."""
+    if run.rounds > 1:
+        return store.round_results(run.key, number)
+    return store.results(run.repo, run.mode, run.version or None)
 
 
 async def work(
@@ -87,7 +121,7 @@ async def work(
         clock: dates the end.
         tell: is told each result.
     """
-    for arm, item in waiting(store, run):
+    for turn in waiting(store, run):
         if why := await may_begin():
             return _ended(store, run, RunState.STOPPED, why, clock)
         if store.run(run.key).state is RunState.STOPPED:
@@ -95,10 +129,13 @@ async def work(
         left_usd = budget.left_usd
         if left_usd is not None and left_usd <= 0:
             return _ended(store, run, RunState.STOPPED, "the budget is spent", clock)
-        result = await attempt(arm, item, left_usd)
+        result = await attempt(turn, left_usd)
         if isinstance(result, BrokenOff):
             return _ended(store, run, RunState.STOPPED, result.reason, clock)
-        store.add_result(result, run.mode)
+        if run.rounds > 1:
+            store.add_round_result(result, run.key, turn.round)
+        else:
+            store.add_result(result, run.mode)
         tell(result)
     return _ended(store, run, RunState.DONE, "", clock)
 

@@ -92,6 +92,7 @@ class Run:
         started_at: when it began.
         changed_at: when its state changed last.
         version: of the agent (`benchmark.version.version`), where what other versions did is to be done again.
+        rounds: so often all items are tried; a run of several has results of its own, for arms learn in each.
     """
 
     key: str
@@ -104,6 +105,7 @@ class Run:
     started_at: datetime
     changed_at: datetime
     version: str = ""
+    rounds: int = 1
 
 
 def key_of(repo: str, commit: str) -> str:
@@ -196,14 +198,21 @@ class BenchmarkStore:
             )
 
     def begin_run(
-        self, repo: str, mode: Mode, arms: Iterable[str], items: Iterable[str], at: datetime, version: str = ""
+        self,
+        repo: str,
+        mode: Mode,
+        arms: Iterable[str],
+        items: Iterable[str],
+        at: datetime,
+        version: str = "",
+        rounds: int = 1,
     ) -> Run:
-        """Store that a run begins, or that the one with these arms, items and version goes on."""
+        """Store that a run begins, or that the one with these arms, items, version and rounds goes on."""
         named, ordered = tuple(arms), tuple(items)
-        told = (repo, str(mode), named, ordered, *([version] if version else []))
+        told = (repo, str(mode), named, ordered, *([version] if version else []), *([rounds] if rounds > 1 else []))
         digest = hashlib.blake2b(repr(told).encode(), digest_size=8).hexdigest()
         row: dict[str, rows.Value] = {
-            "key": digest, "repo": repo, "mode": str(mode), "version": version, "at": to_text(at),
+            "key": digest, "repo": repo, "mode": str(mode), "version": version, "rounds": rounds, "at": to_text(at),
         }  # fmt: skip
         with self._writing():
             rows.add_run(self._conn, {**row, "arms": json.dumps(named), "items": json.dumps(ordered)})
@@ -255,6 +264,15 @@ class BenchmarkStore:
         """Store a result; False where that of this item, arm, mode and version is known, which stands."""
         with self._writing():
             return rows.add_result(self._conn, {**_row(result), "mode": str(mode)})
+
+    def round_results(self, run: str, number: int) -> tuple[Result, ...]:
+        """What became of items under arms in a round, from 1 on, of a run of several, in the order in which it came."""
+        return tuple(_value(Result, row) for row in self._read(lambda: rows.round_results(self._conn, run, number)))
+
+    def add_round_result(self, result: Result, run: str, number: int) -> bool:
+        """Store a result of a round; False where that of this item and arm is known, which stands."""
+        with self._writing():
+            return rows.add_round_result(self._conn, {**_row(result), "run": run, "round": number})
 
     def note_spent(self, run: str, arm: str, days: Mapping[str, Spent]) -> None:
         """Store what an arm of a run has spent in all on each day, such as 2026-11-26, also on what was broken off."""

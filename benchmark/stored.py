@@ -8,6 +8,7 @@ from datetime import date
 from pathlib import Path
 
 from benchmark.report import BenchmarkReport, fold
+from benchmark.running import results_of_round
 from benchmark.store import BenchmarkStore, Mode
 from core.errors import BenchmarkError, StoreMissing
 
@@ -58,7 +59,9 @@ def report_of(
     """The report of a repository in a mode; without one in that of its newest run."""
     wanted = mode or newest_mode(store, repo)
     items, results = store.items(repo), store.results(repo, wanted)
-    return fold(repo, items, store.arms(), results, mode=wanted, cutoffs=cutoffs)
+    several = [run for run in store.runs(repo) if run.rounds > 1 and run.mode is wanted][-1:]
+    rounds = [results_of_round(store, run, number) for run in several for number in range(1, run.rounds + 1)]
+    return fold(repo, items, store.arms(), results, mode=wanted, cutoffs=cutoffs, rounds=rounds)
 
 
 def _unknown(repo: str) -> BenchmarkError:

@@ -16,7 +16,7 @@ from pathlib import Path
 from benchmark.arms import settings_of
 from benchmark.commit_parts import CommitParts, read_parts
 from benchmark.results import Arm, BrokenOff, Item, Result
-from benchmark.running import Budget, in_order, work
+from benchmark.running import Asked, Budget, Turn, in_order, work
 from benchmark.store import BenchmarkStore, Mode, Run, RunState
 from benchmark.validation import environment_of, job_of
 from benchmark.version import version
@@ -76,13 +76,14 @@ class Attempts:
         self._put_down = put_down or PutDown(patience_s=PATIENCE_S)
         self._home = settings.benchmark_dir / run.key
 
-    async def __call__(self, arm: Arm, item: Item, limit_usd: float | None) -> Result | BrokenOff:
+    async def __call__(self, turn: Turn, limit_usd: float | None) -> Result | BrokenOff:
         """See `Attempting`; a home that was left by a kill is gone on with."""
+        arm, item, _ = turn
         home = self._home / arm.name
-        copy = home / "repositories" / item.commit
-        parts = await asyncio.to_thread(self._prepared, item, copy)
+        copy = home / "repository"  # the same for all items: lessons are about a repository
+        parts = await asyncio.to_thread(self._prepared, turn, copy)
         try:
-            spec = _spec(item, parts, copy, shown=self._run.mode is Mode.SHOWN)
+            spec = _spec(turn, parts, copy, shown=self._run.mode is Mode.SHOWN)
         except InvalidTask as error:
             self._tell(f"{item.commit[:10]}: cannot be a task: {error}")
             return self._result(arm, item, outcome=Ending.REFUSED)
@@ -121,18 +122,18 @@ class Attempts:
         """Remove the homes: results are stored elsewhere."""
         shutil.rmtree(self._home, ignore_errors=True)
 
-    def _prepared(self, item: Item, copy: Path) -> CommitParts:
+    def _prepared(self, turn: Turn, copy: Path) -> CommitParts:
         """The item's commit as a task, and a repository of its parent without its history.
 
-        Those of earlier items are done with. This one stays until its result is stored: after a kill it has the commit.
+        It stays until the next attempt begins: after a kill it has the commit.
         """
-        for earlier in copy.parent.iterdir() if copy.parent.exists() else ():
-            if earlier != copy:
-                shutil.rmtree(earlier, ignore_errors=True)
-        if not (copy / ".git" / "refs" / "heads" / "main").exists():  # written last
+        item, git, noted = turn.item, self._here.git, copy.with_name("repository.txt")
+        wanted = f"{item.commit}, round {turn.round}\n"
+        if not noted.exists() or noted.read_text() != wanted:
+            noted.unlink(missing_ok=True)
             shutil.rmtree(copy, ignore_errors=True)
-            self._here.git.copy_of(item.repo, item.parent, copy)
-        git = self._here.git
+            git.copy_of(item.repo, item.parent, copy)
+            noted.write_text(wanted)
         return read_parts(git.tree(item.repo, item.parent), git.tree(item.repo, item.commit))
 
     def _of_arm(self, arm: Arm, home: Path, limit_usd: float | None) -> Settings:
@@ -219,12 +220,12 @@ def _events_of(path: Path, task_id: int) -> list[Event]:
         return EventLog(database).after(0, limit=MOST_EVENTS, task_id=task_id)
 
 
-def _spec(item: Item, parts: CommitParts, copy: Path, *, shown: bool) -> TaskSpec:
+def _spec(turn: Turn, parts: CommitParts, copy: Path, *, shown: bool) -> TaskSpec:
     return parse_spec({
-        "description": item.statement,
+        "description": turn.item.statement,
         "repo": str(copy),
         "language": str(parts.language),
-        "key": f"benchmark:{item.commit}",
+        "key": f"benchmark:{turn.item.commit}{f':round {turn.round}' if turn.round > 1 else ''}",
         **({"tests": dict(parts.tests), "files": dict(parts.support)} if shown else {}),
     })  # fmt: skip
 
@@ -233,10 +234,8 @@ async def run_arms(
     settings: Settings,
     here: Opened,
     arms: Sequence[Arm],
+    asked: Asked,
     *,
-    mode: Mode,
-    most: int | None = None,
-    budget_usd: float | None = None,
     tell: Callable[[str], None],
     clock: Clock = utc_now,
 ) -> Run:
@@ -246,9 +245,7 @@ async def run_arms(
         settings: the owner's: his budgets and quiet hours are kept, and his own tasks go first.
         here: the repository.
         arms: what is compared.
-        mode: what models are given.
-        most: so many items, drawn from all; None for all.
-        budget_usd: what this and earlier calls for the run may cost together.
+        asked: over which items, and how often.
         tell: is told in words what happens.
         clock: the time.
 
@@ -263,8 +260,9 @@ async def run_arms(
     with InstanceLock(settings.benchmark_lock_file):
         for arm in arms:
             here.store.add_arm(arm)
-        run = here.store.begin_run(here.repo, mode, [arm.name for arm in arms], in_order(items)[:most], clock())
-        return await _worked(settings, here, run, budget_usd, tell, clock)
+        names, drawn = [arm.name for arm in arms], in_order(items)[: asked.items]
+        run = here.store.begin_run(here.repo, asked.mode, names, drawn, clock(), rounds=asked.rounds)
+        return await _worked(settings, here, run, asked.budget_usd, tell, clock)
 
 
 async def go_on(
@@ -287,7 +285,7 @@ async def go_on(
         run = here.store.run(key)
         if run.repo != here.repo:
             raise BenchmarkError(f"{key}: that run is of {run.repo}")
-        run = here.store.begin_run(run.repo, run.mode, run.arms, run.items, clock(), run.version)
+        run = here.store.begin_run(run.repo, run.mode, run.arms, run.items, clock(), run.version, run.rounds)
         return await _worked(settings, here, run, budget_usd, tell, clock)
 
 

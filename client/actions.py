@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from benchmark.running import Asked
+from benchmark.store import Mode
 from client import (
     approvals,
     benchmark,
@@ -80,11 +82,9 @@ ACTIONS: Mapping[str, Callable[[Session, Values], int]] = {
     "bench run": lambda s, v: benchmark.run(
         s,
         v["repo"],
+        Asked(mode=Mode(v["mode"]), items=v["items"], rounds=v["rounds"], budget_usd=v["budget"]),
         models=v["models"],
         file=v["arms"],
-        mode=v["mode"],
-        items=v["items"],
-        budget_usd=v["budget"],
         key=v["run"],
     ),
     "bench report": lambda s, v: benchmark_report.report(s, v["repo"], v["mode"]),

@@ -5,11 +5,11 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 from benchmark.mining import Filter, Passed, account
 from benchmark.results import Item
-from benchmark.store import Dropped, Mode
+from benchmark.running import Asked
+from benchmark.store import Dropped
 from client.errors import Exit
 from client.output import Block, Cell, Lines, Table, cell
 from client.session import Session
@@ -47,21 +47,16 @@ def mine(session: Session, repo: str, *, commits: int, items: int) -> int:
     return Exit.OK
 
 
-def run(
-    session: Session, repo: str, *, models: str | None, file: str | None, mode: str, items: int | None,
-    budget_usd: float | None, key: str | None = None,
-) -> int:  # fmt: skip
+def run(session: Session, repo: str, asked: Asked, *, models: str | None, file: str | None, key: str | None) -> int:
     """Let arms solve a repository's items, or go on with it.
 
     Args:
         session: whose home keeps the results.
         repo: a checkout, or a folder in one.
+        asked: over which items, how often, and at what price.
         models: names of models, separated by commas; an arm for each.
         file: a file of arms.
-        mode: `shown` or `words` (`benchmark.store.Mode`).
-        items: only so many; None for all.
-        budget_usd: what the run may cost; None for any amount.
-        key: of a run that is gone on with, whose arms, mode and items hold.
+        key: of a run that is gone on with, whose arms, mode, items and rounds hold.
 
     Raises:
         BenchmarkError: what is asked for cannot be run.
@@ -72,19 +67,17 @@ def run(
     from bootstrap.benchmark import opened  # noqa: PLC0415  as above
     from bootstrap.benchmark_run import BY_HAND, go_on, run_arms  # noqa: PLC0415  as above
 
-    if budget_usd is not None and not 0 < budget_usd < float("inf"):
-        raise BenchmarkError(f"--budget: {budget_usd} is no amount of USD above 0")
+    if asked.budget_usd is not None and not 0 < asked.budget_usd < float("inf"):
+        raise BenchmarkError(f"--budget: {asked.budget_usd} is no amount of USD above 0")
     arms = (*(from_file(Path(file)) if file else ()), *(of_models(models.split(",")) if models else ()))
     if not arms and not key:
         raise BenchmarkError("name what is compared: --models openai=gpt-5-mini,built-in or --arms FILE")
     with opened(session.settings, str(Path(repo).expanduser().resolve())) as here:
-        limits: dict[str, Any] = {"budget_usd": budget_usd, "tell": session.out.note}
-        going = (
-            go_on(session.settings, here, key, **limits)
-            if key
-            else run_arms(session.settings, here, arms, mode=Mode(mode), most=items, **limits)
-        )
-        ended = asyncio.run(going)
+        settings, tell = session.settings, session.out.note
+        if key:
+            ended = asyncio.run(go_on(settings, here, key, budget_usd=asked.budget_usd, tell=tell))
+        else:
+            ended = asyncio.run(run_arms(settings, here, arms, asked, tell=tell))
     why = f": {ended.reason}; the same command goes on" if ended.reason else ""
     words = f"{ended.state}{why}. The figures: nightshift bench report {here.repo}"
     session.print({"run": ended.key, "state": str(ended.state), "reason": ended.reason}, [Lines(lines=[Cell(words)])])

@@ -341,6 +341,8 @@ def _bench() -> click.Group:
             _option("--mode", type=click.Choice(["shown", "words"]), default="shown",
                     help="Whether models see the tests (shown), or these are held out (words)."),
             _option("--items", type=Whole(1_000_000), metavar="N", help="Only N items, drawn from all."),
+            _option("--rounds", type=Whole(9), default=1, metavar="N",
+                    help="Try all items N times: what arms with memory learn in one round they know in the next."),
             _option("--budget", type=float, metavar="USD", help="Stop before the run has cost more."),
             _option("--run", metavar="KEY", help="Go on with the run of this key, instead of one with other options."),
         ),

@@ -111,6 +111,25 @@ STEPS: tuple[tuple[str, ...], ...] = (
         """INSERT INTO spendings SELECT '', arm, substr(finished_at, 1, 10), sum(cost_usd), sum(tokens_in + tokens_out)
             FROM results GROUP BY arm, substr(finished_at, 1, 10)""",
     ),
+    (
+        "ALTER TABLE runs ADD COLUMN rounds INTEGER NOT NULL DEFAULT 1",
+        """CREATE TABLE round_results ( -- of runs of several rounds, in which arms learn: each is a trial by itself
+            run TEXT NOT NULL REFERENCES runs (key),
+            round INTEGER NOT NULL,
+            item TEXT NOT NULL REFERENCES items (key),
+            arm TEXT NOT NULL REFERENCES arms (name),
+            solved INTEGER NOT NULL,
+            outcome TEXT NOT NULL,
+            cost_usd REAL NOT NULL,
+            tokens_in INTEGER NOT NULL,
+            tokens_out INTEGER NOT NULL,
+            seconds REAL NOT NULL,
+            iterations INTEGER NOT NULL,
+            format_errors INTEGER NOT NULL,
+            finished_at TEXT NOT NULL,
+            version TEXT NOT NULL,
+            PRIMARY KEY (run, round, item, arm))""",
+    ),
 )
 Value = str | int | float
 _SELECT: Mapping[str, str] = {
@@ -220,9 +239,9 @@ def add_arm(conn: Connection, row: Mapping[str, Value]) -> None:
 def add_run(conn: Connection, row: Mapping[str, Value]) -> None:
     """Store a run, or that a known one goes on."""
     conn.execute(
-        """INSERT INTO runs (key, repo, mode, arms, items, version, state, reason, started_at, changed_at)
-        VALUES (:key, :repo, :mode, :arms, :items, :version, 'running', '', :at, :at) ON CONFLICT (key) DO UPDATE SET
-        state = 'running', reason = '', changed_at = excluded.changed_at""",
+        """INSERT INTO runs (key, repo, mode, arms, items, version, rounds, state, reason, started_at, changed_at)
+        VALUES (:key, :repo, :mode, :arms, :items, :version, :rounds, 'running', '', :at, :at)
+        ON CONFLICT (key) DO UPDATE SET state = 'running', reason = '', changed_at = excluded.changed_at""",
         row,
     )
 
@@ -261,6 +280,24 @@ def add_result(conn: Connection, row: Mapping[str, Value]) -> bool:
         """INSERT INTO results (item, arm, mode, solved, outcome, cost_usd, tokens_in, tokens_out, seconds, iterations,
         format_errors, finished_at, version) VALUES (:item, :arm, :mode, :solved, :outcome, :cost_usd, :tokens_in,
         :tokens_out, :seconds, :iterations, :format_errors, :finished_at, :version) ON CONFLICT DO NOTHING""",
+        row,
+    )
+    return bool(added.rowcount)
+
+
+def round_results(conn: Connection, run: str, number: int) -> Sequence[Row]:
+    """The results of a round of a run, in the order in which they came."""
+    query = "SELECT * FROM round_results WHERE run = ? AND round = ? ORDER BY finished_at, item, arm"
+    return conn.execute(query, (run, number)).fetchall()
+
+
+def add_round_result(conn: Connection, row: Mapping[str, Value]) -> bool:
+    """Store what became of an item under an arm in a round; False where that is known, which stays as it is."""
+    added = conn.execute(
+        """INSERT INTO round_results (run, round, item, arm, solved, outcome, cost_usd, tokens_in, tokens_out, seconds,
+        iterations, format_errors, finished_at, version) VALUES (:run, :round, :item, :arm, :solved, :outcome,
+        :cost_usd, :tokens_in, :tokens_out, :seconds, :iterations, :format_errors, :finished_at, :version)
+        ON CONFLICT DO NOTHING""",
         row,
     )
     return bool(added.rowcount)

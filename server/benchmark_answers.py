@@ -38,6 +38,7 @@ class BenchmarkRun(Answer):
     key: str
     mode: Mode
     arms: tuple[str, ...]
+    rounds: int
     state: Literal["running", "stopped", "done", "broken"]
     reason: str
     done: int
@@ -148,11 +149,12 @@ def told(port: BenchmarkPort, store: BenchmarkStore, query: BenchmarkQuery) -> B
 
 
 def _run(store: BenchmarkStore, run: Run, *, is_running: bool) -> BenchmarkRun:
-    total = len(run.arms) * len(run.items)
+    total = len(run.arms) * len(run.items) * run.rounds
     cost_usd, tokens = store.spent(run.key)
     gone = run.state is RunState.RUNNING and not is_running
     return BenchmarkRun(
-        key=run.key, mode=run.mode, arms=run.arms, state="broken" if gone else run.state.value, reason=run.reason,
+        key=run.key, mode=run.mode, arms=run.arms, rounds=run.rounds,
+        state="broken" if gone else run.state.value, reason=run.reason,
         done=total - len(waiting(store, run)), total=total, cost_usd=cost_usd, tokens=tokens,
         started_at=run.started_at, changed_at=run.changed_at,
     )  # fmt: skip

@@ -164,3 +164,21 @@ def test_the_day_of_the_cutoff_belongs_to_the_training() -> None:
     assert fold(REPO, late, [WEAK], told, cutoffs=cut).arms[0].after_cutoff == Share(0, 0)
     next_day: list[Item] = [replace(ITEMS[-1], committed_at=NEWEST + DAY)]
     assert fold(REPO, next_day, [WEAK], told, cutoffs=cut).arms[0].after_cutoff == Share(1, 1)
+
+
+def test_the_uplift_of_memory_in_the_last_round_is_named_with_its_pairs() -> None:
+    own, plain, lessons = items(20), arm("plain"), arm("lessons", memory=True)
+    first = [*results(plain, own, range(8)), *results(lessons, own, range(9))]
+    second = [*results(plain, own, range(8)), *results(lessons, own, range(18))]
+    report = fold(REPO, own, [plain, lessons], [], mode="shown", rounds=[first, second, []])
+    assert report.arms == ()
+    assert report.learning is not None
+    assert [{one.arm.name: one.solved.part for one in each} for each in report.learning.rounds] == [
+        {"lessons": 9, "plain": 8}, {"lessons": 18, "plain": 8},
+    ]  # fmt: skip
+    (uplift,) = report.learning.comparisons
+    assert (uplift.first, uplift.pairs.only_first, uplift.pairs.only_second) == ("lessons", 10, 0)
+    text = render(report)
+    assert "Memory in round 2: `lessons` against `plain`: +50 points (18 against 8 of 20 items)" in text
+    assert all(share in text for share in ("9 of 20 (45 %)", "18 of 20 (90 %)", "## Rounds"))
+    assert fold(REPO, own, [plain, lessons], []).learning is None

@@ -12,8 +12,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from benchmark.results import Arm, BrokenOff, Item, Result
-from benchmark.running import Budget, in_order, waiting, work
+from benchmark.results import BrokenOff, Result
+from benchmark.running import Budget, Turn, in_order, results_of_round, waiting, work
 from benchmark.store import BenchmarkStore, Mode, Run, RunState
 from tests.support.benchmarks import NEWEST, REPO, arm, items, results
 
@@ -25,8 +25,8 @@ class Killed(Exception):
 class Bench:
     """Three arms over six items in a store of its own."""
 
-    def __init__(self, path: Path) -> None:
-        self.path = path
+    def __init__(self, path: Path, rounds: int = 1) -> None:
+        self.path, self.rounds = path, rounds
         with BenchmarkStore(path) as store:
             for item in items(6):
                 store.add_item(item)
@@ -40,9 +40,12 @@ class Bench:
 
     def run(self, dies: Callable[[int], str] = lambda _number: "") -> Run:
         with BenchmarkStore(self.path) as store:
-            run = store.begin_run(REPO, Mode.SHOWN, ["a", "b", "c"], in_order(store.items()), NEWEST)
+            run = store.begin_run(
+                REPO, Mode.SHOWN, ["a", "b", "c"], in_order(store.items()), NEWEST, rounds=self.rounds
+            )
 
-            async def attempt(arm: Arm, item: Item, limit_usd: float | None) -> Result | BrokenOff:
+            async def attempt(turn: Turn, limit_usd: float | None) -> Result | BrokenOff:
+                arm, item, _ = turn
                 how = dies(len(self.tried))
                 self.tried.append((arm.name, item.key))
                 if how == "before":
@@ -85,11 +88,11 @@ def test_the_order_is_the_same_each_time_and_not_that_of_the_history() -> None:
 
 
 @settings(max_examples=40, deadline=None)
-@given(fates=st.lists(st.sampled_from(["", "", "before", "after", "by hand"]), max_size=30))
+@given(fates=st.lists(st.sampled_from(["", "", "before", "after", "by hand"]), max_size=30), rounds=st.integers(1, 2))
 def test_wherever_it_is_killed_no_item_is_lost_or_doubled(
-    tmp_path_factory: pytest.TempPathFactory, fates: list[str]
+    tmp_path_factory: pytest.TempPathFactory, fates: list[str], rounds: int
 ) -> None:
-    bench = Bench(tmp_path_factory.mktemp("run") / "benchmark.sqlite")
+    bench = Bench(tmp_path_factory.mktemp("run") / "benchmark.sqlite", rounds)
     for _ in range(40):
         try:
             if bench.run(lambda number: fates[number] if number < len(fates) else "").state is RunState.DONE:
@@ -97,10 +100,12 @@ def test_wherever_it_is_killed_no_item_is_lost_or_doubled(
         except Killed:
             continue
     with BenchmarkStore(bench.path, readonly=True) as store:
-        found = Counter((one.arm, one.item) for one in store.results())
-        assert set(found.values()) == {1}
-        assert len(found) == 18
-        assert waiting(store, store.runs()[0]) == []
+        (run,) = store.runs()
+        for number in range(1, rounds + 1):
+            found = Counter((one.arm, one.item) for one in results_of_round(store, run, number))
+            assert set(found.values()) == {1}
+            assert len(found) == 18
+        assert waiting(store, run) == []
 
 
 def test_it_stops_before_the_budget_is_overdrawn_and_an_empty_one_is_not_endless(bench: Bench) -> None:
@@ -143,3 +148,15 @@ def test_a_reason_not_to_begin_stops_it_and_the_next_call_goes_on(bench: Bench) 
     assert (ended.state, ended.reason, bench.tried) == (RunState.STOPPED, "stopped by hand", [])
     bench.why_not = ""
     assert bench.run().state is RunState.DONE
+
+
+def test_a_round_begins_when_the_one_before_is_done_and_its_results_are_those_of_no_other_run(tmp_path: Path) -> None:
+    bench = Bench(tmp_path / "benchmark.sqlite", rounds=2)
+    assert bench.run().state is RunState.DONE
+    assert bench.tried[:18] == bench.tried[18:]
+    assert len(set(bench.tried)) == 18
+    with BenchmarkStore(bench.path, readonly=True) as store:
+        assert store.results() == ()
+    bench.rounds, bench.tried = 1, []
+    assert bench.run().state is RunState.DONE
+    assert len(bench.tried) == 18

@@ -182,3 +182,16 @@ def test_a_database_of_a_newer_version_is_left_alone(store: BenchmarkStore) -> N
 def test_there_may_be_nothing_to_look_at(tmp_path: Path) -> None:
     with pytest.raises(StoreMissing):
         BenchmarkStore(tmp_path / "none.sqlite", readonly=True)
+
+
+def test_the_result_of_a_round_is_stored_once_in_each_round_of_its_run(store: BenchmarkStore) -> None:
+    _with_arm(store)
+    run = store.begin_run(REPO, Mode.SHOWN, ["a"], [ITEM.key], NOW, rounds=2)
+    assert run.rounds == 2
+    assert run.key != store.begin_run(REPO, Mode.SHOWN, ["a"], [ITEM.key], NOW).key
+    assert store.add_round_result(RESULT, run.key, 1)
+    assert not store.add_round_result(replace(RESULT, solved=False), run.key, 1)
+    assert store.add_round_result(replace(RESULT, solved=False), run.key, 2)
+    assert store.round_results(run.key, 1) == (RESULT,)
+    assert [one.solved for one in store.round_results(run.key, 2)] == [False]
+    assert store.results() == ()

@@ -9,12 +9,14 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from benchmark.arms import of_models
 from benchmark.results import Arm, BrokenOff, Item, Result
-from benchmark.store import Mode, Run
+from benchmark.running import Asked, Turn
+from benchmark.store import Mode, Run, RunState
 from bootstrap.benchmark import Opened, mine_commits, opened, validate_candidates
 from bootstrap.benchmark_run import Attempts, _why_wait, run_arms, worked_s
 from bootstrap.single import PutDown
@@ -55,16 +57,18 @@ def one_item(folder: Path, server: WireServer) -> Iterator[tuple[Settings, Opene
 
 def test_an_attempt_whose_result_was_not_stored_gives_it_again_and_asks_nobody(tmp_path: Path) -> None:
     with WireServer(answer) as server, one_item(tmp_path, server) as (settings, here, arm, item, run):
-        first = asyncio.run(Attempts(settings, here, run, tell=lambda _words: None)(arm, item, None))
+        first = asyncio.run(Attempts(settings, here, run, tell=lambda _words: None)(Turn(arm, item, 1), None))
         asked = len(server.requests)
         attempts = Attempts(settings, here, run, tell=lambda _words: None)
-        again = asyncio.run(attempts(arm, item, None))
+        again = asyncio.run(attempts(Turn(arm, item, 1), None))
         assert isinstance(first, Result)
         assert isinstance(again, Result)
         assert first.solved
         assert replace(again, finished_at=first.finished_at) == first
         assert len(server.requests) == asked
         assert not list(settings.benchmark_dir.rglob("environments")), "arms share those of their owner's home"
+        one_place = settings.benchmark_dir / run.key / arm.name / "repository"
+        assert (one_place / ".git").exists(), "lessons are about a repository, so all items are tried in the same place"
         attempts.clear()
         assert not (settings.benchmark_dir / run.key).exists()
 
@@ -76,7 +80,7 @@ def test_an_outage_breaks_an_attempt_off_after_a_while_and_it_goes_on_when_the_m
         def tried(patience_s: float) -> Result | BrokenOff:
             put_down = PutDown(patience_s=patience_s)
             return asyncio.run(
-                Attempts(settings, here, run, tell=lambda _words: None, put_down=put_down)(arm, item, None)
+                Attempts(settings, here, run, tell=lambda _words: None, put_down=put_down)(Turn(arm, item, 1), None)
             )
 
         broken = tried(3)
@@ -96,12 +100,12 @@ def test_an_outage_breaks_an_attempt_off_after_a_while_and_it_goes_on_when_the_m
 def test_an_attempt_that_the_runs_budget_cut_off_is_tried_anew_with_more_and_paid_for_twice(tmp_path: Path) -> None:
     with WireServer(answer) as server, one_item(tmp_path, server) as (settings, here, arm, item, run):
         attempts = Attempts(settings, here, run, tell=lambda _words: None)
-        broken = asyncio.run(attempts(arm, item, 0.9))
+        broken = asyncio.run(attempts(Turn(arm, item, 1), 0.9))
         assert isinstance(broken, BrokenOff)
         assert broken.reason.startswith("the budget is spent")
         paid = here.store.spent(run.key)[0]
         assert 0 < paid < 0.9
-        result = asyncio.run(attempts(arm, item, 100.0))
+        result = asyncio.run(attempts(Turn(arm, item, 1), 100.0))
         assert isinstance(result, Result)
         assert result.solved
         assert here.store.spent(run.key)[0] == pytest.approx(paid + result.cost_usd)
@@ -110,7 +114,7 @@ def test_an_attempt_that_the_runs_budget_cut_off_is_tried_anew_with_more_and_pai
 def test_two_runs_do_not_work_at_the_same_time(tmp_path: Path) -> None:
     with WireServer(answer) as server, one_item(tmp_path, server) as (settings, here, arm, _item, _run):
         with InstanceLock(settings.benchmark_lock_file), pytest.raises(AlreadyRunning):
-            asyncio.run(run_arms(settings, here, [arm], mode=Mode.WORDS, tell=lambda _words: None))
+            asyncio.run(run_arms(settings, here, [arm], Asked(mode=Mode.WORDS), tell=lambda _words: None))
         assert server.requests == []
 
 
@@ -146,3 +150,31 @@ def test_the_time_that_nobody_worked_on_a_task_is_not_counted() -> None:
     ]  # fmt: skip
     assert worked_s(events) == 2 + 10 + 3
     assert worked_s([]) == 0
+
+
+HABIT = "this shop halves with two slashes"
+
+
+def forgetful(phase: str, messages: list[dict[str, Any]]) -> str:
+    """The model: wrong at the first try, unless a lesson tells it what went wrong before."""
+    words = "\n".join(message["content"] for message in messages)
+    if phase == "REFLECTING":
+        learned = {"error_pattern": HABIT, "root_cause": HABIT, "hypothesis": HABIT, "suggested_fix": HABIT}
+        return json.dumps(learned)
+    if phase != "CODING":
+        return answer(phase, messages)
+    by = 2 if HABIT in words else 3
+    return f'```python path=price.py\n"""Prices."""\n\n\ndef half(total):\n    return total // {by}\n```'
+
+
+def test_an_arm_with_memory_knows_in_the_second_round_what_it_learned_in_the_first(tmp_path: Path) -> None:
+    with WireServer(forgetful) as server, one_item(tmp_path, server) as (settings, here, arm, _item, _run):
+        arms = [replace(arm, name=name, memory=name == "learner") for name in ("learner", "plain")]
+        ended = asyncio.run(run_arms(settings, here, arms, Asked(mode=Mode.WORDS, rounds=2), tell=lambda _words: None))
+        assert (ended.state, ended.rounds) == (RunState.DONE, 2)
+        tries = [
+            {one.arm: (one.solved, one.iterations) for one in here.store.round_results(ended.key, number)}
+            for number in (1, 2)
+        ]
+        assert tries == [{"learner": (True, 2), "plain": (True, 2)}, {"learner": (True, 1), "plain": (True, 2)}]
+        assert here.store.results() == ()
