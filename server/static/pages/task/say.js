@@ -3,10 +3,9 @@
 import {fault, post} from '../../app/api.js';
 import {Button, Check, Dialog, Field} from '../../app/parts.js';
 import {toast} from '../../app/shell.js';
-import {html, signal, useEffect, useState} from '../../app/ui.js';
+import {html, signal, useState} from '../../app/ui.js';
 
 const MAX_CHARS = 4000;
-const FIELD = 'say-text';
 
 /** Whether something is being said. */
 const saying = signal(false);
@@ -27,7 +26,6 @@ function SayForm({task, close, reload}) {
   const [text, setText] = useState('');
   const [interrupts, setInterrupts] = useState(true);
   const [error, setError] = useState('');
-  useEffect(() => document.getElementById(FIELD).focus(), []);
   const send = async () => {
     const answer = await post(`/api/task/${task.task_id}/say`, {text, interrupt: interrupts});
     if (!answer.ok) return setError(fault(answer));
@@ -38,7 +36,7 @@ function SayForm({task, close, reload}) {
   const onKeyDown = (event) => { if (event.key === 'Enter' && (event.ctrlKey || event.metaKey) && text.trim()) send(); };
   return html`
     <${Field} as="textarea" label="What the model should know or do differently" rows="4" maxlength=${MAX_CHARS} value=${text}
-      id=${FIELD} onInput=${(event) => setText(event.target.value)} onKeyDown=${onKeyDown}
+      autofocus onInput=${(event) => setText(event.target.value)} onKeyDown=${onKeyDown}
       hint="It overrides the task where they differ, and stays with it: every request from now on has it." />
     ${runs ? html`<${Check} label="Interrupt the reply that is being written" checked=${interrupts} onChange=${(event) => setInterrupts(event.target.checked)} />` : null}
     ${error ? html`<p class="error" role="alert">${error}</p>` : null}

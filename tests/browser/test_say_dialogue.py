@@ -1,0 +1,156 @@
+"""The dialogue in which an owner says something to a task: what it promises, sends and shows when it is refused."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Browser, BrowserContext, Locator, Page, expect
+
+from core.dialogue import ModelRequest
+from core.messages import MOST_MESSAGES
+from core.states import Phase, Status
+from server.context import AppContext
+from tests.models.test_call import Script
+from tests.support.app_context import Client, make_desk, serving
+from tests.support.browser import LIVE, Watch, context_of, drawn
+from tests.support.worked_task import claimed, submit
+
+HOSTILE = "<img src=x onerror=alert(1)>"
+
+
+@pytest.fixture
+def app_context(tmp_path: Path) -> Iterator[AppContext]:
+    made = make_desk(tmp_path)
+    yield made
+    made.database.close()
+
+
+@pytest.fixture
+def client(app_context: AppContext) -> Iterator[Client]:
+    with serving(app_context) as running:
+        yield running
+
+
+@pytest.fixture
+def context(browser: Browser, client: Client) -> Iterator[BrowserContext]:
+    with context_of(browser, f"http://127.0.0.1:{client.host.port}") as made:
+        yield made
+
+
+@pytest.fixture
+def page(context: BrowserContext) -> Page:
+    return context.new_page()
+
+
+@pytest.fixture
+def watch(page: Page, client: Client) -> Iterator[Watch]:
+    made = Watch(page, f"http://127.0.0.1:{client.host.port}")
+    yield made
+    made.check()
+
+
+def opened(page: Page, number: int, button: str) -> Locator:
+    """The dialogue, opened by its button on the task's page."""
+    page.goto(f"/task/{number}")
+    page.wait_for_selector(LIVE, state="attached")
+    drawn(page)
+    page.get_by_role("button", name=button).click()
+    return page.get_by_role("dialog", name=f"Say something to task {number}")
+
+
+def field(dialog: Locator) -> Locator:
+    return dialog.get_by_label("What the model should know or do differently")
+
+
+def texts(context: AppContext, number: int) -> list[tuple[str, bool]]:
+    return [(one.text, one.interrupts) for one in context.queue.said(number)]
+
+
+def test_a_reply_that_is_written_is_interrupted_by_what_is_said(
+    page: Page, watch: Watch, app_context: AppContext
+) -> None:
+    number = submit(app_context, "Write calc.py")
+    claimed(app_context)
+    app_context.live.begin(ModelRequest(phase=Phase.CODING, messages=(), task_id=number), Script([]))
+    dialog = opened(page, number, "Interrupt and say…")
+    expect(field(dialog)).to_be_focused()
+    send = dialog.get_by_role("button", name="Interrupt and say")
+    expect(send).to_be_disabled()
+    field(dialog).fill("   ")
+    expect(send).to_be_disabled()
+    field(dialog).fill(f"Use csv. {HOSTILE}")
+    send.click()
+    expect(page.get_by_text("Sent. The model starts its reply again with it.")).to_be_visible()
+    expect(dialog).to_have_count(0)
+    assert texts(app_context, number) == [(f"Use csv. {HOSTILE}", True)]
+    page.get_by_role("tab", name="Prompt").click()
+    expect(page.get_by_role("tabpanel")).to_contain_text(f"Use csv. {HOSTILE}")
+
+
+def test_without_the_tick_the_reply_is_finished_first(page: Page, watch: Watch, app_context: AppContext) -> None:
+    number = submit(app_context, "Write calc.py")
+    claimed(app_context)
+    app_context.live.begin(ModelRequest(phase=Phase.CODING, messages=(), task_id=number), Script([]))
+    dialog = opened(page, number, "Interrupt and say…")
+    dialog.get_by_label("Interrupt the reply that is being written").uncheck()
+    expect(dialog.get_by_role("button", name="Interrupt and say")).to_have_count(0)
+    field(dialog).fill("Use csv.")
+    field(dialog).press("Control+Enter")
+    expect(page.get_by_text("Sent. It is part of the next request to a model.")).to_be_visible()
+    assert texts(app_context, number) == [("Use csv.", False)]
+
+
+def test_a_task_that_waits_is_told_and_nothing_is_interrupted(
+    page: Page, watch: Watch, app_context: AppContext
+) -> None:
+    number = submit(app_context, "Write calc.py")
+    dialog = opened(page, number, "Say…")
+    expect(dialog.get_by_label("Interrupt the reply that is being written")).to_have_count(0)
+    field(dialog).fill("Use csv.")
+    dialog.get_by_role("button", name="Say", exact=True).click()
+    expect(page.get_by_text("Sent. It is part of the next request to a model.")).to_be_visible()
+    assert [text for text, _ in texts(app_context, number)] == ["Use csv."]
+
+
+@pytest.mark.parametrize("leave", ["Escape", "Say nothing"])
+def test_who_leaves_says_nothing_and_begins_anew(page: Page, watch: Watch, app_context: AppContext, leave: str) -> None:
+    number = submit(app_context, "Write calc.py")
+    dialog = opened(page, number, "Say…")
+    field(dialog).fill("Use csv.")
+    if leave == "Escape":
+        page.keyboard.press(leave)
+    else:
+        dialog.get_by_role("button", name=leave).click()
+    expect(dialog).to_have_count(0)
+    page.get_by_role("button", name="Say…").click()
+    expect(field(dialog)).to_have_value("")
+    assert texts(app_context, number) == []
+
+
+def test_a_task_that_ended_meanwhile_says_what_to_do_and_the_words_are_kept(
+    page: Page, watch: Watch, app_context: AppContext
+) -> None:
+    watch.allow("409 POST .*/say")
+    number = submit(app_context, "Write calc.py")
+    dialog = opened(page, number, "Say…")
+    field(dialog).fill("Use csv.")
+    app_context.queue.cancel(number).result()
+    assert app_context.queue.get(number).status is Status.CANCELLED
+    dialog.get_by_role("button", name="Say", exact=True).click()
+    expect(dialog.get_by_role("alert")).to_contain_text(f"retry {number}")
+    expect(field(dialog)).to_have_value("Use csv.")
+    assert texts(app_context, number) == []
+
+
+def test_too_many_messages_are_refused_in_words(page: Page, watch: Watch, app_context: AppContext) -> None:
+    watch.allow("4.. POST .*/say")
+    number = submit(app_context, "Write calc.py")
+    for count in range(MOST_MESSAGES):
+        app_context.queue.say(number, f"word {count}", interrupts=False).result()
+    dialog = opened(page, number, "Say…")
+    field(dialog).fill("one more")
+    dialog.get_by_role("button", name="Say", exact=True).click()
+    expect(dialog.get_by_role("alert")).to_contain_text(str(MOST_MESSAGES))
+    assert len(texts(app_context, number)) == MOST_MESSAGES
