@@ -135,12 +135,14 @@ def told(port: BenchmarkPort, store: BenchmarkStore, query: BenchmarkQuery) -> B
     repo = known_repo(store, query.repo) if query.repo else (runs[-1].repo if runs else names[0])
     mode = query.mode or newest_mode(store, repo)
     running = port.is_running()
+    begun = [run for run in runs if run.state is RunState.RUNNING]
+    last = max(begun, key=lambda run: run.changed_at).key if begun else ""  # one at a time; the others were killed
     return Benchmark(
         repositories=[BenchmarkRepository(repo=name, items=sum(one.repo == name for one in every)) for name in names],
         repo=repo,
         mode=mode,
         page=document(report_of(store, repo, mode, port.cutoffs())),
-        runs=[_run(store, run, is_running=running) for run in reversed(store.runs(repo))],
+        runs=[_run(store, run, is_under_way=running and run.key == last) for run in reversed(store.runs(repo))],
         items=_items([one for one in every if one.repo == repo], store.results(repo, mode)),
         is_running=running,
         said=port.said(),
@@ -148,10 +150,10 @@ def told(port: BenchmarkPort, store: BenchmarkStore, query: BenchmarkQuery) -> B
     )
 
 
-def _run(store: BenchmarkStore, run: Run, *, is_running: bool) -> BenchmarkRun:
+def _run(store: BenchmarkStore, run: Run, *, is_under_way: bool) -> BenchmarkRun:
     total = len(run.arms) * len(run.items) * run.rounds
     cost_usd, tokens = store.spent(run.key)
-    gone = run.state is RunState.RUNNING and not is_running
+    gone = run.state is RunState.RUNNING and not is_under_way
     return BenchmarkRun(
         key=run.key, mode=run.mode, arms=run.arms, rounds=run.rounds,
         state="broken" if gone else run.state.value, reason=run.reason,
