@@ -98,6 +98,7 @@ class Forecast:
         for_later: how many are scheduled for another day, or wait for one that is; nor are they.
         for_model: how many wait until a model answers; they count as if one did now.
         measured: on how many ended tasks it rests.
+        model: of which model these are (`backend=model`), those that the built-in engine did among them; empty: of all.
         takes_s: seconds from now until the last one has ended, quiet hours not counted; None where too few were
             measured, and zero where no task is open.
         done_at: the same as a time, quiet hours counted, and as if no budget held anything up.
@@ -114,6 +115,7 @@ class Forecast:
     for_later: int = 0
     for_model: int = 0
     measured: int = 0
+    model: str = ""
     takes_s: Estimate | None = None
     done_at: TimeEstimate | None = None
     cost_usd: Estimate | None = None

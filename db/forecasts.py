@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 
 from core.clock import from_text, midnight
+from core.dialogue import BUILT_IN
 from core.forecast import Conditions, Forecast, MeasuredTask, OpenTask, WorkSettings, forecast
 from core.states import Ending, Status
 from db import spending
@@ -20,9 +21,16 @@ SOON = timedelta(days=1)
 MEASURED = (Ending.COMMITTED, Ending.NO_CHANGE, Ending.GAVE_UP, Ending.STUCK, Ending.TIMEOUT)
 """The endings of tasks that were worked on to their end."""
 
+ENOUGH = 10
+"""With so many ended tasks of the model that works now, tasks of others are left out: these cost and take other sums."""
+
+_CODED = f"backend || '=' || model FROM model_stats WHERE phase = 'CODING' AND backend <> '{BUILT_IN}'"
+_AT_WORK = f"SELECT {_CODED} ORDER BY id DESC LIMIT 1"
+"""The engine tries before a model and is no other way to work."""
+_CODER = f"(SELECT {_CODED} AND task_id = tasks.id GROUP BY 1 ORDER BY COUNT(*) DESC LIMIT 1)"
 _WORK = "(SELECT TOTAL(duration_s) FROM iterations WHERE iterations.task_id = tasks.id)"
 _ENDED = (
-    f"SELECT {_WORK}, spent FROM tasks WHERE ended_at IS NOT NULL "  # noqa: S608  # a constant
+    f"SELECT {_WORK}, spent, {_CODER} FROM tasks WHERE ended_at IS NOT NULL "  # noqa: S608  # a constant
     "AND ending IN (SELECT value FROM json_each(?)) ORDER BY ended_at DESC, id DESC LIMIT ?"
 )
 _OPEN = (
@@ -52,14 +60,18 @@ def foreseen(conn: Connection, work: WorkSettings, now: datetime) -> Forecast:
     if work.day_cost_usd is not None:
         left_usd = max(0.0, work.day_cost_usd - spending.since(conn, midnight(now, UTC)).cost_usd)
     conditions = Conditions(now=now, workers=work.workers, quiet_hours=work.quiet_hours, left_today_usd=left_usd)
-    found = forecast(open_.tasks, measured_tasks(conn), conditions)
-    return replace(found, for_owner=open_.for_owner, for_later=open_.for_later, for_model=open_.for_model)
+    measured, model = measured_tasks(conn)
+    found = forecast(open_.tasks, measured, conditions)
+    return replace(found, model=model, for_owner=open_.for_owner, for_later=open_.for_later, for_model=open_.for_model)
 
 
-def measured_tasks(conn: Connection) -> list[MeasuredTask]:
-    """What the newest ended tasks took."""
+def measured_tasks(conn: Connection) -> tuple[list[MeasuredTask], str]:
+    """What the newest ended tasks took: those of the model that wrote code last, which is named, or of all (empty)."""
     rows = conn.execute(_ENDED, (json.dumps(MEASURED), LATEST)).fetchall()
-    return [MeasuredTask(work_s=row[0], cost_usd=_cost_usd(row[1])) for row in rows]
+    now = conn.execute(_AT_WORK).fetchone()
+    model = now[0] if now and sum(row[2] == now[0] for row in rows) >= ENOUGH else ""
+    kept = [row for row in rows if not model or row[2] in {model, None}]
+    return [MeasuredTask(work_s=row[0], cost_usd=_cost_usd(row[1])) for row in kept], model
 
 
 def open_tasks(conn: Connection, now: datetime) -> OpenTasks:

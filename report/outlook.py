@@ -98,7 +98,8 @@ def _range(found: Forecast, between: str) -> str:
     if found.cost_usd and money(found.cost_usd.low) != money(found.cost_usd.high):
         parts.append(f"{money(found.cost_usd.low)} to {money(found.cost_usd.high)}")
     told = ", ".join(filter(None, parts))
-    return f"{told}, eight times of ten; by the last {number(found.measured)} tasks" if told else ""
+    tasks = f"{number(found.measured)} tasks{f' of {found.model}' if found.model else ''}"
+    return f"{told}, eight times of ten; by the last {tasks}" if told else ""
 
 
 def _warning(found: Forecast, now: datetime) -> str:

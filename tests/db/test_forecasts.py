@@ -15,7 +15,7 @@ from core.submission import parse_spec
 from core.tasks import Spent
 from db.database import Database
 from db.event_log import EventLog
-from db.forecasts import foreseen, measured_tasks, open_tasks
+from db.forecasts import ENOUGH, foreseen, measured_tasks, open_tasks
 from db.sqlite import Connection
 from queue_manager import QueueManager
 
@@ -37,12 +37,23 @@ class Shop:
         assert task is not None
         return task.fence
 
-    def end(self, work_s: float, cost_usd: float, *, unpriced: int = 0, ending: Ending = Ending.COMMITTED) -> None:
+    def end(self, work_s: float, cost_usd: float, *, unpriced: int = 0, ending: Ending = Ending.COMMITTED) -> int:
         task_id = self.submit()
         fence = self.claim(task_id)
         self.worked(task_id, work_s)
         spent = Spent(cost_usd=cost_usd, unpriced=unpriced)
         self.queue.finish(task_id, fence, ending, spent=spent).result()
+        return task_id
+
+    def coded(self, task_id: int, backend: str, model: str, calls: int = 1) -> None:
+        def job(conn: Connection) -> None:
+            conn.executemany(
+                "INSERT INTO model_stats (at, task_id, attempt, phase, backend, model, tokens_in, tokens_out, "
+                "latency_s) VALUES (?, ?, 1, 'CODING', ?, ?, 1, 1, 1.0)",
+                [(to_text(NOW), task_id, backend, model)] * calls,
+            )
+
+        self.database.write(job).result()
 
     def worked(self, task_id: int, work_s: float) -> None:
         def job(conn: Connection) -> None:
@@ -93,8 +104,27 @@ def test_measured_are_tasks_that_were_worked_on_to_their_end(shop: Shop) -> None
     shop.end(60.0, 0.1)
     shop.end(90.0, 0.2, unpriced=1, ending=Ending.GAVE_UP)
     shop.end(1.0, 0.0, ending=Ending.ERROR)
-    found = measured_tasks(shop.database.reader())
+    found, model = measured_tasks(shop.database.reader())
     assert sorted((each.work_s, each.cost_usd) for each in found) == [(60.0, 0.1), (90.0, None)]
+    assert model == ""
+
+
+def test_the_tasks_of_the_model_that_works_now_are_measured_where_it_did_enough(shop: Shop) -> None:
+    for _ in range(12):
+        shop.coded(shop.end(600.0, 1.0), "openai", "dear")
+    for _ in range(ENOUGH - 1):
+        shop.coded(shop.end(60.0, 0.1), "ollama", "small", calls=2)
+    found, model = measured_tasks(shop.database.reader())
+    assert (len(found), model) == (12 + ENOUGH - 1, ""), "too few of its own"
+    both = shop.end(60.0, 0.1)
+    shop.coded(both, "openai", "dear")
+    shop.coded(both, "ollama", "small", calls=2)
+    shop.coded(shop.end(5.0, 0.0), "repair", "repair")
+    found, model = measured_tasks(shop.database.reader())
+    assert sorted(each.work_s for each in found) == [5.0, *[60.0] * ENOUGH], "what the engine spared it is among them"
+    assert model == "ollama=small"
+    shop.submit()
+    assert foreseen(shop.database.reader(), WorkSettings(), NOW).model == model
 
 
 def test_what_was_spent_today_is_taken_from_the_budget(shop: Shop) -> None:

@@ -57,6 +57,10 @@ def test_a_cost_without_prices_is_not_made_up() -> None:
     assert "cost not known" in outlook(known(cost_usd=None), NOW).line
 
 
+def test_the_model_is_named_whose_tasks_were_measured() -> None:
+    assert outlook(known(model="openai=m"), NOW).range.endswith("; by the last 62 tasks of openai=m")
+
+
 def test_a_budget_that_will_not_do_is_said_in_place_of_a_wrong_end() -> None:
     found = outlook(known(used_up_at=hours(1.5), fit_budget=8), NOW)
     assert found.warning == (
