@@ -22,7 +22,7 @@ MEASURED = (Ending.COMMITTED, Ending.NO_CHANGE, Ending.GAVE_UP, Ending.STUCK, En
 """The endings of tasks that were worked on to their end."""
 
 ENOUGH = 10
-"""With so many ended tasks of the model that works now, tasks of others are left out: these cost and take other sums."""
+"""With so many ended tasks of the model that works now, those of others are left out: they took and cost other sums."""
 
 _CODED = f"backend || '=' || model FROM model_stats WHERE phase = 'CODING' AND backend <> '{BUILT_IN}'"
 _AT_WORK = f"SELECT {_CODED} ORDER BY id DESC LIMIT 1"
