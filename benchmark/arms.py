@@ -92,7 +92,8 @@ def settings_of(arm: Arm, recall_limit: int, limit_usd: float | None) -> ArmSett
         "enable_clarify": False,
         "clear_enough": 0.0,
         "enable_split": False,
-        "setup_scripts": "off",
+        "environments": "trust",  # as when the items were validated
+        "setup_scripts": "off",  # no further one is asked for
         "git_auto_push": False,
         "git_integrate": False,
         "max_retries": 1,

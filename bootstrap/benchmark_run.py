@@ -146,7 +146,7 @@ class Attempts:
         for number in count(1):
             events = list[Event]()
             numbered = replace(spec, key=f"{spec.key}:{number}")
-            task = await run_single(numbered, settings, events.append, self._put_down, self._settings.environments_dir)
+            task = await run_single(numbered, settings, events.append, self._put_down, self._settings)
             if events or not _is_cut_off(settings.db_path, task):
                 return task
         raise AssertionError("numbers do not end")

@@ -16,6 +16,7 @@ from core.change_checks import setup_subject
 from core.clock import Clock, utc_now
 from core.environments import MadeEnvironment
 from core.errors import SandboxError
+from db.database import Database
 from environments.go_modules import GoModules
 from environments.making import KEEP_MB, Environments, Maker, kept_in
 from environments.npm import NpmMaker
@@ -28,6 +29,7 @@ from environments.uv import Uv
 from sandbox import bubblewrap, cgroups, interpreter, job_folders
 from sandbox.bubblewrap import BubblewrapSandbox
 from sandbox.runtime import Runtime, open_series
+from taskqueue import approvals
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -70,6 +72,18 @@ def make_environments(
     store = FolderStore(folder or settings.environments_dir, keep_mb=KEEP_MB, clock=clock)
     made = makers(settings, runtime, store, consent)
     return Environments(store, made, consent.given if consent else lambda _digest: False)
+
+
+def decisions_of(path: Path) -> Callable[[str], bool | None]:
+    """Tells what the owner decided last on the subject of an ask; None where there is no database."""
+
+    def decision(subject: str) -> bool | None:
+        if not path.exists():
+            return None
+        with Database(path, readonly=True) as database:
+            return approvals.latest(database.reader(), subject)
+
+    return decision
 
 
 def made_environments(settings: Settings) -> list[MadeEnvironment]:

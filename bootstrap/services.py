@@ -17,7 +17,7 @@ from attempt import evidence
 from attempt.services import AttemptServices, Defaults
 from attempt.verify import OpenedSuite
 from bootstrap.acp import AgentPlaces, place
-from bootstrap.environments import SetupConsent, make_environments
+from bootstrap.environments import SetupConsent, decisions_of, make_environments
 from bootstrap.extras import make_extras
 from bootstrap.models import make_memory, make_models, prepare_models
 from bootstrap.repair import PROGRAMS
@@ -158,6 +158,9 @@ class SandboxServices:
 class Services:
     """What the workers need; `prepare` finds out what can be used.
 
+    A home that is made for a while, as those of the benchmark's arms, has the environments of its owner's, and what he
+    agreed to there.
+
     Attributes:
         models: the gateway to all models.
         memory: long-term memory.
@@ -180,10 +183,10 @@ class Services:
         store: StoreServices,
         stack: ExitStack,
         clock: Clock,
-        environments_dir: Path | None = None,
+        owner: Settings | None = None,
     ) -> None:
         self._settings, self._store, self._clock, self._stack = settings, store, clock, stack
-        self._environments_dir = environments_dir or settings.environments_dir
+        self._owner = owner
         self._runs: SuiteRuns | str = "the sandbox is being tested"
         self._place_agents: AgentPlaces = lambda: "the sandbox is being tested"
         self.extras = make_extras(settings, store.events.emit)
@@ -307,9 +310,14 @@ class Services:
         settings, store, imports = self._settings, self._store, ImportCache()
         layers = LayerStore(settings.packages_dir, runtime, environ=settings.process_environment, clock=self._clock)
         self.layers = layers
-        consent = SetupConsent(settings=lambda: self._settings, decision=store.queue.decision, sandbox=sandbox.name)
+        owner, decision = self._owner, store.queue.decision
+        consent = SetupConsent(
+            settings=lambda: owner or self._settings,
+            decision=decisions_of(owner.db_path) if owner else decision,
+            sandbox=sandbox.name,
+        )
         environments = self.environments = make_environments(
-            settings, runtime, self._clock, consent, self._environments_dir
+            settings, runtime, self._clock, consent, owner.environments_dir if owner else None
         )
         sandbox_services = self._sandbox_services = SandboxServices(
             sandbox=sandbox, runtime=runtime, layers=layers, environments=environments, imports=imports

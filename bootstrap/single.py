@@ -8,7 +8,6 @@ import signal
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
-from pathlib import Path
 
 from bootstrap.services import Services
 from bootstrap.store import StoreServices, open_store
@@ -40,7 +39,7 @@ async def run_single(
     settings: Settings,
     on_event: Callable[[Event], None],
     put_down: PutDown | None = None,
-    environments_dir: Path | None = None,
+    owner: Settings | None = None,
 ) -> Task:
     """Submit the task, or go on with the one of its key, work on it alone, and return it as it stands then.
 
@@ -49,7 +48,7 @@ async def run_single(
         settings: of the home in which it is done.
         on_event: is called with each event of the task, on another thread.
         put_down: when it is left as it stands, queued or scheduled; without it Ctrl-C cancels it.
-        environments_dir: where environments are made and found, if not in the home.
+        owner: whose home has the environments, and what he agreed to for them, if it is another one.
 
     Raises:
         AlreadyRunning: a daemon works on this home; give the task to it.
@@ -59,7 +58,7 @@ async def run_single(
         settings.make_folders()
         stack.enter_context(InstanceLock(settings.lock_file, settings.db_lock_file))
         store = open_store(settings, stack)
-        services = Services(settings, store, stack, utc_now, environments_dir)
+        services = Services(settings, store, stack, utc_now, owner)
         await asyncio.wrap_future(store.queue.recover())
         whole = replace(spec, split=False)  # nobody else is here who could work on parts of it
         task_id = (await asyncio.wrap_future(store.queue.submit(whole))).task_id

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from attempt import evidence
 from attempt.verify import OpenedSuite, Report, Verification
-from bootstrap.environments import SetupConsent, make_environments
+from bootstrap.environments import SetupConsent, decisions_of, make_environments
 from bootstrap.git_beside import git_beside
 from bootstrap.suites import find_sandbox, make_checker, make_suite
 from config import Settings
@@ -21,7 +21,6 @@ from db.event_log import EventLog
 from environments.layers import LayerStore
 from sandbox import orphans
 from sandbox.runtime import open_runtime
-from taskqueue import approvals
 
 _COMMIT = re.compile(r"[0-9a-fA-F]{4,64}")
 
@@ -76,18 +75,6 @@ def _of_ledger(name: str, path: Path) -> Path | None:
     return next(iter(found)) if len(found) == 1 else None
 
 
-def _decisions(path: Path) -> Callable[[str], bool | None]:
-    """Tells what the owner decided last on the subject of an ask; None where there is no database."""
-
-    def decision(subject: str) -> bool | None:
-        if not path.exists():
-            return None
-        with Database(path, readonly=True) as database:
-            return approvals.latest(database.reader(), subject)
-
-    return decision
-
-
 def suites(settings: Settings, folder: Path) -> Callable[[], Awaitable[OpenedSuite]]:
     """Finds a sandbox when there is something to run; nothing is kept warm for one commit."""
 
@@ -101,7 +88,7 @@ def suites(settings: Settings, folder: Path) -> Callable[[], Awaitable[OpenedSui
         if choice.sandbox is None:
             return OpenedSuite(suite=None, why_not=choice.report)
         consent = SetupConsent(
-            settings=lambda: settings, decision=_decisions(settings.db_path), sandbox=choice.sandbox.name
+            settings=lambda: settings, decision=decisions_of(settings.db_path), sandbox=choice.sandbox.name
         )
         try:
             environments = make_environments(settings, runtime, consent=consent)

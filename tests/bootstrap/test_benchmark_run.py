@@ -37,7 +37,7 @@ def settings_in(home: Path, **flags: object) -> Settings:
 
 
 @contextmanager
-def one_item(folder: Path, server: WireServer) -> Iterator[tuple[Settings, Opened, Arm, Item, Run]]:
+def one_item(folder: Path, server: WireServer, **more: str) -> Iterator[tuple[Settings, Opened, Arm, Item, Run]]:
     """A run of an arm over an item in a home of its own."""
     runtime()
     home, price = folder / "home", {"input_per_million_usd": 1000, "output_per_million_usd": 1000}
@@ -45,9 +45,10 @@ def one_item(folder: Path, server: WireServer) -> Iterator[tuple[Settings, Opene
     (home / "config.yaml").write_text(
         f"openai_api_key: k\nopenai_base_url: {server.openai_base_url}\nmax_iterations: 2\nmodel_max_wait_s: 1\n"
         f"model_max_tokens: 100\nmodel_prices: {json.dumps({server.model: price})}\n"
+        "setup_scripts: trust\nenvironments: ask\n"
     )
     settings = settings_in(home)
-    with opened(settings, str(shop(folder / "shop", only="half"))) as here:
+    with opened(settings, str(shop(folder / "shop", only="half", **more))) as here:
         mine_commits(here)
         asyncio.run(validate_candidates(here, settings, 1, lambda _one: None))
         (item,), (arm,) = here.store.items(), of_models([f"openai={server.model}"])
@@ -71,6 +72,15 @@ def test_an_attempt_whose_result_was_not_stored_gives_it_again_and_asks_nobody(t
         assert (one_place / ".git").exists(), "lessons are about a repository, so all items are tried in the same place"
         attempts.clear()
         assert not (settings.benchmark_dir / run.key).exists()
+
+
+def test_an_arm_has_the_environment_that_its_owner_agreed_to(tmp_path: Path) -> None:
+    script = 'echo "FULL = 7" > "$(python -c "import site; print(site.getsitepackages()[0])")/moonphase.py"\n'
+    needs = {".nightshift/setup.sh": script, "conftest.py": "import moonphase\n"}
+    with WireServer(answer) as server, one_item(tmp_path, server, **needs) as (settings, here, arm, item, run):
+        result = asyncio.run(Attempts(settings, here, run, tell=lambda _words: None)(Turn(arm, item, 1), None))
+        assert isinstance(result, Result)
+        assert (result.solved, result.outcome) == (True, "committed")
 
 
 def test_an_outage_breaks_an_attempt_off_after_a_while_and_it_goes_on_when_the_model_is_back(tmp_path: Path) -> None:

@@ -13,9 +13,9 @@ WRONG = "gross"
 """What the model never gets right."""
 
 
-def shop(folder: Path, only: str = "") -> Path:
-    """A repository with a commit for each function, or for one of them, with a test of it."""
-    repo = make_repo(folder, {"price.py": '"""Prices."""\n', "README.md": "# Shop\n"})
+def shop(folder: Path, only: str = "", **more: str) -> Path:
+    """A repository with a commit for each function, or for one of them, with a test of it; `more` files are there."""
+    repo = make_repo(folder, {"price.py": '"""Prices."""\n', "README.md": "# Shop\n", **more})
     text = '"""Prices."""\n'
     for name, rate in RATES.items() if not only else [(only, RATES[only])]:
         text += f"\n\ndef {name}(total):\n    return {rate}\n"
