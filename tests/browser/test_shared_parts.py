@@ -163,6 +163,30 @@ def test_addresses_are_the_same_however_they_are_put_together(library: Page) -> 
     assert found == "/api/tasks?kind=x&limit=50&status=a&status=b"
 
 
+# ---- replies as they are written
+
+
+def test_a_reply_grows_by_its_frames_and_one_with_a_gap_is_passed_over(library: Page) -> None:
+    def frame(keep: int, *parts: tuple[str, str], appends: bool = False) -> None:
+        told = [{"tool": tool, "text": text} for tool, text in parts]
+        call(library, "live_text", "write", {"task_id": 7, "call": 3, "keep": keep, "appends": appends, "parts": told})
+
+    def shown() -> list[tuple[str, str]]:
+        (known,) = call(library, "live_text", "frames")
+        return [(part["tool"], part["text"]) for part in known["parts"]]
+
+    frame(0, ("", "I re"))
+    frame(1, ("", "ad it. "), ("read_file", '{"pa'), appends=True)
+    frame(2, ("read_file", 'th": 1}'), appends=True)
+    assert shown() == [("", "I read it. "), ("read_file", '{"path": 1}')]
+    frame(1, ("write_file", "{"))
+    assert shown() == [("", "I read it. "), ("write_file", "{")]
+    frame(5, ("", "of a later part"), appends=True)
+    assert shown() == [("", "I read it. "), ("write_file", "{")]
+    call(library, "live_text", "forget")
+    assert call(library, "live_text", "frames") == []
+
+
 # ---- differences
 
 

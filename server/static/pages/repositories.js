@@ -59,10 +59,11 @@ function Options({data, keep}) {
       return;
     }
     setFaults({});
-    setDrafts(Object.fromEntries(Object.entries(drafts).filter(([name]) => !(name in changes))));
+    // What is typed while the answer is on its way stays.
+    setDrafts((now) => Object.fromEntries(Object.entries(now).filter(([name, text]) => !(name in changes) || text !== drafts[name])));
     keep(answer.data);
   };
-  const edit = (name, text) => setDrafts({...drafts, [name]: text});
+  const edit = (name, text) => setDrafts((now) => ({...now, [name]: text}));
   const save = () => send(Object.fromEntries(Object.entries(drafts).map(([name, text]) => [name, read(name, text)])));
   return html`<form onSubmit=${(event) => { event.preventDefault(); save(); }}>
     <table aria-label="Effective settings"><thead><tr><th scope="col">What</th><th scope="col">Value</th><th scope="col">From</th></tr></thead>
