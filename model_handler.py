@@ -18,6 +18,7 @@ from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import Any, Protocol
 
+from core.benchmarked import Benchmarked
 from core.clock import Clock, utc_now
 from core.dialogue import Completion, ModelRequest
 from core.errors import Interruption, ModelRefused, ModelUnavailable, NeedsSettings, OwnerSpoke, Parked
@@ -56,8 +57,10 @@ class Replies(Protocol):
 class BoundModel:
     """The gateway as one task sees it (`core.ports.Model`): with the task's limits and what it has spent."""
 
-    def __init__(self, handler: ModelHandler, budget: Budget, wanted: str = "") -> None:
-        self._handler, self._budget, self._wanted = handler, budget, wanted
+    def __init__(
+        self, handler: ModelHandler, budget: Budget, wanted: str = "", benchmarked: tuple[Benchmarked, ...] = ()
+    ) -> None:
+        self._handler, self._budget, self._wanted, self._benchmarked = handler, budget, wanted, benchmarked
 
     @property
     def spent(self) -> Spent:
@@ -66,8 +69,19 @@ class BoundModel:
 
     async def complete(self, request: ModelRequest) -> Completion:
         """See `core.ports.Model.complete`."""
-        asked = replace(request, wanted=self._wanted) if self._wanted else request
-        return await self._handler.complete(asked, self._budget)
+        return await self._handler.complete(self._of_task(request), self._budget)
+
+    async def begins(self, request: ModelRequest) -> str:
+        """Who will be asked first by a request, as `backend=model`; who begins an attempt is decided by then.
+
+        Empty where there is no model.
+        """
+        return await self._handler.begins(self._of_task(request))
+
+    def _of_task(self, request: ModelRequest) -> ModelRequest:
+        if not (self._wanted or self._benchmarked):
+            return request
+        return replace(request, wanted=self._wanted or request.wanted, benchmarked=self._benchmarked)
 
 
 class ModelHandler:
@@ -106,7 +120,10 @@ class ModelHandler:
         self._steps, self._clock, self._emit, self._pauses, self._forms = steps, clock, emit, pauses, forms
         self.live = LiveCalls(clock)
         self._pool = self._new_pool(backends, config or RoutingConfig())
-        self._ledger, self._router = BudgetLedger(budgets or SpendingLimits(), clock, spent_since), Router(routes)
+        self._ledger, self._router = (
+            BudgetLedger(budgets or SpendingLimits(), clock, spent_since),
+            Router(routes, clock=clock),
+        )
         self._events = GatewayEvents(emit, self._pool.config.masker)
         self._parked_at: datetime | None = None
         self._recoveries_seen = 0
@@ -142,7 +159,14 @@ class ModelHandler:
             live=self.live,
         )
 
-    def for_task(self, task_id: int | None, limits: Limits, spent: Spent, wanted: str = "") -> BoundModel:
+    def for_task(
+        self,
+        task_id: int | None,
+        limits: Limits,
+        spent: Spent,
+        wanted: str = "",
+        benchmarked: tuple[Benchmarked, ...] = (),
+    ) -> BoundModel:
         """The gateway for one attempt.
 
         Args:
@@ -151,8 +175,17 @@ class ModelHandler:
             spent: what the task has used of them by the ledger, which knows each reply that was ever paid for, also
                 one that is replayed later or never read.
             wanted: whom its owner wants to be asked first (`ModelRequest.wanted`).
+            benchmarked: what a benchmark of its repository says of models.
         """
-        return BoundModel(self, self._ledger.for_task(task_id, limits, spent), wanted)
+        return BoundModel(self, self._ledger.for_task(task_id, limits, spent), wanted, benchmarked)
+
+    async def begins(self, request: ModelRequest) -> str:
+        """See `BoundModel.begins`."""
+        pool = self._pool
+        async with pool.in_use():
+            clients = (await self._router.order(pool, request)).clients
+            there = [client for client in clients if client.health.available] or clients
+            return there[0].label if there else ""
 
     async def complete(self, request: ModelRequest, task: Budget) -> Completion:
         """Answer, or replay the stored answer of this place.

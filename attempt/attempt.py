@@ -12,9 +12,9 @@ import shlex
 from dataclasses import dataclass, field, replace
 from functools import partial
 
-from agent.kinds import asks_for_documents
+from agent.kinds import asks_for_documents, kind_of
 from agent.machine import FIRST, Machine
-from agent.services import AgentServices
+from agent.services import AgentServices, EditFormat
 from attempt import landed_packages, subtasks
 from attempt.commit_record import landed_before
 from attempt.environment import EnvironmentChoice
@@ -24,7 +24,9 @@ from attempt.regression import WithRegression
 from attempt.services import AttemptServices
 from attempt.tool_log import AttemptToolLog
 from core.attempt_state import AttemptContext, AttemptState, Step
+from core.benchmarked import Benchmarked, WorkSettings
 from core.change_checks import holding, package_subject
+from core.dialogue import ModelRequest
 from core.environments import Environment
 from core.errors import BudgetSpent, CommandBlocked, GitError, InvalidTask, NeedsApproval, NightshiftError, TimeUp
 from core.events import BlockedCommandData, Emitter, Event, Kind, Level
@@ -39,11 +41,12 @@ from core.repository_commands import Purpose
 from core.repository_settings import RepositorySettings
 from core.revisions import Workspace
 from core.states import Ending, Outcome, Phase
-from core.tasks import Language, Limits, Spent, Task
+from core.tasks import Explore, Language, Limits, Spent, Task
 from core.tree import Tree, text_of
 from db.commit_ledger import CommitLedger
 from languages.python import commands, own_packages
 from languages.repository_commands.find import find, judged_here
+from model_handler import BoundModel
 from taskqueue import store as task_store
 from verdict.held.holding import hold
 
@@ -88,6 +91,7 @@ class Attempt:
         self.events = Emitter(self._emit).bind(task_id=task.id, attempt=task.attempt, worker=worker)
         self.limits: Limits = task.spec.limits.over(services.defaults.limits)
         self._kept, self._test_paths = RepositorySettings(), tuple[str, ...]()
+        self._agent = services.defaults.agent
         self.last_line = ""
         self._state: AttemptState | None = None
         self._held, self._origin = HeldOut(), Origin()
@@ -187,6 +191,43 @@ class Attempt:
         self.task = replace(self.task, spec=with_it)
         self.events.emit(Kind.REPOSITORY_READ, f"the task is judged by {said} ({command.place})"[:500])
 
+    def _benchmarked(self) -> tuple[Benchmarked, ...]:
+        """What a benchmark of the repository says of models under the settings that each would work by."""
+        return tuple(one for one in self._kept.benchmark if one.is_of(self._work_settings(one)))
+
+    def _work_settings(self, found: Benchmarked) -> WorkSettings:
+        """How a model that was measured works on this task."""
+        spec, defaults = self.task.spec, self.services.defaults
+        # Only a model with tools can use those of the owner's servers.
+        explore = spec.explore or (defaults.agent.explore if spec.mcp else None)
+        said = WorkSettings(
+            protocol=defaults.agent.edit_format, explore=explore, review=spec.review, audit=spec.audit
+        )  # fmt: skip
+        held = found.over(said)
+        return replace(
+            held,
+            explore=held.explore or defaults.agent.explore,
+            review=defaults.review if held.review is None else held.review,
+            audit=defaults.audit if held.audit is None else held.audit,
+        )
+
+    async def _work_as_measured(self, model: BoundModel) -> None:
+        """Take the settings under which the model that begins did best in a benchmark of the repository."""
+        if not any(one.taken for one in self._kept.benchmark):
+            return
+        spec = self.task.spec
+        request = ModelRequest(
+            phase=Phase.CODING, messages=(), task_id=self.task.id, attempt=self.task.attempt, kind=kind_of(spec)
+        )
+        begins = await model.begins(request)
+        found = next((one for one in self._kept.benchmark if one.model == begins and one.taken), None)
+        if found is None:
+            return
+        held = self._work_settings(found)
+        self._agent = replace(self._agent, edit_format=EditFormat(held.protocol), explore=held.explore or Explore.AUTO)
+        self.task = replace(self.task, spec=replace(spec, review=held.review, audit=held.audit))
+        self.events.emit(Kind.REPOSITORY_READ, f"{begins} works as the benchmark has shown: {found.told}"[:500])
+
     def _check_command(self) -> None:
         """Refuse a test command that never runs before anything is spent on the task."""
         spec = self.task.spec
@@ -214,7 +255,8 @@ class Attempt:
         if why := self.services.unable(self.task.spec):
             return self.ended(Ending.REFUSED, why)
         origin = self._origin = await asyncio.to_thread(_origin, self.services, self.task)
-        model = TimedModel(await asyncio.to_thread(self._budget.open, origin.model), time)
+        bound = await asyncio.to_thread(self._budget.open, origin.model, self._benchmarked())
+        model = TimedModel(bound, time)
         stored = await asyncio.to_thread(self.services.steps.last_work, self.task.id, self.task.attempt) or origin.state
         try:
             workspace = await asyncio.to_thread(self._open, stored)
@@ -226,6 +268,7 @@ class Attempt:
         if found := await landed_before(self.task, self.services, workspace, held=origin.held):
             return self.ended(Ending.COMMITTED, "its commit was found after the restore", found.id, found.branch)
         workspace, stored = await self._rejoined(workspace, stored)
+        await self._work_as_measured(bound)
         await self._hold_out(workspace)
         state = self._going_on(stored) if stored else self._new_state(workspace)
         if state.phase is not Phase.COMMIT:  # there the note tells of the environment that the verdict had
@@ -371,7 +414,7 @@ class Attempt:
             said=self._said,
             events=self.events,
             clock=self.services.clock,
-            settings=self.services.defaults.agent,
+            settings=self._agent,
             change_checks=self.services.change_checks,
             tool_log=AttemptToolLog(
                 store=self.services.tools, fence=self.task.fence, worker=self.events.worker, say=self._say

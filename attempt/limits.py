@@ -16,6 +16,7 @@ from contextlib import asynccontextmanager
 
 from attempt.services import AttemptServices
 from core import allowance
+from core.benchmarked import Benchmarked
 from core.change_checks import Approval, AskKind
 from core.dialogue import Completion, ModelRequest
 from core.errors import BudgetSpent, Interruption, NeedsApproval
@@ -53,11 +54,12 @@ class TaskBudget:
         """The limits, with what may still be used of models; known once it was opened."""
         return allowance.lowered(self._allowed, self._used)
 
-    def open(self, wanted: str = "") -> BoundModel:
+    def open(self, wanted: str = "", benchmarked: tuple[Benchmarked, ...] = ()) -> BoundModel:
         """The gateway to the models, with what is left. Reads the ledger: call it in a thread.
 
         Args:
             wanted: whom the task's owner wants to be asked first.
+            benchmarked: what a benchmark of its repository says of models.
 
         Raises:
             BudgetSpent: the owner has denied this attempt more.
@@ -70,7 +72,7 @@ class TaskBudget:
         self._on_subtasks = self._services.queue.spent_on_subtasks(task.id)
         raised = allowance.raised(self._limits, task.spent_before, self._granted)
         self._allowed = allowance.lowered(raised, self._on_subtasks)
-        self._model = self._services.models.for_task(task.id, self._allowed, used, wanted)
+        self._model = self._services.models.for_task(task.id, self._allowed, used, wanted, benchmarked)
         for each in decided:
             if not each.granted and each.attempt == task.attempt:
                 raise BudgetSpent(_denied(each))

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import shlex
 import tempfile
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import replace
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
@@ -14,13 +15,15 @@ from checks.catalogue import RULES
 from checks.hooks.hooks import CommandHooks
 from checks.policy import unknown
 from config import Settings
-from core.clock import Clock, utc_now
+from core.benchmarked import Benchmarked
+from core.clock import Clock, to_text, utc_now
 from core.errors import GitError, InvalidTask, UnknownCommit
 from core.events import Emitter, Kind
 from core.masking import Masker
 from core.ports import Sink
+from core.program import typed
 from core.repository_commands import Found
-from core.repository_settings import RepositoryOptions, RepositorySettings, changed, described, readable
+from core.repository_settings import BENCHMARK, RepositoryOptions, RepositorySettings, changed, described, readable
 from core.tasks import Language, TaskSpec
 from db import repositories
 from db.database import Database
@@ -105,11 +108,38 @@ class RepositoryService:
             InvalidTask: names the fields that are wrong, and what each takes.
             GitError: it is no repository.
         """
-        root = self.show(repo).repo
+        if changes.get(BENCHMARK) is not None:
+            raise InvalidTask(
+                {BENCHMARK: f"is what was measured: type {typed(f'bench use {shlex.quote(repo)} --yes')}"}
+            )
+        return self._change(self.show(repo).repo, changes)
+
+    def use(self, repo: str, measured: Sequence[Benchmarked]) -> None:
+        """Take over what a benchmark of a repository has shown, in the place of what was taken over before.
+
+        Args:
+            repo: a checkout or a folder in one.
+            measured: an arm of each model; none takes it back.
+
+        Raises:
+            GitError: it is no repository.
+        """
+        plain = [{**asdict(one), "at": to_text(one.at), "taken": list(map(str, one.taken))} for one in measured]
+        self._change(self.show(repo).repo, {BENCHMARK: plain or None})
+
+    def used(self, repo: str) -> tuple[Benchmarked, ...]:
+        """What was taken over from a benchmark of a repository.
+
+        Raises:
+            GitError: it is no repository.
+        """
+        return readable(self._kept(self.show(repo).repo)[1])[0].benchmark
+
+    def _change(self, root: str, changes: Mapping[str, Any]) -> RepositoryOptions:
         kept = changed(self._sound(root), changes)
         self._refuse_unknown(root, kept)
         self._db.write(lambda conn: repositories.keep_settings(conn, root, kept, self._clock())).result(WRITE_WALL_S)
-        told = ", ".join(f"{name}: {'removed' if value is None else value}" for name, value in changes.items())
+        told = ", ".join(f"{name}: {_told(name, value)}" for name, value in changes.items())
         self._events.emit(Kind.SETTINGS_RELOADED, f"for the tasks of {root}: {told}"[:500])
         return self.show(root)
 
@@ -163,6 +193,12 @@ class RepositoryService:
             faults=readable(kept)[1],
             error=error,
         )
+
+
+def _told(name: str, value: Any) -> Any:
+    if value is None:
+        return "removed"
+    return ", ".join(one["arm"] for one in value) if name == BENCHMARK else value
 
 
 @contextmanager

@@ -351,6 +351,13 @@ def _bench() -> click.Group:
             _option("--mode", type=click.Choice(["shown", "words"]),
                     help="Of items whose tests were shown, or held out; by default as in the newest run."),
         ),
+        _command(
+            "use", "Let the results shape which model begins a repository's tasks, and how it works.\n\nShows what "
+            "would be taken over; nothing is changed without --yes.", repo,
+            _option("--mode", type=click.Choice(["shown", "words"]), help="As for the report."),
+            _flag("--yes", help="Take it over."),
+            _flag("--off", help="Take back what was taken over."),
+        ),
     ]  # fmt: skip
     group = Group("bench", commands=commands, help="Measure models on tasks from a repository's own history.")
     group.section, group.listed, group.short_help = Section.LOOK, "bench", "What models are worth on your own history."

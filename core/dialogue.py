@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any, Literal
 
+from core.benchmarked import Benchmarked
 from core.states import Phase
 from core.tasks import Kind, Spent
 from core.tools import ToolCall, ToolProtocol, ToolSpec
@@ -71,7 +72,8 @@ class ModelRequest:
     `kind` is what the task builds, by which models are chosen and remembered. `wanted` is the backend, the model or
     `backend=model` that the owner wants to be asked first for this task, whatever the settings say. `tools` may be
     called in the reply; `protocol` says how, None leaves that to what is known of the model that answers.
-    `heard` is the newest message of the task's owner that it carries.
+    `heard` is the newest message of the task's owner that it carries. `benchmarked` is what models did in a benchmark
+    of the task's repository, under the settings of the task.
     """
 
     phase: Phase
@@ -92,6 +94,7 @@ class ModelRequest:
     tools: tuple[ToolSpec, ...] = ()
     protocol: ToolProtocol | None = None
     heard: int = 0
+    benchmarked: tuple[Benchmarked, ...] = field(default=(), repr=False, compare=False)
 
     @property
     def digest(self) -> str:

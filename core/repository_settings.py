@@ -8,14 +8,16 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields, replace
 from enum import StrEnum
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
-from pydantic import Field, StrictBool, ValidationError, field_validator
+from pydantic import AwareDatetime, Field, StrictBool, StrictInt, ValidationError, field_validator
 
+from core.benchmarked import Benchmarked, Compared
 from core.errors import InvalidTask
 from core.paths import path_fault
 from core.repository_commands import Found, FoundCommand, FoundLinter, Linter, Purpose
-from core.submission import MAX_NAMES, MAX_WORDS, BranchIn, PackageIn, RuleIn, RunLimitsIn, WordIn
+from core.strict import Strict
+from core.submission import MAX_NAMES, MAX_WORDS, BranchIn, PackageIn, PositiveInt, RuleIn, RunLimitsIn, WordIn
 from core.tasks import Language, Limits, TaskSpec
 
 HELP: Mapping[str, str] = {
@@ -41,8 +43,24 @@ HELP: Mapping[str, str] = {
     "work_mb": "what one run may write; for example 256",
 }
 """What each is, for the owner, with an example; the order is that in which they are shown."""
+BENCHMARK = "benchmark"
+"""What `nightshift bench use` sets here and nothing else: how models work best, as the benchmark has measured it."""
 BY_HAND = "allow"
 """What only the command line may change: it decides which code is let through (`settings.fields.ByHand`)."""
+
+
+class BenchmarkedIn(Strict):
+    """What was taken over from a benchmark, as it is stored (`core.benchmarked.Benchmarked`)."""
+
+    model: Annotated[str, Field(min_length=1, max_length=400)]
+    arm: Annotated[str, Field(min_length=1, max_length=100)]
+    solved: Annotated[StrictInt, Field(ge=0)]
+    items: PositiveInt
+    at: AwareDatetime
+    protocol: Literal["auto", "whole", "edit"]
+    tools: StrictBool
+    readers: StrictBool
+    taken: Annotated[list[Compared], Field(max_length=len(Compared))]
 
 
 class RepositorySettingsIn(RunLimitsIn):
@@ -58,6 +76,7 @@ class RepositorySettingsIn(RunLimitsIn):
     linters: Annotated[list[Linter], Field(max_length=MAX_NAMES)] | None = None
     allow: Annotated[list[RuleIn], Field(max_length=MAX_NAMES)] | None = None
     packages: Annotated[list[PackageIn], Field(max_length=MAX_NAMES)] | None = None
+    benchmark: Annotated[list[BenchmarkedIn], Field(max_length=MAX_NAMES)] | None = None
 
     @field_validator("test_paths")
     @classmethod
@@ -82,6 +101,7 @@ class RepositorySettings:
     linters: tuple[Linter, ...] | None = None
     allow: tuple[str, ...] = ()
     packages: tuple[str, ...] = ()
+    benchmark: tuple[Benchmarked, ...] = ()
     limits: Limits = field(default_factory=Limits)
 
     def applied(self, spec: TaskSpec) -> TaskSpec:
@@ -116,12 +136,13 @@ def parse(values: Mapping[str, Any]) -> RepositorySettings:
         read = RepositorySettingsIn.model_validate(dict(values))
     except ValidationError as error:
         raise InvalidTask(_faults(error)) from None
-    said = {name: value for name, value in read.model_dump().items() if value is not None}
+    said = {name: value for name, value in read.model_dump(exclude={BENCHMARK}).items() if value is not None}
     limits = {each.name: said.pop(each.name) for each in fields(Limits) if each.name in said}
     lists = {name: tuple(dict.fromkeys(value)) for name, value in said.items() if isinstance(value, list)}
     if read.test_command:
         lists["test_command"] = tuple(read.test_command)  # a word may stand in it twice
-    return RepositorySettings(**{**said, **lists}, limits=Limits(**limits))
+    measured = tuple(Benchmarked(**{**dict(one), "taken": tuple(one.taken)}) for one in read.benchmark or ())
+    return RepositorySettings(**{**said, **lists}, benchmark=measured, limits=Limits(**limits))
 
 
 def changed(kept: Mapping[str, Any], changes: Mapping[str, Any]) -> dict[str, Any]:

@@ -3,8 +3,9 @@
 Measured routing decides once for each attempt. The cheapest model begins of those that are rather surely not much worse
 than the best; what a solved task costs is the cost of an attempt divided by the rate at which attempts succeed. Rates
 are Beta posteriors. The prior of a model for one kind of task is what it did with the other kinds, worth a few
-attempts; that itself begins at a half. Costs are means of what attempts used, begun with a guess that weighs as much as
-a few. A price that nobody stated is no cost that could be compared: such a model is never called cheap.
+attempts; that itself begins at a half, and a benchmark of the task's repository adds to it (`models.benchmark_prior`).
+Costs are means of what attempts used, begun with a guess that weighs as much as a few. A price that nobody stated is no
+cost that could be compared: such a model is never called cheap.
 
 Which model is the best is never known for sure, so in a share of the attempts the same rule is used on rates that are
 drawn from what is known (Thompson sampling: W. Thompson, Biometrika 25, 1933). The random choices of an attempt follow
@@ -28,7 +29,7 @@ from dataclasses import dataclass, field, replace
 from random import Random
 from typing import Any, Protocol, cast
 
-from core.clock import Clock
+from core.clock import Clock, utc_now
 from core.dialogue import Message, ModelRequest
 from core.formats import money
 from core.gauge import Gauge
@@ -39,6 +40,7 @@ from core.states import CircuitState, Phase
 from core.status import ModelStatus
 from models.backend_client import BackendClient, Forms, InMemoryPauseStore, PauseStore
 from models.base import BaseModelHandler
+from models.benchmark_prior import NOTHING, Prior, priors
 from models.budgets import Price
 from models.call import CallPolicy
 from models.live import LiveCalls
@@ -290,6 +292,7 @@ class ModelEstimate:
         began: attempts that were measured.
         really_solved: successes that were measured.
         there: whether it can be asked just now.
+        benchmark: what is part of the prior by the benchmark of the task's repository.
     """
 
     label: str
@@ -299,6 +302,12 @@ class ModelEstimate:
     began: int
     really_solved: int
     there: bool = True
+    benchmark: Prior = NOTHING
+
+    @property
+    def known(self) -> float:
+        """The attempts by which it is known, those among them that items of a benchmark count as."""
+        return self.began + self.benchmark.count
 
     @property
     def rate(self) -> float:
@@ -360,7 +369,11 @@ def usual_usage(results: Mapping[Candidate, ModelResult], *, local: bool) -> Usa
 
 
 def estimate_of(
-    candidate: Candidate, here: ModelResult, elsewhere: Iterable[ModelResult], usual: Usage
+    candidate: Candidate,
+    here: ModelResult,
+    elsewhere: Iterable[ModelResult],
+    usual: Usage,
+    benchmark: Prior = NOTHING,
 ) -> ModelEstimate:
     """The estimate of a model.
 
@@ -369,19 +382,21 @@ def estimate_of(
         here: what it did with this kind of task.
         elsewhere: what it did with each of the others.
         usual: what is expected of it before it is measured.
+        benchmark: what that of the task's repository says.
     """
     others = sum(elsewhere, ModelResult())
     prior = (others.solved + OVERALL_WEIGHT * PRIOR_RATE) / (others.began + OVERALL_WEIGHT)
     price = candidate.price
     return ModelEstimate(
         label=candidate.label,
-        solved=here.solved + KIND_WEIGHT * prior,
-        count=here.began + KIND_WEIGHT,
+        solved=here.solved + KIND_WEIGHT * prior + benchmark.solved,
+        count=here.began + KIND_WEIGHT + benchmark.count,
         # What a model of unknown price would cost is not guessed from others'.
         attempt_usd=None if price is None else usual.seen(here).usd(price),
         began=here.began,
         really_solved=here.solved,
         there=candidate.there,
+        benchmark=benchmark,
     )
 
 
@@ -418,7 +433,14 @@ class ModelOrder:
     why: str
 
 
-def decide(candidates: Sequence[Candidate], results: Results, kind: str, *, seed: str) -> Route:
+def decide(
+    candidates: Sequence[Candidate],
+    results: Results,
+    kind: str,
+    *,
+    seed: str,
+    benchmark: Mapping[str, Prior] | None = None,
+) -> Route:
     """Decide for an attempt.
 
     Args:
@@ -426,8 +448,9 @@ def decide(candidates: Sequence[Candidate], results: Results, kind: str, *, seed
         results: what they did.
         kind: of the task.
         seed: of the attempt's random choices; the same gives the same.
+        benchmark: what that of the task's repository says of models, by `backend=model`.
     """
-    known = _estimates(candidates, results, kind)
+    known = _estimates(candidates, results, kind, benchmark or {})
     there = [estimate for estimate in known if estimate.there] or known
     first, explored = _first(there, Random(seed))  # noqa: S311 - no secret
     # Of equals the owner's first is the strongest: he said that it is his best.
@@ -472,12 +495,20 @@ def _order_from(ladder: Sequence[str], at: int, why: str) -> ModelOrder:
     return ModelOrder(order=(*ladder[at:], *reversed(ladder[:at])), why=why)
 
 
-def _estimates(candidates: Sequence[Candidate], results: Results, kind: str) -> list[ModelEstimate]:
+def _estimates(
+    candidates: Sequence[Candidate], results: Results, kind: str, benchmark: Mapping[str, Prior]
+) -> list[ModelEstimate]:
     here = {each: results.get(kind, {}).get(each.label, ModelResult()) for each in candidates}
     usual = {local: usual_usage(here, local=local) for local in (True, False)}
     others = [of for other, of in results.items() if other != kind]
     return [
-        estimate_of(each, here[each], (of.get(each.label, ModelResult()) for of in others), usual[each.local])
+        estimate_of(
+            each,
+            here[each],
+            (of.get(each.label, ModelResult()) for of in others),
+            usual[each.local],
+            benchmark.get(each.label, NOTHING),
+        )
         for each in candidates
     ]
 
@@ -503,7 +534,7 @@ def _undecided(estimate: ModelEstimate, usual: ModelEstimate, best: float) -> bo
     if estimate is usual or estimate.attempt_usd is None:
         return False
     if estimate.usd_for_one(estimate.high) < usual.usd_for_one(usual.rate):
-        return estimate.began < HARDLY_KNOWN or estimate.low < best - MARGIN <= estimate.high
+        return estimate.known < HARDLY_KNOWN or estimate.low < best - MARGIN <= estimate.high
     return estimate.high - MARGIN > usual.rate
 
 
@@ -539,7 +570,8 @@ def described(estimate: ModelEstimate) -> str:
         if estimate.attempt_usd is None
         else f"about {money(estimate.usd_for_one(estimate.rate))} a solved task"
     )
-    measured = f"solved {estimate.really_solved} of {estimate.began}" if estimate.began else "not measured yet"
+    really = f"solved {estimate.really_solved} of {estimate.began}" if estimate.began else ""
+    measured = " and ".join(filter(None, (really, estimate.benchmark.why))) or "not measured yet"
     return f"{estimate.label} {measured}, {cost}"
 
 
@@ -572,10 +604,11 @@ class Router:
 
     Args:
         routes: what was measured and decided; without it the owner's order holds.
+        clock: the time.
     """
 
-    def __init__(self, routes: Routes | None = None) -> None:
-        self._routes = routes
+    def __init__(self, routes: Routes | None = None, *, clock: Clock = utc_now) -> None:
+        self._routes, self._clock = routes, clock
         self._seen: Results = {}
 
     async def order(self, pool: BackendPool, request: ModelRequest) -> ClientOrder:
@@ -587,16 +620,20 @@ class Router:
             return ClientOrder(pool.route(request))
         route = routes.route(task_id, request.attempt)
         if route is None:
-            route = await self._decided(routes, pool, task_id, request.attempt, kind)
+            found = priors(request.benchmarked, self._clock())
+            route = await self._decided(routes, pool, (task_id, request.attempt), kind, found)
         return _client_order(pool, request, route)
 
-    async def _decided(self, routes: Routes, pool: BackendPool, task_id: int, attempt: int, kind: str) -> Route:
+    async def _decided(
+        self, routes: Routes, pool: BackendPool, attempt: tuple[int, int], kind: str, benchmark: Mapping[str, Prior]
+    ) -> Route:
         if not available(pool.models):
             await asyncio.gather(*(client.ready() for client in pool.models))
         self._seen = routes.results()
         candidates = [_candidate(client) for client in pool.models]
-        route = decide(candidates, self._seen, kind, seed=f"route:{task_id}:{attempt}")
-        await asyncio.shield(asyncio.wrap_future(routes.keep(task_id, attempt, route)))
+        seed = "route:{}:{}".format(*attempt)
+        route = decide(candidates, self._seen, kind, seed=seed, benchmark=benchmark)
+        await asyncio.shield(asyncio.wrap_future(routes.keep(*attempt, route)))
         return route
 
     def seen(self, label: str) -> str:

@@ -413,7 +413,7 @@ async def test_when_the_chosen_one_fails_the_stronger_one_answers(models: Models
         async with models.gateway() as gateway:
             keep(gateway)
             assert await first(gateway) == "strong"
-    assert gateway.of(Told.MODEL_FALLBACK)[0].data == {"from": OPENAI_WEAK, "to": OPENAI_STRONG}
+    assert gateway.of(Told.MODEL_FALLBACK)[0].data == {"from": OPENAI_WEAK, "to": OPENAI_STRONG, "step_no": 0}
 
 
 @contextmanager

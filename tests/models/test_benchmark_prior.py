@@ -1,0 +1,118 @@
+"""A benchmark counts as some real attempts, fewer from day to day, and moves who begins; a wrong one is overcome."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from datetime import UTC, datetime, timedelta
+from random import Random
+
+import pytest
+
+from core.benchmarked import Benchmarked
+from core.routing import ModelResult
+from models.benchmark_prior import MOST, Prior, prior_of, priors
+from models.budgets import Price
+from models.routing import Candidate, decide
+from tests.support import tiers
+
+NOW = datetime(2026, 11, 1, tzinfo=UTC)
+WORSE, BETTER = "cloud=worse", "cloud=better"
+PRICE = Price(input_per_million_usd=1.0, output_per_million_usd=5.0)
+PAIR = (Candidate(label=WORSE, price=PRICE), Candidate(label=BETTER, price=PRICE))
+"""The owner's first is the worse one; prices are alike, so only rates decide."""
+LOOKED_AT = 20
+"""Who begins most of so many tasks is who was moved to."""
+
+Rates = Mapping[str, float]
+
+
+def benchmarked(model: str, solved: int, items: int, days: float = 0.0) -> Benchmarked:
+    return Benchmarked(
+        model=model, arm="arm", solved=solved, items=items, at=NOW - timedelta(days=days),
+        protocol="auto", tools=False, readers=False,
+    )  # fmt: skip
+
+
+def test_an_item_counts_as_three_tenths_of_an_attempt_and_as_nothing_after_ninety_days() -> None:
+    fresh, older = (prior_of(benchmarked(WORSE, 14, 20, days), NOW) for days in (0, 45))
+    assert (fresh.count, fresh.solved) == pytest.approx((6.0, 4.2))
+    assert (older.count, older.solved) == pytest.approx((3.0, 2.1))
+    assert older.why == "solved 14 of 20 benchmark items here 45 days ago (counts as 3 attempts)"
+    assert prior_of(benchmarked(WORSE, 14, 20, 90), NOW) == Prior()
+    assert prior_of(benchmarked(WORSE, 500, 1000), NOW).count == MOST
+    assert priors([benchmarked(WORSE, 1, 10), benchmarked(BETTER, 1, 10, 200)], NOW).keys() == {WORSE}
+
+
+def test_a_clock_that_was_put_back_makes_no_benchmark_count_more() -> None:
+    assert prior_of(benchmarked(WORSE, 14, 20, -3), NOW).count == pytest.approx(6.0)
+
+
+def test_the_reason_of_a_route_names_what_the_benchmark_says_beside_what_was_measured() -> None:
+    known = priors([benchmarked(BETTER, 14, 20, 12)], NOW)
+    route = decide(PAIR, {"library": {WORSE: _result(1, 4)}}, "library", seed="2", benchmark=known)
+    assert route.first == BETTER
+    assert f"{BETTER} solved 14 of 20 benchmark items here 12 days ago (counts as 5.2 attempts)" in route.why
+    assert f"{WORSE} solved 1 of 4, about" in route.why
+
+
+# --- simulated owners: in how many of them the better model begins most of the tasks that follow
+
+
+def _result(solved: int, began: int) -> ModelResult:
+    return ModelResult(
+        began=began, solved=solved, tokens_in=12_000 * began, tokens_out=3_000 * began, seconds=60.0 * began
+    )
+
+
+def _moved(seed: int, rates: Rates, tasks: int, known: Mapping[str, Prior]) -> bool:
+    """Whether the better one begins most tasks after so many, where a model solves a task at its rate."""
+    dice, past, begun = Random(seed), {name: [0, 0] for name in rates}, list[str]()
+    for number in range(tasks + LOOKED_AT):
+        results = {"library": {name: _result(solved, began) for name, (solved, began) in past.items()}}
+        first = decide(PAIR, results, "library", seed=f"{seed}:{number}", benchmark=known).first
+        past[first][0] += dice.random() < rates[first]
+        past[first][1] += 1
+        begun.append(first)
+    return begun[tasks:].count(BETTER) > LOOKED_AT / 2
+
+
+def _mined(rates: Rates, items: int) -> Callable[[int], Mapping[str, Prior]]:
+    """A benchmark of models with these rates, drawn anew for each owner."""
+
+    def drawn(seed: int) -> Mapping[str, Prior]:
+        dice = Random(-seed - 1)
+        return priors(
+            [benchmarked(name, sum(dice.random() < rate for _ in range(items)), items) for name, rate in rates.items()],
+            NOW,
+        )
+
+    return drawn
+
+
+@pytest.mark.parametrize(
+    ("worse", "better", "items", "tasks"),
+    [
+        (0.3, 0.7, 0, 5),
+        (0.5, 0.7, 0, 60),
+        (0.3, 0.5, 0, 60),
+        (0.3, 0.7, 20, 0),
+        (0.5, 0.7, 20, 20),
+        (0.3, 0.5, 20, 30),
+        (0.5, 0.7, 50, 0),
+        (0.3, 0.5, 50, 0),
+    ],
+)
+def test_routing_moves_to_the_better_model_within_so_many_tasks_in_nine_of_ten_runs(
+    worse: float, better: float, items: int, tasks: int
+) -> None:
+    rates, runs = {WORSE: worse, BETTER: better}, tiers.examples(1000)
+    known = _mined(rates, items) if items else lambda _seed: {}
+    moved = sum(_moved(seed, rates, tasks, known(seed)) for seed in range(runs))
+    assert moved >= (0.9 * runs if runs >= 1000 else 0.7 * runs)  # of few runs more may be odd
+
+
+def test_a_benchmark_that_misleads_is_overcome_within_eighty_tasks() -> None:
+    wrong = priors([benchmarked(WORSE, 45, 50), benchmarked(BETTER, 15, 50)], NOW)
+    rates, runs = {WORSE: 0.3, BETTER: 0.7}, tiers.examples(1000)
+    moved = sum(_moved(seed, rates, 80, wrong) for seed in range(runs))
+    assert moved >= (0.9 * runs if runs >= 1000 else 0.7 * runs)
