@@ -13,7 +13,7 @@ from playwright.sync_api import Browser, Locator, Page, expect
 from benchmark.store import BenchmarkStore, Mode, RunState
 from config import settings_at
 from settings.places import find_places
-from tests.browser.test_access_for_all import faults, wide_things
+from tests.browser.test_access_for_all import OUT_OF_REACH, SMALLEST, ZOOMED, faults, wide_things
 from tests.browser.test_access_for_all import opened as visited
 from tests.e2e.test_benchmark_run import bench, said
 from tests.support.benchmark_shop import answer, shop
@@ -116,13 +116,16 @@ def test_what_cannot_begin_is_told_at_the_field(page: Page, home: Home) -> None:
     expect(page.get_by_text("must be backend=model")).to_be_visible()
 
 
-@pytest.mark.parametrize(("size", "dark"), [(WIDE, False), (WIDE, True), (NARROW, False), (NARROW, True)])
+@pytest.mark.parametrize(
+    ("size", "dark"), [(WIDE, False), (WIDE, True), (NARROW, False), (NARROW, True), (ZOOMED, False), (SMALLEST, True)]
+)
 def test_it_is_for_everybody(browser: Browser, home: Home, size: tuple[int, int], dark: bool) -> None:
     with context_of(browser, home.daemon.url, size=size, dark=dark) as context:
         page = visited(context.new_page(), f"/benchmark?repo={OTHER}")
         expect(page.get_by_role("table", name="Items")).to_be_visible()
         assert faults(page) == []
         assert wide_things(page) == []
+        assert page.evaluate(OUT_OF_REACH) == []
 
 
 def test_a_home_without_items_says_how_to_get_some(browser: Browser, untouched: Daemon) -> None:

@@ -51,13 +51,13 @@ function Runs({data, reload}) {
   const columns = [
     {key: 'arms', label: 'Arms', cell: (run) => html`<b>${run.arms.join(', ')}</b>${run.reason ? html`<br /><small>${run.reason}</small>` : null}`},
     {key: 'state', label: 'State', cell: (run) => html`<${Pill} status=${STATUS[run.state]}>${run.state === 'broken' ? 'broken off' : run.state}<//>`},
+    {key: 'act', label: 'Steer', cell: (run) => (run.state === 'running'
+      ? html`<${Button} sends kind="small" onClick=${() => send(run, 'stop')}>Stop<//>`
+      : run.state === 'done' ? null : html`<${Button} sends kind="small" disabled=${data.is_running} onClick=${() => send(run, 'resume')}>Resume<//>`)},
     {key: 'done', label: 'Attempts', cell: (run) => html`<span class="progress"><${Meter} value=${run.done} most=${run.total} low=${2} high=${2} label=${`Attempts of ${run.arms.join(', ')}`} /> ${run.done} of ${run.total}</span>`},
     {key: 'cost_usd', label: 'USD', number: true, cell: (run) => html`<${Money} usd=${run.cost_usd} />`},
     {key: 'mode', label: 'Given', minor: true, cell: (run) => `${GIVEN[run.mode]}${run.rounds > 1 ? `, ${run.rounds} rounds` : ''}`},
     {key: 'changed_at', label: 'Since', minor: true, cell: (run) => html`<${Moment} at=${run.changed_at} />`},
-    {key: 'act', label: 'Steer', cell: (run) => (run.state === 'running'
-      ? html`<${Button} sends kind="small" onClick=${() => send(run, 'stop')}>Stop<//>`
-      : run.state === 'done' ? null : html`<${Button} sends kind="small" disabled=${data.is_running} onClick=${() => send(run, 'resume')}>Resume<//>`)},
   ];
   return html`<${Table} rows=${data.runs} columns=${columns} keyOf=${(run) => run.key} label="Runs" served walk=${false} />`;
 }
