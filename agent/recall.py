@@ -22,10 +22,10 @@ async def with_lessons(
     space = min(most, services.settings.recall_limit - len(state.lessons))
     if space <= 0:
         return state
-    known = {lesson.id for lesson in state.lessons}
+    known = {(lesson.source, lesson.id) for lesson in state.lessons}  # each kind has numbers of its own
     asked = space + len(known)
     found = await services.memory.recall(query[:_QUERY_CHARS], asked, task_id=context.task.id, attempt=state.attempt)
-    new = tuple(lesson for lesson in found if lesson.id not in known)[:space]
+    new = tuple(lesson for lesson in found if (lesson.source, lesson.id) not in known)[:space]
     if new:
         text = f"recalled {len(new)} lesson{'s' if len(new) != 1 else ''}"
         data = RecalledData(lessons=[_plain(lesson) for lesson in new])

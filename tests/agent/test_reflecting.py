@@ -63,6 +63,19 @@ async def test_lessons_are_recalled_once_and_shown_in_all_phases_that_think() ->
     assert {"score", "age_days", "about", "kind"} < told.data["lessons"][0].keys()
 
 
+async def test_a_failure_and_a_pattern_of_the_same_number_are_two_lessons() -> None:
+    class Both(ListMemory):
+        async def recall(
+            self, query: str, limit: int, *, task_id: int | None = None, attempt: int = 1
+        ) -> Sequence[Lesson]:
+            await super().recall(query, limit)
+            return [Lesson(id=1, text="x", score=1.0, source="pattern" if len(self.asked) == 1 else "failure")]
+
+    bench = Bench(model_for(WRONG, RIGHT), memory=Both())
+    work = await bench.run(case_for(tests=TESTS))
+    assert [(lesson.source, lesson.id) for lesson in work.lessons] == [("pattern", 1), ("failure", 1)]
+
+
 async def test_a_failure_brings_one_more_lesson_where_there_is_room() -> None:
     class Growing(ListMemory):
         async def recall(
