@@ -14,6 +14,7 @@ from typing import NamedTuple, Protocol
 from benchmark.results import Arm, BrokenOff, Item, Result
 from benchmark.store import BenchmarkStore, Mode, Run, RunState
 from core.clock import Clock
+from core.errors import BenchmarkError
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -25,12 +26,23 @@ class Asked:
         items: so many, drawn from all; None for all.
         rounds: so often they are tried; arms with memory keep the lessons of the rounds before.
         budget_usd: what this and earlier calls for the run may cost together; None for any amount.
+        keys: these items, where they are not to be drawn.
+        version: of the agent, where what other versions did is to be done again.
+
+    Raises:
+        BenchmarkError: the budget is no amount.
     """
 
     mode: Mode = Mode.SHOWN
     items: int | None = None
     rounds: int = 1
     budget_usd: float | None = None
+    keys: tuple[str, ...] = ()
+    version: str = ""
+
+    def __post_init__(self) -> None:
+        if self.budget_usd is not None and not 0 < self.budget_usd < float("inf"):
+            raise BenchmarkError(f"--budget: {self.budget_usd} is no amount of USD above 0")
 
 
 class Turn(NamedTuple):

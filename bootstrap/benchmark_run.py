@@ -260,8 +260,8 @@ async def run_arms(
     with InstanceLock(settings.benchmark_lock_file):
         for arm in arms:
             here.store.add_arm(arm)
-        names, drawn = [arm.name for arm in arms], in_order(items)[: asked.items]
-        run = here.store.begin_run(here.repo, asked.mode, names, drawn, clock(), rounds=asked.rounds)
+        names, drawn = [arm.name for arm in arms], asked.keys or in_order(items)[: asked.items]
+        run = here.store.begin_run(here.repo, asked.mode, names, drawn, clock(), asked.version, asked.rounds)
         return await _worked(settings, here, run, asked.budget_usd, tell, clock)
 
 

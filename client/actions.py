@@ -10,6 +10,7 @@ from benchmark.store import Mode
 from client import (
     approvals,
     benchmark,
+    benchmark_checks,
     benchmark_report,
     benchmark_use,
     brief,
@@ -89,6 +90,12 @@ ACTIONS: Mapping[str, Callable[[Session, Values], int]] = {
         key=v["run"],
     ),
     "bench report": lambda s, v: benchmark_report.report(s, v["repo"], v["mode"]),
+    "bench smoke": lambda s, v: benchmark_checks.smoke(
+        s, v["repo"], v["model"], items=v["items"], budget_usd=v["budget"]
+    ),
+    "bench gate": lambda s, v: benchmark_checks.gate(
+        s, v["repo"], before=v["before"], mode=v["mode"], margin=v["margin"], budget_usd=v["budget"]
+    ),
     "bench use": lambda s, v: benchmark_use.use(s, v["repo"], mode=v["mode"], yes=v["yes"], off=v["off"]),
     "bench mine": lambda s, v: benchmark.mine(s, v["repo"], commits=v["commits"], items=v["items"]),
     "memory export": lambda s, v: transfer.export_memory(s, v["file"]),

@@ -67,8 +67,6 @@ def run(session: Session, repo: str, asked: Asked, *, models: str | None, file: 
     from bootstrap.benchmark import opened  # noqa: PLC0415  as above
     from bootstrap.benchmark_run import BY_HAND, go_on, run_arms  # noqa: PLC0415  as above
 
-    if asked.budget_usd is not None and not 0 < asked.budget_usd < float("inf"):
-        raise BenchmarkError(f"--budget: {asked.budget_usd} is no amount of USD above 0")
     arms = (*(from_file(Path(file)) if file else ()), *(of_models(models.split(",")) if models else ()))
     if not arms and not key:
         raise BenchmarkError("name what is compared: --models openai=gpt-5-mini,built-in or --arms FILE")

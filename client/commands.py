@@ -358,6 +358,21 @@ def _bench() -> click.Group:
             _flag("--yes", help="Take it over."),
             _flag("--off", help="Take back what was taken over."),
         ),
+        _command(
+            "smoke", "Let a new model try ten items, and say whether it is fit for work.\n\nExits with 1 where it "
+            "solved nothing, or where its replies could often not be read.", repo,
+            _argument("model", required=True, metavar="BACKEND=MODEL"),
+            _option("--items", type=Whole(1_000_000), default=10, metavar="N", help="So many; 10 by default."),
+            _option("--budget", type=float, metavar="USD", help="Stop before it has cost more."),
+        ),
+        _command(
+            "gate", "After a change of prompts: do the arms solve fewer of the same items?\n\nTries again what an "
+            "earlier version of the agent tried. Exits with 1 where an arm is worse by more than chance.", repo,
+            _option("--before", metavar="VERSION", help="The earlier version; by default the newest of them."),
+            _option("--mode", type=click.Choice(["shown", "words"]), default="shown", help="As for run."),
+            _option("--margin", type=Whole(100), metavar="POINTS", help="Also fail unless such a loss is excluded."),
+            _option("--budget", type=float, metavar="USD", help="Stop before it has cost more."),
+        ),
     ]  # fmt: skip
     group = Group("bench", commands=commands, help="Measure models on tasks from a repository's own history.")
     group.section, group.listed, group.short_help = Section.LOOK, "bench", "What models are worth on your own history."

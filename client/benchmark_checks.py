@@ -1,0 +1,130 @@
+"""`nightshift bench smoke` and `bench gate`: whether a new model is fit for work, and a change of the agent for use."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from pathlib import Path
+
+from benchmark.arms import of_models
+from benchmark.gate import Gated, gated
+from benchmark.report import ArmFigures, fold
+from benchmark.results import Arm
+from benchmark.running import Asked
+from benchmark.store import Mode, Run, RunState
+from benchmark.version import version
+from client.errors import Exit
+from client.output import Block, Cell, Lines, Table, cell
+from client.session import Session
+from core.errors import BenchmarkError
+from core.formats import duration, money, percent
+
+MOST_UNREADABLE = 0.2
+"""The share of items with a reply that could not be read, above which a model is not fit for work."""
+
+
+def smoke(session: Session, repo: str, model: str, *, items: int, budget_usd: float | None) -> int:
+    """Let a model try a few items of a repository, and say whether it is fit for work there.
+
+    Args:
+        session: whose home keeps the results.
+        repo: a checkout, or a folder in one.
+        model: as `backend=model`.
+        items: how many.
+        budget_usd: what it may cost; None for any amount.
+
+    Returns:
+        `Exit.FAILED` where it solved nothing, or its replies could often not be read.
+
+    Raises:
+        BenchmarkError: what is asked for cannot be run.
+    """
+    (arm,) = of_models([model])
+    asked = Asked(items=items, budget_usd=budget_usd)
+    ended, figures = _run(session, repo, [arm], asked)
+    if ended.state is not RunState.DONE or not figures:
+        raise BenchmarkError(f"{ended.reason or 'nothing was tried'}; the same command goes on")
+    (found,) = figures
+    unreadable, solved = found.format_errors, found.solved
+    fit = bool(solved.part) and unreadable.guess <= MOST_UNREADABLE
+    why = (
+        "it solved nothing" if not solved.part
+        else f"replies could not be read with {unreadable.part} of {unreadable.whole} items"
+    )  # fmt: skip
+    words = f"{model} is fit for work" if fit else f"{model} is not fit for work here: {why}"
+    row = [f"{solved.part} of {solved.whole}", f"{unreadable.part} of {unreadable.whole}", money(found.item_usd),
+           duration(found.seconds)]  # fmt: skip
+    table = Table(head=("solved", "unreadable replies", "an item", "time"), rows=[[cell(each) for each in row]])
+    answer = {"model": model, "fit": fit, "solved": solved.part, "items": solved.whole, "unreadable": unreadable.part,
+              "item_usd": found.item_usd, "seconds": found.seconds}  # fmt: skip
+    session.print(answer, [table, Lines(lines=[Cell(words)])])
+    return Exit.OK if fit else Exit.FAILED
+
+
+def gate(
+    session: Session, repo: str, *, before: str | None, mode: str, margin: int | None, budget_usd: float | None
+) -> int:
+    """Let the arms of an earlier version of the agent try their items with today's, and compare.
+
+    Args:
+        session: whose home has the results.
+        repo: a checkout, or a folder in one.
+        before: the earlier version; None for the newest that is not today's.
+        mode: of the results.
+        margin: a loss that must be excluded, in points; None asks only that none is shown.
+        budget_usd: what it may cost; None for any amount.
+
+    Returns:
+        `Exit.FAILED` where an arm is worse, or a loss of `margin` points cannot be excluded.
+
+    Raises:
+        BenchmarkError: there is nothing to compare with.
+    """
+    from bootstrap.benchmark import opened  # noqa: PLC0415  # only this needs it
+
+    now = version()
+    with opened(session.settings, str(Path(repo).expanduser().resolve())) as here:
+        known = [name for name in here.store.versions(here.repo, Mode(mode)) if name not in {now, ""}]
+        if before is not None and before not in known:
+            raise BenchmarkError(f"--before: there are no results of {before}; of: {', '.join(known) or 'none'}")
+        if not known:
+            raise BenchmarkError(
+                f"{here.repo}: all results are of today's version {now}; run the benchmark before you change the agent"
+            )
+        old = before or known[0]
+        earlier = here.store.results(here.repo, Mode(mode), old)
+        arms = [one for one in here.store.arms() if one.name in {result.arm for result in earlier}]
+        keys = tuple(dict.fromkeys(result.item for result in earlier))
+    asked = Asked(mode=Mode(mode), budget_usd=budget_usd, keys=keys, version=now)
+    ended, _ = _run(session, repo, arms, asked)
+    with opened(session.settings, str(Path(repo).expanduser().resolve())) as here:
+        later = here.store.results(here.repo, Mode(mode), now)
+    found = gated(earlier, later, None if margin is None else margin / 100)
+    if ended.state is not RunState.DONE or not found:
+        raise BenchmarkError(f"{ended.reason or 'nothing could be compared'}; the same command goes on")
+    passes = all(one.passes for one in found)
+    words = "The change may stay." if passes else "The change made it worse, or a loss could not be excluded."
+    answer = {"before": old, "after": now, "passes": passes, "arms": [
+        {"arm": one.arm, "items": one.pairs.count, "before": one.pairs.first.part, "after": one.pairs.second.part,
+         "p_value": one.p_value, "most_lost": one.most_lost, "passes": one.passes} for one in found]}  # fmt: skip
+    session.print(answer, [*_compared(found), Lines(lines=[Cell(f"Version {old}, then {now}. {words}")])])
+    return Exit.OK if passes else Exit.FAILED
+
+
+def _run(session: Session, repo: str, arms: Sequence[Arm], asked: Asked) -> tuple[Run, tuple[ArmFigures, ...]]:
+    from bootstrap.benchmark import opened  # noqa: PLC0415  # as above
+    from bootstrap.benchmark_run import run_arms  # noqa: PLC0415  # as above
+
+    with opened(session.settings, str(Path(repo).expanduser().resolve())) as here:
+        ended = asyncio.run(run_arms(session.settings, here, arms, asked, tell=session.out.note))
+        results = [one for one in here.store.results(here.repo, asked.mode) if one.item in ended.items]
+        return ended, fold(here.repo, here.store.items(here.repo), arms, results).arms
+
+
+def _compared(found: Sequence[Gated]) -> list[Block]:
+    rows = [
+        [cell(one.arm), cell(f"{one.pairs.first.part} of {one.pairs.count}"), cell(f"{one.pairs.second.part}"),
+         cell(f"{one.p_value:.2g}"), cell(percent(one.most_lost)), cell("passes" if one.passes else "fails")]
+        for one in found
+    ]  # fmt: skip
+    return [Table(head=("arm", "solved before", "now", "p", "loss not excluded", "verdict"), rows=rows)]
