@@ -247,10 +247,8 @@ def test_what_is_laid_in_above_leaves_what_is_read_where_it_is(long: Client, ope
     scrolled(page, "2500")
     top = "() => document.elementFromPoint(400, 300).closest('.line')?.id"
     page.wait_for_function(top)
-    before = page.evaluate(
-        "() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(() => "
-        "done(document.elementFromPoint(400, 300).closest('.line').id))))"
-    )
+    page.evaluate("() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(() => done())))")
+    before = page.wait_for_function(top).json_value()
     scrolled(page, "box.scrollTop - 600")
     page.wait_for_function(f"() => ({IDS})()[0] < 2751")
     scrolled(page, "box.scrollTop + 600")
@@ -259,12 +257,12 @@ def test_what_is_laid_in_above_leaves_what_is_read_where_it_is(long: Client, ope
 
 def test_the_browsers_own_search_finds_lines_out_of_sight(long: Client, opened: Open) -> None:
     page = opened(long)
+    until_last(page, 3000)
     scrolled(page, "500")
     page.wait_for_function(f"() => ({IDS})()[0] < 2000")
     page.keyboard.press("G")
     until_in_sight(page, 3000)
-    laid_out = "() => document.getElementById('L2100').checkVisibility({contentVisibilityAuto: true})"
-    assert not page.evaluate(laid_out)
+    page.wait_for_function("() => !document.getElementById('L2100').checkVisibility({contentVisibilityAuto: true})")
     assert page.evaluate("() => window.find('number 2100.')")
     row = "() => getSelection().anchorNode.parentElement.closest('.line').id"
     assert page.evaluate(row) == "L2100"
@@ -299,8 +297,7 @@ def test_scrolling_down_from_a_line_reaches_the_end_and_goes_on_live(app_context
     with serving(app_context) as client:
         page = opened(client, "/logs#L300")
         until_in_sight(page, 300)
-        while ids(page)[-1] < 1000:
-            last = ids(page)[-1]
+        while (last := ids(page)[-1]) < 1000:
             scrolled(page, "box.scrollHeight")
             page.wait_for_function(f"last => ({IDS})().at(-1) > last", arg=last)
         scrolled(page, "box.scrollHeight")
@@ -402,7 +399,7 @@ def test_finding_marks_without_filtering_and_goes_beyond_what_is_loaded(long: Cl
     assert len(ids(page)) == 250, "nothing is filtered"
     page.keyboard.press("Enter")
     expect(page.locator("#L2899")).to_have_attribute("aria-current", "true")
-    assert page.evaluate("() => CSS.highlights.get('found').size") > 0
+    page.wait_for_function("() => CSS.highlights.get('found')?.size > 0")
     page.keyboard.press("Escape")
     page.keyboard.press("N")
     expect(page.locator("#L2898")).to_have_attribute("aria-current", "true")
