@@ -48,15 +48,25 @@ LONG = (
 """Single tests of seven seconds of processor time and more, in files of short ones."""
 TESTS: dict[str | tuple[str, ...], int] = {
     LONG: 1,
+    "tests/acp_agents/test_backend.py": 6,
+    "tests/attempt/test_integration.py": 10,
+    "tests/attempt/test_sweep.py": 3,
+    "tests/attempt/test_verify.py": 6,
     "tests/benchmark/test_validation.py": 2,
+    "tests/bootstrap/test_benchmark_run.py": 2,
+    "tests/bootstrap/test_maintenance.py": 4,
+    "tests/checks/linters/test_check.py": 6,
     "tests/checks/linters/test_real_linters.py": 1,
+    "tests/client/test_todo.py": 4,
     "tests/e2e/": 8,
     "tests/environments/": 16,
     "tests/languages/go/test_go_suites.py": 3,
-    "tests/memory/test_transformer.py": 5,
+    "tests/mcp_client/": 8,
+    "tests/memory/test_transformer.py": 3,
     "tests/verdict/test_baseline.py": 7,
-    "tests/verdict/test_cut_off.py": 4,
+    "tests/verdict/test_cut_off.py": 3,
     "tests/verdict/test_long_suites.py": 1,
+    "tests/verdict/test_split_runs.py": 8,
 }
 """How many tests `make test` draws of those in which each starts what is expensive for itself."""
 ALWAYS = frozenset({
