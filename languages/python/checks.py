@@ -40,6 +40,7 @@ _OPPOSITE |= {value: key for key, value in list(_OPPOSITE.items()) if value != "
 _OPPOSITE["assertNotEqual"] = "assertEqual"
 
 
+_NO_TEXT = frozenset({'""', "''", 'b""', "b''"})
 CONSONANTS = "bcdfghjklmnpqrstvwxz"
 FAR = 1e15
 """Numbers beyond this are changed by multiples of themselves."""
@@ -49,9 +50,11 @@ class Rank(IntEnum):
     """How much a changed check reveals; the lowest is best."""
 
     LITERAL = 0
-    VALUE = 1
-    TURNED = 2
-    NEGATED = 3
+    EMPTY = 1
+    """An empty text becomes one that is not: an object that reads what it is compared with may raise instead."""
+    VALUE = 2
+    TURNED = 3
+    NEGATED = 4
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -111,7 +114,7 @@ class Perturber:
             # `is` is for booleans only: with other literals the compiler warns.
             fits = isinstance(operator, ast.Eq) or (isinstance(operator, ast.Is) and _is_bool(side))
             if fits and (edit := self._other_literal(side)):
-                yield Rank.LITERAL, edit
+                yield Rank.EMPTY if self._source.segment(side) in _NO_TEXT else Rank.LITERAL, edit
         if isinstance(operator, ast.Lt | ast.LtE) and (edit := self._beyond_tolerance(left, right)):
             yield Rank.LITERAL, edit
         if isinstance(operator, ast.Eq):

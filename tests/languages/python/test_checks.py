@@ -70,7 +70,7 @@ def check_of(text: str) -> tuple[Source, Check | None]:
         ("assert f(1) == [1, {'a': (2.5, None)}]", Rank.LITERAL, {"f": lambda n: [1, {"a": (2.5, None)}]}),
         ("assert f(1) == -3", Rank.LITERAL, {"f": lambda n: -3}),
         ("assert f(1) == ('a'\n 'b')", Rank.LITERAL, {"f": lambda n: "ab"}),
-        ("assert f(1) == ''", Rank.LITERAL, {"f": lambda n: ""}),
+        ("assert f(1) == ''", Rank.EMPTY, {"f": lambda n: ""}),
         ("assert f(1) == []", Rank.LITERAL, {"f": lambda n: []}),
         ("assert f(1) is True", Rank.LITERAL, {"f": lambda n: True}),
         ("assert f(1) and f(2) == 5", Rank.LITERAL, {"f": lambda n: 5}),

@@ -165,3 +165,19 @@ def test_coroutine_helpers_are_followed_when_awaited() -> None:
 def test_helpers_that_others_use_as_well_are_left_alone(elsewhere: str) -> None:
     text = f"def check(x):\n    a(x)\n{elsewhere}def test():\n    check(1)\n"
     assert sort(text)[0] == ["check(1)"]
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_an_empty_text_is_changed_only_where_there_is_no_other_check(seed: int) -> None:
+    """An object that reads what it is compared with, such as a set of versions, may raise at what is no version."""
+    both = "def test_it():\n    assert f(1).name == 'a'\n    assert f(1).versions == ''\n    assert '' == f(1).extra\n"
+    alone = "def test_it():\n    assert f(1).versions == ''\n"
+
+    def changed(text: str) -> str:
+        source = Source(text)
+        (test,) = [node for node in source.tree.body if isinstance(node, Function)]
+        return must_fail_copy(source, [test], random.Random(seed))
+
+    assert "versions == ''" in changed(both)
+    assert "'' == f(1).extra" in changed(both)
+    assert "versions == ''" not in changed(alone)
