@@ -17,6 +17,7 @@ from benchmark.mining import Filter
 from benchmark.results import Item
 from benchmark.statement import missed_name, stated
 from benchmark.store import BenchmarkStore, Candidate, Dropped
+from benchmark.wording import Writer, is_poor, prompt_of, read
 from core.environments import NO_ENVIRONMENT, Environment, EnvironmentStore
 from core.errors import SandboxError
 from core.tasks import Change
@@ -65,12 +66,19 @@ class Validation:
         git: reads the repository, and makes the copies.
         environments: of repositories; without it tests have the libraries of the runner alone.
         folder: for the copies.
+        writer: writes poor words anew; None leaves them as they are.
     """
 
     def __init__(
-        self, suite: SuiteRunner, git: GitManager, environments: EnvironmentStore | None, folder: Path
+        self,
+        suite: SuiteRunner,
+        git: GitManager,
+        environments: EnvironmentStore | None,
+        folder: Path,
+        writer: Writer | None = None,
     ) -> None:
         self._suite, self._git, self._environments, self._folder = suite, git, environments, folder
+        self._writer = writer
 
     async def validate(self, candidate: Candidate) -> Item | Dropped:
         """The item of a candidate, or why there is none.
@@ -110,7 +118,39 @@ class Validation:
         verdict = await self._suite.judge(right)
         if not verdict.passed:
             return _dropped(candidate, Filter.FAILING, verdict.reason)
-        return _item(candidate, parts, before, first, fixed)
+        return await self._item(candidate, parts, before, first, fixed)
+
+    async def _item(
+        self, candidate: Candidate, parts: CommitParts, before: Tree, seen: Observed, fixed: frozenset[str]
+    ) -> Item | Dropped:
+        missed = dict(_missed(seen, fixed))
+        old = {path: text for path in parts.change if (text := text_of(before, path)) is not None}
+        tests, names = {**parts.tests, **parts.support}, set(missed.values())
+        statement, worded_by = stated(candidate.message, parts.change, old, tests.values(), names), ""
+        if self._writer and (is_poor(candidate.message) or not statement.text):
+            words = read(await self._writer(prompt_of(candidate.message, parts.change, old, tests)))
+            other = stated(words, parts.change, old, tests.values(), names)
+            if words and not other.leaked:
+                statement, worded_by = other, self._writer.name
+        if not statement.text:
+            return _dropped(candidate, Filter.LEAK, f"its subject names {', '.join(statement.leaked[:3])}")
+        judged = sorted(id_ for id_ in fixed if missed.get(id_) not in statement.unnamed)
+        if not judged:
+            return _dropped(candidate, Filter.NAMES, f"nothing tells of {', '.join(sorted(statement.unnamed)[:3])}")
+        return Item(
+            key=candidate.key,
+            repo=candidate.repo,
+            commit=candidate.commit,
+            parent=candidate.parent,
+            subject=candidate.subject,
+            statement=statement.text,
+            lines=candidate.lines,
+            files=candidate.files,
+            committed_at=candidate.committed_at,
+            fail_to_pass=tuple(judged),
+            pass_to_pass_count=len(seen.kept),
+            worded_by=worded_by,
+        )
 
 
 def job_of(before: Tree, parts: CommitParts, environment: str, change: Change) -> SuiteJob:
@@ -135,34 +175,6 @@ async def environment_of(tree: Tree, environments: EnvironmentStore | None) -> E
         return (await environments.make(tree, found)).environment
     except SandboxError:
         return NO_ENVIRONMENT  # the tests then say what is missing
-
-
-def _item(
-    candidate: Candidate, parts: CommitParts, before: Tree, seen: Observed, fixed: frozenset[str]
-) -> Item | Dropped:
-    missed = dict(_missed(seen, fixed))
-    old = {path: text for path in parts.change if (text := text_of(before, path)) is not None}
-    statement = stated(
-        candidate.message, parts.change, old, [*parts.tests.values(), *parts.support.values()], set(missed.values())
-    )
-    if not statement.text:
-        return _dropped(candidate, Filter.LEAK, f"its subject names {', '.join(statement.leaked[:3])}")
-    judged = sorted(id_ for id_ in fixed if missed.get(id_) not in statement.unnamed)
-    if not judged:
-        return _dropped(candidate, Filter.NAMES, f"nothing tells of {', '.join(sorted(statement.unnamed)[:3])}")
-    return Item(
-        key=candidate.key,
-        repo=candidate.repo,
-        commit=candidate.commit,
-        parent=candidate.parent,
-        subject=candidate.subject,
-        statement=statement.text,
-        lines=candidate.lines,
-        files=candidate.files,
-        committed_at=candidate.committed_at,
-        fail_to_pass=tuple(judged),
-        pass_to_pass_count=len(seen.kept),
-    )
 
 
 def _missed(seen: Observed, fixed: frozenset[str]) -> Iterator[tuple[str, str]]:

@@ -12,6 +12,7 @@ from benchmark.mining import mine
 from benchmark.results import Item
 from benchmark.store import BenchmarkStore, Dropped
 from benchmark.validation import Validation, validate_all
+from benchmark.wording import Writer
 from bootstrap.git_beside import git_beside
 from bootstrap.verify import suites
 from config import Settings
@@ -63,9 +64,9 @@ def opened(settings: Settings, repo: str) -> Iterator[Opened]:
 
 
 async def validate_candidates(
-    here: Opened, settings: Settings, most: int, tell: Callable[[Item | Dropped], None]
+    here: Opened, settings: Settings, most: int, tell: Callable[[Item | Dropped], None], writer: Writer | None = None
 ) -> None:
-    """Make items of what was mined; see `benchmark.validation.validate_all`.
+    """Make items of what was mined; see `benchmark.validation`, whose `Validation` gets the writer.
 
     Raises:
         SandboxError: nothing can be run here; says why.
@@ -73,7 +74,7 @@ async def validate_candidates(
     found = await suites(settings, here.folder)()
     if not isinstance(found.suite, SuiteRunner):
         raise SandboxError(f"nothing can be validated, because nothing can be run: {found.why_not}")
-    validation = Validation(found.suite, here.git, found.environments, here.folder / "copies")
+    validation = Validation(found.suite, here.git, found.environments, here.folder / "copies", writer)
     await validate_all(validation, here.store, here.repo, most, tell)
 
 

@@ -352,13 +352,19 @@ def _budget(settings: Settings, store: BenchmarkStore, run: Run, budget_usd: flo
     def of_run() -> float | None:
         return None if budget_usd is None else budget_usd - store.spent(run.key)[0]
 
+    return Budget(of_run, lambda: owners_limits(settings, store, clock).left_usd)
+
+
+def owners_limits(settings: Settings, store: BenchmarkStore, clock: Clock) -> Budget:
+    """What is left of the owner's budgets, which his tasks and the benchmark share."""
+
     def of_day() -> float | None:
         return _left(settings, store, settings.day_cost_usd, clock().date())
 
     def of_all() -> float | None:
         return _left(settings, store, settings.total_cost_usd, None)
 
-    return Budget(of_run, of_day, of_all)
+    return Budget(of_day, of_all)
 
 
 def _left(settings: Settings, store: BenchmarkStore, limit_usd: float | None, since: date | None) -> float | None:

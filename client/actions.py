@@ -97,7 +97,7 @@ ACTIONS: Mapping[str, Callable[[Session, Values], int]] = {
         s, v["repo"], before=v["before"], mode=v["mode"], margin=v["margin"], budget_usd=v["budget"]
     ),
     "bench use": lambda s, v: benchmark_use.use(s, v["repo"], mode=v["mode"], yes=v["yes"], off=v["off"]),
-    "bench mine": lambda s, v: benchmark.mine(s, v["repo"], commits=v["commits"], items=v["items"]),
+    "bench mine": lambda s, v: benchmark.mine(s, v["repo"], commits=v["commits"], items=v["items"], model=v["model"]),
     "memory export": lambda s, v: transfer.export_memory(s, v["file"]),
     "memory import": lambda s, v: transfer.import_memory(s, v["file"]),
     "memory export-training": lambda s, v: transfer.export_training(s, v["file"]),

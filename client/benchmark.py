@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from benchmark.mining import Filter, Passed, account
 from benchmark.results import Item
@@ -15,8 +16,11 @@ from client.output import Block, Cell, Lines, Table, cell
 from client.session import Session
 from core.errors import BenchmarkError
 
+if TYPE_CHECKING:
+    from bootstrap.benchmark import Opened
 
-def mine(session: Session, repo: str, *, commits: int, items: int) -> int:
+
+def mine(session: Session, repo: str, *, commits: int, items: int, model: str | None = None) -> int:
     """Find commits that may be items, run their tests, and say what each filter dropped.
 
     Args:
@@ -24,17 +28,19 @@ def mine(session: Session, repo: str, *, commits: int, items: int) -> int:
         repo: a checkout, or a folder in one.
         commits: of the history so many are looked at, the newest.
         items: validation stops after so many new ones; what is left waits for the next call.
+        model: writes poor words of commits anew, as `backend=model`; None leaves them as they are.
 
     Raises:
+        BenchmarkError: there is no such model, or the owner's budget is spent.
         GitError: it is no repository that can be used.
         SandboxError: nothing can be run here.
     """
-    from bootstrap.benchmark import mine_commits, opened, validate_candidates  # noqa: PLC0415  # only this needs it
+    from bootstrap.benchmark import mine_commits, opened  # noqa: PLC0415  # only this needs it
 
     with opened(session.settings, str(Path(repo).expanduser().resolve())) as here:
         new = mine_commits(here, commits)
         if here.store.candidates(here.repo):
-            asyncio.run(validate_candidates(here, session.settings, items, lambda one: session.out.note(_told(one))))
+            asyncio.run(_validated(session, here, items, model))
         lines, made = account(here.store, here.repo), here.store.items(here.repo)
         left = len(here.store.candidates(here.repo))
     wait = f"; {left} wait to be validated" if left else ""
@@ -45,6 +51,19 @@ def mine(session: Session, repo: str, *, commits: int, items: int) -> int:
     }  # fmt: skip
     session.print(answer, [*_account(lines), Lines(lines=[Cell(words)])])
     return Exit.OK
+
+
+async def _validated(session: Session, here: Opened, items: int, model: str | None) -> None:
+    from bootstrap.benchmark import validate_candidates  # noqa: PLC0415  # as above
+    from bootstrap.benchmark_words import ModelWriter  # noqa: PLC0415  # as above
+
+    settings, note = session.settings, session.out.note
+    writer = ModelWriter(settings, here.store, here.repo, model, tell=note) if model else None
+    try:
+        await validate_candidates(here, settings, items, lambda one: note(_told(one)), writer)
+    finally:
+        if writer:
+            await writer.aclose()
 
 
 def run(session: Session, repo: str, asked: Asked, *, models: str | None, file: str | None, key: str | None) -> int:
@@ -85,7 +104,8 @@ def run(session: Session, repo: str, asked: Asked, *, models: str | None, file: 
 def _told(found: Item | Dropped) -> str:
     head = f"{found.commit[:10]} {found.subject[:60]}"
     if isinstance(found, Item):
-        return f"{head}: an item, {len(found.fail_to_pass)} tests fail before it and pass after it"
+        words = f", in the words of {found.worded_by}" if found.worded_by else ""
+        return f"{head}: an item, {len(found.fail_to_pass)} tests fail before it and pass after it{words}"
     return f"{head}: {Filter[found.filter].value}: {found.reason}"
 
 

@@ -131,3 +131,42 @@ async def test_validation_stops_after_so_many_items_and_goes_on(bench: Bench, sh
     assert [one.commit for one in await bench.made(shop, most=1)] == [second]
     assert [one.commit for one in await bench.made(shop, most=1)] == [first]
     assert await bench.made(shop) == []
+
+
+class Scripted:
+    """Writes the same words each time."""
+
+    def __init__(self, words: str) -> None:
+        self.words, self.prompts, self.name = words, list[str](), "cloud=writer"
+
+    async def __call__(self, prompt: str) -> str:
+        self.prompts.append(prompt)
+        return self.words
+
+
+GOOD = "net() takes a tax of 25 % off: 125 becomes 100, and nothing stays nothing."
+
+
+@pytest.mark.parametrize(
+    ("message", "reply", "statement", "by"),
+    [
+        ("Fix", GOOD, GOOD, "cloud=writer"),
+        ("Call taxed_price_of_all_books", GOOD, GOOD, "cloud=writer"),
+        ("Fix", "Use taxed_price_of_all_books to take the tax off.", "Fix", ""),
+        ("Fix", "", "Fix", ""),
+        ("Take the tax off the price again", GOOD, "Take the tax off the price again", ""),
+    ],
+)
+async def test_poor_words_are_written_anew_and_what_gives_the_change_away_is_not_taken(
+    bench: Bench, shop: Shop, message: str, reply: str, statement: str, by: str
+) -> None:
+    writer = Scripted(reply)
+    suite = SuiteRunner(bubblewrap(), runtime(), emit=lambda _event: None, staging_dir=bench.folder / "staging")
+    bench.validation = Validation(suite, bench.manager, None, bench.folder / "copies", writer)
+    code = "def taxed_price_of_all_books(total):\n    return total / 1.25\n\n\nnet = taxed_price_of_all_books\n"
+    shop.commit(message, {"price.py": code, "test_price.py": TESTS})
+    (item,) = await bench.made(shop)
+    assert isinstance(item, Item)
+    assert (item.statement.partition("\n\nNames")[0], item.worded_by) == (statement, by)
+    assert bench.store.items() == (item,)
+    assert bool(writer.prompts) == (message != "Take the tax off the price again")

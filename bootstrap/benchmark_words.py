@@ -1,0 +1,87 @@
+"""Asks a model for the words of an item, within the owner's budgets, for the process that mines."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+
+from benchmark.store import BenchmarkStore
+from bootstrap.benchmark_run import owners_limits
+from bootstrap.models import chain_of
+from bootstrap.repair import nothing_runs
+from config import Settings, settings_at
+from core.clock import Clock, utc_now
+from core.dialogue import Message, ModelRequest
+from core.errors import BenchmarkError, ModelError
+from core.masking import Masker
+from core.states import Phase
+from core.tasks import Spent
+from models.base import BaseModelHandler
+from models.budgets import Price
+
+WALL_S = 120.0
+
+
+class ModelWriter:
+    """See `benchmark.wording.Writer`. What it spends is noted with what the benchmark spends.
+
+    Args:
+        settings: the owner's: keys, addresses, prices and budgets.
+        store: of the benchmark.
+        repo: whose items.
+        model: as `backend=model`.
+        clock: the time.
+        tell: is told where a reply cannot be had.
+
+    Raises:
+        BenchmarkError: there is no such model.
+        ConfigError: it is not configured.
+    """
+
+    def __init__(
+        self,
+        settings: Settings,
+        store: BenchmarkStore,
+        repo: str,
+        model: str,
+        *,
+        clock: Clock = utc_now,
+        tell: Callable[[str], None],
+    ) -> None:
+        self._store, self._run, self._clock, self._tell = store, f"words of {repo}", clock, tell
+        self.name, self._mask, self._limits = model, Masker(settings.secrets), owners_limits(settings, store, clock)
+        backend, _, name = model.partition("=")
+        if not (backend and name):
+            raise BenchmarkError(f"--model: {model!r} must be backend=model, such as openai=gpt-5-mini")
+        chain = chain_of(settings_at(settings, {"model_type": backend, "model_name": model}), nothing_runs)
+        self._backend: BaseModelHandler = next(one for one in chain if one.name == backend)
+        known = settings.model_prices.get(model) or settings.model_prices.get(name)
+        self._price = Price(**known.model_dump()) if known else None
+
+    async def __call__(self, prompt: str) -> str:
+        """The reply; empty where none came.
+
+        Raises:
+            BenchmarkError: the owner's budget is spent.
+        """
+        left_usd = self._limits.left_usd
+        if left_usd is not None and left_usd <= 0:
+            raise BenchmarkError("the budget is spent; the same command goes on")
+        request = ModelRequest(phase=Phase.PLANNING, messages=(Message(role="user", text=self._mask(prompt)),))
+        try:
+            async with asyncio.timeout(WALL_S):
+                reply = await self._backend.generate(request)
+        except (ModelError, TimeoutError) as error:
+            self._tell(self._mask(f"{self.name} wrote no words: {error or 'time is over'}"))
+            return ""
+        now = self._clock()
+        before_usd, before_tokens = self._store.spent(self._run, now.date())
+        cost_usd = before_usd + (self._price.of(reply) if self._price else 0.0)
+        tokens = before_tokens + reply.tokens_in + reply.tokens_out
+        spent = Spent(cost_usd=cost_usd, tokens_in=tokens)
+        await asyncio.to_thread(self._store.note_spent, self._run, self.name, {f"{now:%Y-%m-%d}": spent})
+        return reply.text
+
+    async def aclose(self) -> None:
+        """Close the connection."""
+        await self._backend.aclose()
