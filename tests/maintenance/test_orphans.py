@@ -208,7 +208,7 @@ def test_a_lock_in_a_repository_of_the_owner_is_named_with_its_age_and_stays(hom
     orphans.sweep(home)
     manager = made_manager(home)
     own = manager._repositories.find(str(mine)).git
-    with pytest.raises(GitError, match=r"packed-refs.lock is 1.0 h old; if no git is at work there, remove it"):
+    with pytest.raises(GitError, match=r"packed-refs.lock is 1 h old; if no git is at work there, remove it"):
         own("-c", "core.packedRefsTimeout=0", "pack-refs", "--all")
     manager.close()
     assert lock.exists()
