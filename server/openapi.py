@@ -118,7 +118,8 @@ def _parameters(endpoint: Endpoint) -> list[Json]:
 def _resolved(part: Any, named: Json) -> Any:
     """A schema with what it refers to in its place: two queries may mean different things by one name.
 
-    No text is too short or of another format: a parameter without a value counts as not given.
+    No text is too short or of another format, and one of several may be empty: a parameter without a value counts as
+    not given.
     """
     if isinstance(part, list):
         return [_resolved(each, named) for each in part]
@@ -126,6 +127,8 @@ def _resolved(part: Any, named: Json) -> Any:
         return part
     meant = named[part["$ref"].rsplit("/", 1)[1]] if "$ref" in part else {}
     rest = {key: _resolved(value, named) for key, value in part.items() if key not in {"$ref", "minLength", "format"}}
+    if "enum" in rest:
+        rest["enum"] = [*rest["enum"], ""]
     return {**_resolved(meant, named), **rest} if meant else rest
 
 
