@@ -167,6 +167,6 @@ def test_truth_is_answered_as_the_trail_says() -> None:
     ],
 )  # fmt: skip
 def test_it_finds_loops_tables_and_texts(parameters: list[str], rows: Any, others: Any) -> None:
-    found = search(parameters, rows, share=0.3)
+    found = search(parameters, rows, seconds=15, share=0.3)
     for arguments, result in others:
         assert called(found, parameters, arguments) == result, found
