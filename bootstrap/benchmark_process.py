@@ -7,16 +7,17 @@ import signal
 import subprocess
 import sys
 import threading
-from collections.abc import Callable, Mapping, Sequence
-from datetime import date
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from benchmark.arms import of_models
+from benchmark.running import Asked
 from benchmark.store import BenchmarkStore, RunState
 from config import Settings
 from core.clock import Clock, utc_now
 from core.errors import BenchmarkError
 from maintenance.instance_lock import is_held
+from server.context import BenchmarkState
 from settings.places import ROOT
 
 END_WITHIN_S = 20.0
@@ -37,54 +38,32 @@ class BenchmarkProcess:
         self._process: subprocess.Popen[bytes] | None = None
         self._lock = threading.Lock()
 
-    def database(self) -> Path:
-        """Where its results are."""
-        return self._settings().benchmark_db_path
+    def state(self) -> BenchmarkState:
+        """How it stands; also of a run that was begun in a terminal."""
+        running = self._is_alive() or is_held(self._settings().benchmark_lock_file)
+        return BenchmarkState(is_running=running, said=self._said())
 
-    def cutoffs(self) -> Mapping[str, date]:
-        """When the training of models ended."""
-        return self._settings().model_cutoffs
-
-    def is_running(self) -> bool:
-        """Whether a run is under way, here or in a terminal."""
-        return self._is_alive() or is_held(self._settings().benchmark_lock_file)
-
-    def said(self) -> str:
-        """The last line that the newest run from here told."""
-        try:
-            with self._output.open("rb") as file:
-                file.seek(max(0, file.seek(0, 2) - MOST_TOLD))
-                lines = file.read().decode("utf-8", "replace").splitlines()
-        except OSError:
-            return ""
-        return next((line for line in reversed(lines) if line.strip()), "")
-
-    def start(self, repo: str, models: Sequence[str], mode: str, items: int | None, budget_usd: float | None) -> None:
-        """Begin a run.
+    def begin(self, repo: str, models: Sequence[str], asked: Asked, key: str = "") -> None:
+        """Begin a run of these models, or go on with that of a key.
 
         Raises:
             BenchmarkError: one is under way, or a model is named wrongly.
         """
+        if key:
+            self._begin(repo, [f"--run={key}"])
+            return
         of_models(models)
         if any("," in model for model in models):
             raise BenchmarkError("models: name each alone, without commas")
-        words = [f"--models={','.join(models)}", f"--mode={mode}"]
-        words += [f"--items={items}"] if items else []
-        words += [f"--budget={budget_usd}"] if budget_usd else []
+        words = [f"--models={','.join(models)}", f"--mode={asked.mode}"]
+        words += [f"--items={asked.items}"] if asked.items else []
+        words += [f"--budget={asked.budget_usd}"] if asked.budget_usd else []
         self._begin(repo, words)
-
-    def resume(self, repo: str, key: str) -> None:
-        """Go on with a run.
-
-        Raises:
-            BenchmarkError: one is under way.
-        """
-        self._begin(repo, [f"--run={key}"])
 
     def stop(self, key: str) -> None:
         """Have a run end: what is from here puts its attempt down, one of a terminal stops after it."""
-        if self.is_running():
-            with BenchmarkStore(self.database()) as store:
+        if self.state().is_running:
+            with BenchmarkStore(self._settings().benchmark_db_path) as store:
                 store.end_run(key, RunState.STOPPED, "stopped on the dashboard", self._clock())
             self._signal()
 
@@ -97,6 +76,16 @@ class BenchmarkProcess:
             except subprocess.TimeoutExpired:
                 self._process.kill()
                 self._process.wait()
+
+    def _said(self) -> str:
+        """The last line that the newest run from here told."""
+        try:
+            with self._output.open("rb") as file:
+                file.seek(max(0, file.seek(0, 2) - MOST_TOLD))
+                lines = file.read().decode("utf-8", "replace").splitlines()
+        except OSError:
+            return ""
+        return next((line for line in reversed(lines) if line.strip()), "")
 
     @property
     def _output(self) -> Path:
@@ -112,7 +101,7 @@ class BenchmarkProcess:
 
     def _begin(self, repo: str, words: Sequence[str]) -> None:
         with self._lock:
-            if self.is_running():
+            if self.state().is_running:
                 raise BenchmarkError("a run is under way; stop it first")
             settings = self._settings()
             settings.benchmark_dir.mkdir(parents=True, exist_ok=True)

@@ -165,6 +165,8 @@ def open_web(
         verifying=actions.verifying,
         forge_hook=actions.forge_hook,
         benchmark=benchmark,
+        benchmark_db=lambda: settings().benchmark_db_path,
+        model_cutoffs=lambda: settings().model_cutoffs,
         memory=lambda: services.memory,
         reports_dir=lambda: settings().reports_dir,
         report=Reporter(settings, store, utc_now).of_week,

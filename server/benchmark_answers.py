@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Sequence
 from typing import Annotated, Literal
 
@@ -14,7 +15,7 @@ from benchmark.store import BenchmarkStore, Mode, Run, RunState
 from benchmark.stored import known_repo, newest_mode, report_of
 from core.clock import Moment
 from report.html import Document
-from server.context import BenchmarkPort
+from server.context import AppContext
 from server.query import Query
 from server.schemas import Answer
 
@@ -113,15 +114,16 @@ class BenchmarkStarted(Answer):
     repo: str
 
 
-def nothing(port: BenchmarkPort) -> Benchmark:
+def nothing(context: AppContext) -> Benchmark:
     """The answer where nothing was mined."""
+    state = context.benchmark.state()
     return Benchmark(
-        repositories=[], repo=None, mode=None, page=None, runs=[], items=[], is_running=port.is_running(),
-        said=port.said(), cost_usd=0.0,
+        repositories=[], repo=None, mode=None, page=None, runs=[], items=[], is_running=state.is_running,
+        said=state.said, cost_usd=0.0,
     )  # fmt: skip
 
 
-def told(port: BenchmarkPort, store: BenchmarkStore, query: BenchmarkQuery) -> Benchmark:
+def told(context: AppContext, store: BenchmarkStore, query: BenchmarkQuery) -> Benchmark:
     """The answer for a repository.
 
     Raises:
@@ -130,22 +132,26 @@ def told(port: BenchmarkPort, store: BenchmarkStore, query: BenchmarkQuery) -> B
     every = store.items()
     names = sorted({item.repo for item in every})
     if not names:
-        return nothing(port)
+        return nothing(context)
     runs = store.runs()
     repo = known_repo(store, query.repo) if query.repo else (runs[-1].repo if runs else names[0])
     mode = query.mode or newest_mode(store, repo)
-    running = port.is_running()
+    state = context.benchmark.state()
     begun = [run for run in runs if run.state is RunState.RUNNING]
     last = max(begun, key=lambda run: run.changed_at).key if begun else ""  # one at a time; the others were killed
     return Benchmark(
         repositories=[BenchmarkRepository(repo=name, items=sum(one.repo == name for one in every)) for name in names],
         repo=repo,
         mode=mode,
-        page=document(report_of(store, repo, mode, port.cutoffs())),
-        runs=[_run(store, run, is_under_way=running and run.key == last) for run in reversed(store.runs(repo))],
+        page=document(report_of(store, repo, mode, context.model_cutoffs())),
+        runs=[
+            _run(store, run, is_under_way=state.is_running and run.key == last)
+            for run in reversed(runs)
+            if run.repo == repo
+        ],
         items=_items([one for one in every if one.repo == repo], store.results(repo, mode)),
-        is_running=running,
-        said=port.said(),
+        is_running=state.is_running,
+        said=state.said,
         cost_usd=store.spent()[0],
     )
 
@@ -164,11 +170,14 @@ def _run(store: BenchmarkStore, run: Run, *, is_under_way: bool) -> BenchmarkRun
 
 def _items(items: Sequence[Item], results: Sequence[Result]) -> list[BenchmarkItem]:
     newest = sorted(items, key=lambda one: one.committed_at, reverse=True)[:MOST_ITEMS]
+    outcomes = defaultdict[str, list[BenchmarkOutcome]](list)
+    for one in results:
+        outcomes[one.item].append(BenchmarkOutcome.from_values(one))
     return [
         BenchmarkItem(
             commit=item.commit, subject=item.subject, lines=item.lines, tests=len(item.fail_to_pass),
             committed_at=item.committed_at,
-            outcomes=[BenchmarkOutcome.from_values(one) for one in results if one.item == item.key],
+            outcomes=outcomes[item.key],
         )
         for item in newest
     ]  # fmt: skip

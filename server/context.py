@@ -9,6 +9,7 @@ from datetime import date
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
+from benchmark.running import Asked
 from core.clock import Clock, utc_now
 from core.environments import MadeEnvironment
 from core.errors import (
@@ -156,31 +157,23 @@ class NoVerifying:
 NO_VERIFYING = NoVerifying()
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BenchmarkState:
+    """Whether a run of the benchmark is under way, wherever it was begun, and what the newest from here told last."""
+
+    is_running: bool = False
+    said: str = ""
+
+
 class BenchmarkPort(Protocol):
     """Runs of the benchmark, one at a time; for any thread. What cannot be fails with `BenchmarkError`."""
 
-    def database(self) -> Path | None:
-        """Where its results are, once there are any."""
+    def state(self) -> BenchmarkState:
+        """How it stands."""
         ...
 
-    def cutoffs(self) -> Mapping[str, date]:
-        """When the training of models ended, by their names."""
-        ...
-
-    def is_running(self) -> bool:
-        """Whether a run is under way, wherever it was begun."""
-        ...
-
-    def said(self) -> str:
-        """The last line that the newest run from here told."""
-        ...
-
-    def start(self, repo: str, models: Sequence[str], mode: str, items: int | None, budget_usd: float | None) -> None:
-        """Begin a run."""
-        ...
-
-    def resume(self, repo: str, key: str) -> None:
-        """Go on with a run."""
+    def begin(self, repo: str, models: Sequence[str], asked: Asked, key: str = "") -> None:
+        """Begin a run of these models, or go on with that of a key, whatever else is given then."""
         ...
 
     def stop(self, key: str) -> None:
@@ -191,31 +184,13 @@ class BenchmarkPort(Protocol):
 class NoBenchmark:
     """What a context without a daemon behind it has."""
 
-    def database(self) -> Path | None:
-        """None."""
-        return None
+    def state(self) -> BenchmarkState:
+        """Nothing is under way."""
+        return BenchmarkState()
 
-    def cutoffs(self) -> Mapping[str, date]:
-        """None."""
-        return {}
-
-    def is_running(self) -> bool:
-        """No."""
-        return False
-
-    def said(self) -> str:
-        """Nothing."""
-        return ""
-
-    def start(
-        self, repo: str, _models: Sequence[str], _mode: str, _items: int | None, _budget_usd: float | None
-    ) -> None:
+    def begin(self, repo: str, _models: Sequence[str], _asked: Asked, _key: str = "") -> None:
         """Refuse."""
         raise BenchmarkError(f"{repo}: nothing is run here: no daemon is behind this server")
-
-    def resume(self, repo: str, key: str) -> None:
-        """Refuse."""
-        raise BenchmarkError(f"{repo}: {key} is not run here: no daemon is behind this server")
 
     def stop(self, key: str) -> None:
         """Refuse."""
@@ -270,7 +245,8 @@ class AppContext:
     settings that a forecast rests on. `check_models` looks now which models answer; what waited for one that does goes
     on. `live` has what models write just now. `forge_hook` takes a
     webhook's headers (names in lower case) and body, has the forges looked at, and fails with `HookRefused`.
-    `benchmark` is that of the home.
+    `benchmark` runs that of the home, `benchmark_db` is where its results are, once there are any, and `model_cutoffs`
+    tells when the training of models ended, by their names.
     """
 
     database: Database
@@ -304,6 +280,8 @@ class AppContext:
     live: LiveCalls = field(default_factory=LiveCalls)
     forge_hook: Callable[[Mapping[str, str], bytes], Sequence[str]] = no_hooks
     benchmark: BenchmarkPort = NO_BENCHMARK
+    benchmark_db: Callable[[], Path | None] = lambda: None
+    model_cutoffs: Callable[[], Mapping[str, date]] = dict
     clock: Clock = utc_now
 
 

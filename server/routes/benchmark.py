@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from benchmark.running import Asked
 from benchmark.store import BenchmarkStore
 from benchmark.stored import known_repo
 from core.errors import BenchmarkError
@@ -15,12 +16,11 @@ routes = Routes()
 @routes.endpoint("GET", "/api/benchmark", errors=(400, 409))
 def show_benchmark(context: AppContext, query: BenchmarkQuery) -> Benchmark:
     """What models are worth on a repository's own history: the report, runs with their progress, items and outcomes."""
-    port = context.benchmark
-    path = port.database()
+    path = context.benchmark_db()
     if path is None or not path.exists():
-        return nothing(port)
+        return nothing(context)
     with BenchmarkStore(path) as store:
-        return told(port, store, query)
+        return told(context, store, query)
 
 
 @routes.endpoint("POST", "/api/benchmark/runs", answers={202: BenchmarkStarted}, errors=(400, 409, 415))
@@ -28,7 +28,7 @@ def start_benchmark(context: AppContext, body: BenchmarkIn) -> Reply:
     """Begin a run over a repository that was mined; it goes on with what has no result yet."""
     with _known(context) as store:
         repo = known_repo(store, body.repo)
-    context.benchmark.start(repo, body.models, str(body.mode), body.items, body.budget_usd)
+    context.benchmark.begin(repo, body.models, Asked(mode=body.mode, items=body.items, budget_usd=body.budget_usd))
     return Reply(answer=BenchmarkStarted(repo=repo), status=202)
 
 
@@ -39,7 +39,7 @@ def resume_benchmark(context: AppContext, key: str) -> Reply:
     """Go on with a run that was stopped or broken off."""
     with _known(context) as store:
         run = store.run(key)
-    context.benchmark.resume(run.repo, run.key)
+    context.benchmark.begin(run.repo, (), Asked(), run.key)
     return Reply(answer=BenchmarkStarted(repo=run.repo), status=202)
 
 
@@ -55,7 +55,7 @@ def stop_benchmark(context: AppContext, key: str) -> Reply:
 
 
 def _known(context: AppContext) -> BenchmarkStore:
-    path = context.benchmark.database()
+    path = context.benchmark_db()
     if path is None or not path.exists():
         raise BenchmarkError("nothing was mined yet: `nightshift bench mine REPO` does it")
     return BenchmarkStore(path)

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from benchmark.running import Asked
 from benchmark.store import BenchmarkStore, Mode, RunState
 from bootstrap.benchmark_process import BenchmarkProcess
 from config import Settings, load_settings
@@ -31,7 +32,7 @@ def settings(tmp_path: Path) -> Settings:
 @pytest.fixture
 def served(context: AppContext, settings: Settings) -> Iterator[Client]:
     process = BenchmarkProcess(lambda: settings)
-    with serving(replace(context, benchmark=process)) as client:
+    with serving(replace(context, benchmark=process, benchmark_db=lambda: settings.benchmark_db_path)) as client:
         yield client
     process.close()
 
@@ -98,9 +99,9 @@ def test_rounds_count_in_the_progress_and_stand_in_the_figures(served: Client, s
 def test_what_a_run_said_last_is_told_after_its_process_has_ended(served: Client, settings: Settings) -> None:
     stored(settings.benchmark_db_path, REPO, {arm("a"): ()}, count=1)
     process = BenchmarkProcess(lambda: settings)
-    process.start(REPO, ["built-in"], "shown", 1, 0.5)
-    assert process.is_running()
-    until(lambda: not process.is_running(), 60)
-    assert REPO in process.said()
-    assert served.get("/api/benchmark").json["said"] == process.said()
+    process.begin(REPO, ["built-in"], Asked(items=1, budget_usd=0.5))
+    assert process.state().is_running
+    until(lambda: not process.state().is_running, 60)
+    assert REPO in process.state().said
+    assert served.get("/api/benchmark").json["said"] == process.state().said
     process.close()

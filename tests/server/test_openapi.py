@@ -252,7 +252,7 @@ def asked_of_the_benchmark(context: AppContext, described: dict[str, Any], home:
     home.mkdir()
     settings = load_settings(home=home)
     process = BenchmarkProcess(lambda: settings)
-    with serving(replace(context, benchmark=process)) as client:
+    with serving(replace(context, benchmark=process, benchmark_db=lambda: settings.benchmark_db_path)) as client:
 
         def ask(method: str, template: str, path: str, body: object = None) -> None:
             sent = None if body is None else json.dumps(body)
