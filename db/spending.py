@@ -9,11 +9,13 @@ from core.dialogue import BUILT_IN
 from core.tasks import Spent
 from db.sqlite import Connection
 
-_SUM = (
-    "SELECT COALESCE(SUM(backend <> ?), 0) AS model_calls, COALESCE(SUM(tokens_in), 0) AS tokens_in, "
+_SUMS = (
+    "COALESCE(SUM(backend <> ?), 0) AS model_calls, COALESCE(SUM(tokens_in), 0) AS tokens_in, "
     "COALESCE(SUM(tokens_out), 0) AS tokens_out, TOTAL(cost_usd) AS cost_usd, TOTAL(latency_s) AS model_s, "
     "COALESCE(SUM(cost_usd IS NULL), 0) AS unpriced FROM model_stats "
 )
+_SUM = f"SELECT {_SUMS}"
+_BY_DAY = f"SELECT substr(at, 1, 10) AS day, {_SUMS} GROUP BY day"
 
 
 def since(conn: Connection, moment: datetime | None) -> Spent:
@@ -24,9 +26,8 @@ def since(conn: Connection, moment: datetime | None) -> Spent:
 
 def by_day(conn: Connection) -> dict[str, Spent]:
     """What all calls of each day, such as 2026-11-26 (UTC), used together."""
-    days = [row[0] for row in conn.execute("SELECT DISTINCT substr(at, 1, 10) FROM model_stats").fetchall()]
-    of_day = _SUM + "WHERE substr(at, 1, 10) = ?"
-    return {day: Spent(**dict(conn.execute(of_day, (BUILT_IN, day)).fetchone())) for day in days}
+    rows = [dict(row) for row in conn.execute(_BY_DAY, (BUILT_IN,)).fetchall()]
+    return {row.pop("day"): Spent(**row) for row in rows}
 
 
 def of_task(conn: Connection, task_id: int) -> Spent:
