@@ -120,10 +120,8 @@ class ModelHandler:
         self._steps, self._clock, self._emit, self._pauses, self._forms = steps, clock, emit, pauses, forms
         self.live = LiveCalls(clock)
         self._pool = self._new_pool(backends, config or RoutingConfig())
-        self._ledger, self._router = (
-            BudgetLedger(budgets or SpendingLimits(), clock, spent_since),
-            Router(routes, clock=clock),
-        )
+        self._ledger = BudgetLedger(budgets or SpendingLimits(), clock, spent_since)
+        self._router = Router(routes, clock=clock)
         self._events = GatewayEvents(emit, self._pool.config.masker)
         self._parked_at: datetime | None = None
         self._recoveries_seen = 0

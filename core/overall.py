@@ -74,9 +74,9 @@ def _overall(status: DaemonStatus) -> Overall:
 
 def lacks_model(status: DaemonStatus) -> bool:
     """Whether no model can be asked now; not while the first look at one is under way, nor where none is wanted."""
-    models = [model for model in status.models if model.name != BUILT_IN]
-    if status.models and not models:  # the built-in engine works alone
+    if _engine_alone(status):
         return False
+    models = [model for model in status.models if model.name != BUILT_IN]
     stopped = status.state is DaemonState.STOPPED
     return not stopped and all(model.checked_at and not _is_usable(model) for model in models)
 
@@ -118,8 +118,11 @@ def _no_model(status: DaemonStatus) -> Overall | None:
 
 def _beyond_the_engine(status: DaemonStatus) -> str:
     """What the built-in engine cannot do, where it works without a model."""
-    alone = bool(status.models) and all(model.name == BUILT_IN for model in status.models)
-    return f"{_waiting(status)} for a model" if alone and status.parked.count else ""
+    return f"{_waiting(status)} for a model" if _engine_alone(status) and status.parked.count else ""
+
+
+def _engine_alone(status: DaemonStatus) -> bool:
+    return bool(status.models) and all(model.name == BUILT_IN for model in status.models)
 
 
 def _waiting(status: DaemonStatus) -> str:

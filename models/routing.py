@@ -620,20 +620,19 @@ class Router:
             return ClientOrder(pool.route(request))
         route = routes.route(task_id, request.attempt)
         if route is None:
-            found = priors(request.benchmarked, self._clock())
-            route = await self._decided(routes, pool, (task_id, request.attempt), kind, found)
+            route = await self._decided(routes, pool, request, task_id, kind)
         return _client_order(pool, request, route)
 
     async def _decided(
-        self, routes: Routes, pool: BackendPool, attempt: tuple[int, int], kind: str, benchmark: Mapping[str, Prior]
+        self, routes: Routes, pool: BackendPool, request: ModelRequest, task_id: int, kind: str
     ) -> Route:
         if not available(pool.models):
             await asyncio.gather(*(client.ready() for client in pool.models))
         self._seen = routes.results()
         candidates = [_candidate(client) for client in pool.models]
-        seed = "route:{}:{}".format(*attempt)
-        route = decide(candidates, self._seen, kind, seed=seed, benchmark=benchmark)
-        await asyncio.shield(asyncio.wrap_future(routes.keep(*attempt, route)))
+        seed, known = f"route:{task_id}:{request.attempt}", priors(request.benchmarked, self._clock())
+        route = decide(candidates, self._seen, kind, seed=seed, benchmark=known)
+        await asyncio.shield(asyncio.wrap_future(routes.keep(task_id, request.attempt, route)))
         return route
 
     def seen(self, label: str) -> str:
