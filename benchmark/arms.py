@@ -69,6 +69,18 @@ def from_file(path: Path) -> tuple[Arm, ...]:
     return _read(data, str(path))
 
 
+def backend_and_model(text: str, field: str, otherwise: str = "") -> tuple[str, str]:
+    """The two parts of `backend=model`; `field` is named where it is not so, with what else would do.
+
+    Raises:
+        BenchmarkError: one of them is missing.
+    """
+    backend, _, model = text.strip().partition("=")
+    if not (backend and model):
+        raise BenchmarkError(f"{field}: {text!r} must be backend=model, such as openai=gpt-5-mini{otherwise}")
+    return backend, model
+
+
 def settings_of(arm: Arm, recall_limit: int, limit_usd: float | None) -> ArmSettings:
     """What an arm changes: nobody is asked, nothing is pushed or spoken of, and no other model helps.
 
@@ -79,7 +91,7 @@ def settings_of(arm: Arm, recall_limit: int, limit_usd: float | None) -> ArmSett
     """
     flags: dict[str, Any] = {
         "model_type": arm.backend,
-        "model_name": f"{arm.backend}={arm.model}" if arm.model else None,
+        "model_name": arm.label if arm.model else None,
         "phase_models": {},
         "routing": "fixed",
         "repair_first_s": 0.0,
@@ -125,13 +137,11 @@ def _read(data: object, source: str) -> tuple[Arm, ...]:
 
 
 def _arm(read: ArmIn) -> Arm:
-    backend, _, model = read.model.strip().partition("=")
     built_in = read.model.strip() in {"built-in", BUILT_IN}
-    if not built_in and not (backend and model):
-        raise BenchmarkError(f"model: {read.model!r} must be backend=model, such as openai=gpt-5-mini, or built-in")
+    backend, model = (BUILT_IN, "") if built_in else backend_and_model(read.model, "model", ", or built-in")
     return Arm(
-        name=read.name, backend=BUILT_IN if built_in else backend, model="" if built_in else model,
-        protocol=read.protocol, tools=read.tools, readers=read.readers, memory=read.memory,
+        name=read.name, backend=backend, model=model, protocol=read.protocol, tools=read.tools, readers=read.readers,
+        memory=read.memory,
     )  # fmt: skip
 
 

@@ -36,12 +36,9 @@ class Choice:
 def chosen(arms: Iterable[ArmFigures]) -> tuple[Choice, ...]:
     """An arm for each model that has one with enough items; by the model's name."""
     fit = [one for one in arms if one.arm.model and not one.arm.memory and one.solved.whole >= LEAST_ITEMS]
-    by_model = {name: [one for one in fit if _model(one) == name] for name in sorted({_model(one) for one in fit})}
+    labels = sorted({one.arm.label for one in fit})
+    by_model = {label: [one for one in fit if one.arm.label == label] for label in labels}
     return tuple(_choice(sorted(of_model, key=_rank)) for of_model in by_model.values())
-
-
-def _model(figures: ArmFigures) -> str:
-    return f"{figures.arm.backend}={figures.arm.model}"
 
 
 def _rank(figures: ArmFigures) -> tuple[float, float, float, str]:
@@ -53,7 +50,7 @@ def _choice(ranked: Sequence[ArmFigures]) -> Choice:
     assert best.last_at is not None, "it has worked on items"
     compared = tuple(one for one in Compared if len({getattr(each.arm, one) for each in ranked}) > 1)
     measured = Benchmarked(
-        model=_model(best), arm=best.arm.name, solved=best.solved.part, items=best.solved.whole, at=best.last_at,
+        model=best.arm.label, arm=best.arm.name, solved=best.solved.part, items=best.solved.whole, at=best.last_at,
         protocol=best.arm.protocol, tools=best.arm.tools, readers=best.arm.readers, taken=compared,
     )  # fmt: skip
     return Choice(figures=best, others=others, measured=measured)

@@ -198,7 +198,7 @@ def _rank(figures: ArmFigures) -> tuple[float, float, str]:
 def _arm(arm: Arm, results: Sequence[Result], items: Mapping[str, Item], cutoffs: Mapping[str, date]) -> ArmFigures:
     ours = [(items[one.item], one) for one in results if one.item in items]
     solved = _solved(one for _, one in ours)
-    cutoff = cutoffs.get(f"{arm.backend}={arm.model}", cutoffs.get(arm.model))
+    cutoff = cutoffs.get(arm.label, cutoffs.get(arm.model))
     since = datetime.combine(cutoff, time.max, UTC) if cutoff else None
     bounds = dict(zip(STRATA, (0, *STRATA), strict=False))
     return ArmFigures(

@@ -28,6 +28,11 @@ class Arm:
     readers: bool
     memory: bool
 
+    @property
+    def label(self) -> str:
+        """Its model as `backend=model`; the backend alone for the built-in engine."""
+        return f"{self.backend}={self.model}" if self.model else self.backend
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Item:

@@ -5,9 +5,10 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable
 
+from benchmark.arms import backend_and_model
 from benchmark.store import BenchmarkStore
 from bootstrap.benchmark_run import owners_limits
-from bootstrap.models import chain_of
+from bootstrap.models import chain_of, prices_of
 from bootstrap.repair import nothing_runs
 from config import Settings, settings_at
 from core.clock import Clock, utc_now
@@ -17,7 +18,7 @@ from core.masking import Masker
 from core.states import Phase
 from core.tasks import Spent
 from models.base import BaseModelHandler
-from models.budgets import Price
+from models.budgets import price_of
 
 WALL_S = 120.0
 
@@ -50,13 +51,10 @@ class ModelWriter:
     ) -> None:
         self._store, self._run, self._clock, self._tell = store, f"words of {repo}", clock, tell
         self.name, self._mask, self._limits = model, Masker(settings.secrets), owners_limits(settings, store, clock)
-        backend, _, name = model.partition("=")
-        if not (backend and name):
-            raise BenchmarkError(f"--model: {model!r} must be backend=model, such as openai=gpt-5-mini")
+        backend, name = backend_and_model(model, "--model")
         chain = chain_of(settings_at(settings, {"model_type": backend, "model_name": model}), nothing_runs)
         self._backend: BaseModelHandler = next(one for one in chain if one.name == backend)
-        known = settings.model_prices.get(model) or settings.model_prices.get(name)
-        self._price = Price(**known.model_dump()) if known else None
+        self._price = price_of(prices_of(settings), backend, name, free=self._backend.free)
 
     async def __call__(self, prompt: str) -> str:
         """The reply; empty where none came.

@@ -137,11 +137,16 @@ def _routing_config(settings: Settings, mask: Masker) -> RoutingConfig:
             reply_tokens=settings.model_max_tokens,
             precheck_s=settings.repair_first_s,
         ),
-        prices={name: Price(**price.model_dump()) for name, price in settings.model_prices.items()},
+        prices=prices_of(settings),
         masker=mask,
         phase_models=phase_routes(settings.phase_models),
         measured=settings.routing == "measured",
     )
+
+
+def prices_of(settings: Settings) -> dict[str, Price]:
+    """What models cost, by `backend=model` or `model`."""
+    return {name: Price(**price.model_dump()) for name, price in settings.model_prices.items()}
 
 
 def _spending_limits(settings: Settings) -> SpendingLimits:

@@ -6,7 +6,7 @@ import shlex
 import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import asdict, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +16,7 @@ from checks.hooks.hooks import CommandHooks
 from checks.policy import unknown
 from config import Settings
 from core.benchmarked import Benchmarked
-from core.clock import Clock, to_text, utc_now
+from core.clock import Clock, utc_now
 from core.errors import GitError, InvalidTask, UnknownCommit
 from core.events import Emitter, Kind
 from core.masking import Masker
@@ -26,6 +26,7 @@ from core.repository_commands import Found
 from core.repository_settings import BENCHMARK, RepositoryOptions, RepositorySettings, changed, described, readable
 from core.tasks import Language, TaskSpec
 from db import repositories
+from db.codec import plain
 from db.database import Database
 from db.event_log import EventLog
 from environments import setup_scripts
@@ -124,8 +125,7 @@ class RepositoryService:
         Raises:
             GitError: it is no repository.
         """
-        plain = [{**asdict(one), "at": to_text(one.at), "taken": list(map(str, one.taken))} for one in measured]
-        self._change(self.show(repo).repo, {BENCHMARK: plain or None})
+        self._change(self.show(repo).repo, {BENCHMARK: plain(measured) or None})
 
     def used(self, repo: str) -> tuple[Benchmarked, ...]:
         """What was taken over from a benchmark of a repository.

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
+from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -35,9 +36,9 @@ def mine(session: Session, repo: str, *, commits: int, items: int, model: str | 
         GitError: it is no repository that can be used.
         SandboxError: nothing can be run here.
     """
-    from bootstrap.benchmark import mine_commits, opened  # noqa: PLC0415  # only this needs it
+    from bootstrap.benchmark import mine_commits  # noqa: PLC0415  # only this needs it
 
-    with opened(session.settings, str(Path(repo).expanduser().resolve())) as here:
+    with opened(session, repo) as here:
         new = mine_commits(here, commits)
         if here.store.candidates(here.repo):
             asyncio.run(_validated(session, here, items, model))
@@ -51,6 +52,13 @@ def mine(session: Session, repo: str, *, commits: int, items: int, model: str | 
     }  # fmt: skip
     session.print(answer, [*_account(lines), Lines(lines=[Cell(words)])])
     return Exit.OK
+
+
+def opened(session: Session, repo: str) -> AbstractContextManager[Opened]:
+    """A repository with what the benchmark of the session's home knows of it; see `bootstrap.benchmark.opened`."""
+    from bootstrap.benchmark import opened as opened_for  # noqa: PLC0415  # as above
+
+    return opened_for(session.settings, str(Path(repo).expanduser().resolve()))
 
 
 async def _validated(session: Session, here: Opened, items: int, model: str | None) -> None:
@@ -83,13 +91,12 @@ def run(session: Session, repo: str, asked: Asked, *, models: str | None, file: 
         SandboxError: nothing can be run here.
     """
     from benchmark.arms import from_file, of_models  # noqa: PLC0415  only this needs it
-    from bootstrap.benchmark import opened  # noqa: PLC0415  as above
     from bootstrap.benchmark_run import BY_HAND, go_on, run_arms  # noqa: PLC0415  as above
 
     arms = (*(from_file(Path(file)) if file else ()), *(of_models(models.split(",")) if models else ()))
     if not arms and not key:
         raise BenchmarkError("name what is compared: --models openai=gpt-5-mini,built-in or --arms FILE")
-    with opened(session.settings, str(Path(repo).expanduser().resolve())) as here:
+    with opened(session, repo) as here:
         settings, tell = session.settings, session.out.note
         if key:
             ended = asyncio.run(go_on(settings, here, key, budget_usd=asked.budget_usd, tell=tell))

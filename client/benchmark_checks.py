@@ -4,20 +4,24 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
-from pathlib import Path
+from typing import TYPE_CHECKING
 
 from benchmark.arms import of_models
 from benchmark.gate import Gated, gated
-from benchmark.report import ArmFigures, fold
+from benchmark.report import fold
 from benchmark.results import Arm
 from benchmark.running import Asked
 from benchmark.store import Mode, Run, RunState
 from benchmark.version import version
+from client.benchmark import opened
 from client.errors import Exit
 from client.output import Block, Cell, Lines, Table, cell
 from client.session import Session
 from core.errors import BenchmarkError
 from core.formats import duration, money, percent
+
+if TYPE_CHECKING:
+    from bootstrap.benchmark import Opened
 
 MOST_UNREADABLE = 0.2
 """The share of items with a reply that could not be read, above which a model is not fit for work."""
@@ -40,8 +44,10 @@ def smoke(session: Session, repo: str, model: str, *, items: int, budget_usd: fl
         BenchmarkError: what is asked for cannot be run.
     """
     (arm,) = of_models([model])
-    asked = Asked(items=items, budget_usd=budget_usd)
-    ended, figures = _run(session, repo, [arm], asked)
+    with opened(session, repo) as here:
+        ended = _run(session, here, [arm], Asked(items=items, budget_usd=budget_usd))
+        results = [one for one in here.store.results(here.repo, ended.mode) if one.item in ended.items]
+        figures = fold(here.repo, here.store.items(here.repo), [arm], results).arms
     if ended.state is not RunState.DONE or not figures:
         raise BenchmarkError(f"{ended.reason or 'nothing was tried'}; the same command goes on")
     (found,) = figures
@@ -80,10 +86,8 @@ def gate(
     Raises:
         BenchmarkError: there is nothing to compare with.
     """
-    from bootstrap.benchmark import opened  # noqa: PLC0415  # only this needs it
-
     now = version()
-    with opened(session.settings, str(Path(repo).expanduser().resolve())) as here:
+    with opened(session, repo) as here:
         known = [name for name in here.store.versions(here.repo, Mode(mode)) if name not in {now, ""}]
         if before is not None and before not in known:
             raise BenchmarkError(f"--before: there are no results of {before}; of: {', '.join(known) or 'none'}")
@@ -95,9 +99,7 @@ def gate(
         earlier = here.store.results(here.repo, Mode(mode), old)
         arms = [one for one in here.store.arms() if one.name in {result.arm for result in earlier}]
         keys = tuple(dict.fromkeys(result.item for result in earlier))
-    asked = Asked(mode=Mode(mode), budget_usd=budget_usd, keys=keys, version=now)
-    ended, _ = _run(session, repo, arms, asked)
-    with opened(session.settings, str(Path(repo).expanduser().resolve())) as here:
+        ended = _run(session, here, arms, Asked(mode=Mode(mode), budget_usd=budget_usd, keys=keys, version=now))
         later = here.store.results(here.repo, Mode(mode), now)
     found = gated(earlier, later, None if margin is None else margin / 100)
     if ended.state is not RunState.DONE or not found:
@@ -111,14 +113,10 @@ def gate(
     return Exit.OK if passes else Exit.FAILED
 
 
-def _run(session: Session, repo: str, arms: Sequence[Arm], asked: Asked) -> tuple[Run, tuple[ArmFigures, ...]]:
-    from bootstrap.benchmark import opened  # noqa: PLC0415  # as above
-    from bootstrap.benchmark_run import run_arms  # noqa: PLC0415  # as above
+def _run(session: Session, here: Opened, arms: Sequence[Arm], asked: Asked) -> Run:
+    from bootstrap.benchmark_run import run_arms  # noqa: PLC0415  # the other actions need none of it
 
-    with opened(session.settings, str(Path(repo).expanduser().resolve())) as here:
-        ended = asyncio.run(run_arms(session.settings, here, arms, asked, tell=session.out.note))
-        results = [one for one in here.store.results(here.repo, asked.mode) if one.item in ended.items]
-        return ended, fold(here.repo, here.store.items(here.repo), arms, results).arms
+    return asyncio.run(run_arms(session.settings, here, arms, asked, tell=session.out.note))
 
 
 def _compared(found: Sequence[Gated]) -> list[Block]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Sequence
-from dataclasses import asdict
 
 from benchmark.choice import LEAST_ITEMS, Choice, chosen
 from benchmark.store import Mode
@@ -13,9 +12,10 @@ from client.errors import Exit
 from client.output import Block, Cell, Lines, Table, cell
 from client.session import Session
 from core.benchmarked import Benchmarked
-from core.clock import to_text, utc_now
+from core.clock import utc_now
 from core.errors import BenchmarkError
 from core.formats import money, percent
+from db.codec import plain
 from models.benchmark_prior import prior_of
 
 
@@ -57,13 +57,9 @@ def use(session: Session, repo: str, *, mode: str | None, yes: bool, off: bool) 
         if yes:
             service.use(root, [one.measured for one in found])
         used = service.used(root)
-    answer = {"repo": root, "found": [_plain(one.measured) for one in found], "used": [_plain(one) for one in used]}
+    answer = {"repo": root, "found": plain([one.measured for one in found]), "used": plain(used)}
     session.print(answer, [*_shown(found), Lines(lines=[Cell(_state(root, found, used))])])
     return Exit.OK
-
-
-def _plain(measured: Benchmarked) -> dict[str, object]:
-    return {**asdict(measured), "at": to_text(measured.at), "taken": [str(one) for one in measured.taken]}
 
 
 def _shown(found: Sequence[Choice]) -> list[Block]:
