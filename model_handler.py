@@ -28,12 +28,13 @@ from core.states import Ending, Phase
 from core.status import ModelStatus, SpentBudget
 from core.tasks import Limits, Spent
 from models.backend_client import BackendClient, Forms, PauseStore
+from models.backend_pool import BackendPool, RoutingConfig, available, first_ready
 from models.base import BaseModelHandler
 from models.budgets import Budget, BudgetExhausted, BudgetLedger, CallEstimate, SpendingLimits, SpentSince
 from models.errors import BackendMisconfigured, BackendUnfit, CircuitOpen
 from models.gateway_reports import GatewayEvents, may_come_back, next_times, why_nobody
 from models.live import LiveCalls
-from models.routing import BackendPool, ClientOrder, Router, Routes, RoutingConfig, available, first_ready
+from models.routing import ClientOrder, Router, Routes
 
 Place = tuple[int, int, int, int]
 

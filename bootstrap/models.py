@@ -20,11 +20,11 @@ from memory.embedders import Choice, EmbedderMissing, Endpoints, Provisioning, c
 from memory.store import LongTermMemory
 from model_handler import ModelHandler
 from models.backend_client import Pause, StoredPause
+from models.backend_pool import RoutingConfig
 from models.base import BackendSettings, BaseModelHandler
 from models.budgets import Price, SpendingLimits
 from models.call import CallPolicy
 from models.chain import build_chain, phase_routes
-from models.routing import RoutingConfig
 
 EnsureExtra = Callable[[str], None]
 """Returns when optional packages are installed, or raises `ExtraMissing`; blocks."""

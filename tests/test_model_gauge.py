@@ -6,8 +6,8 @@ from pathlib import Path
 
 from core.gauge import BYTES_PER_TOKEN, Gauge
 from core.states import Phase
+from models.backend_pool import RoutingConfig
 from models.budgets import SpendingLimits
-from models.routing import RoutingConfig
 from tests.support.acp_rig import scripted
 from tests.support.gateway import TEN_TOKENS_OUT, GatewaySetup, ask, backend
 from tests.support.wire_server import WireServer

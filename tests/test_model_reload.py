@@ -13,9 +13,9 @@ from core.dialogue import Completion, ModelRequest
 from core.errors import Parked
 from core.masking import Masker
 from core.states import Phase
+from models.backend_pool import RoutingConfig
 from models.base import BaseModelHandler, OnText
 from models.budgets import SpendingLimits
-from models.routing import RoutingConfig
 from tests.support.gateway import PRICE, QUICK, TEN_TOKENS_OUT, Gateway, GatewaySetup, ask, backend
 from tests.support.wire_server import WireServer
 

@@ -24,8 +24,9 @@ from core.submission import parse_spec
 from core.tasks import Kind
 from db.event_log import EventLog
 from db.model_results import OF_A_KIND, ModelResults
+from models.backend_pool import RoutingConfig
 from models.budgets import FREE, Price, SpendingLimits
-from models.routing import HARDLY_KNOWN, LEARN, MEET, Candidate, RoutingConfig, Usage, decide, model_order
+from models.routing import HARDLY_KNOWN, LEARN, MEET, Candidate, Usage, decide, model_order
 from queue_manager import QueueManager
 from tests.support.gateway import QUICK, Gateway, GatewaySetup, ask, backend
 from tests.support.wire_server import WireServer

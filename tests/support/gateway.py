@@ -26,11 +26,11 @@ from db.state_store import StateStore
 from db.step_store import StepStore
 from db.tool_forms import ToolForms
 from model_handler import BoundModel, ModelHandler
+from models.backend_pool import RoutingConfig
 from models.base import BackendSettings, BaseModelHandler
 from models.budgets import Price
 from models.call import CallPolicy
 from models.chain import build_chain
-from models.routing import RoutingConfig
 from queue_manager import QueueManager
 from tests.support.wire_server import WireServer
 
