@@ -19,6 +19,8 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser, BrowserContext, Page
 
+from server.context import AppContext
+from tests.support.app_context import make_desk
 from tests.support.attacker import RULES
 from tests.support.browser import LIVE, Visit, Watch, chromium, context_of
 from tests.support.daemon import Daemon, settings_for
@@ -39,6 +41,14 @@ def untouched(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Daemon]:
     """A daemon in a home in which nothing happened yet."""
     with WireServer() as server, Daemon(tmp_path_factory.mktemp("new") / "home", settings_for(server)) as daemon:
         yield daemon
+
+
+@pytest.fixture
+def app_context(tmp_path: Path) -> Iterator[AppContext]:
+    """The daemon's services on a new database, for pages that need no daemon behind them."""
+    made = make_desk(tmp_path)
+    yield made
+    made.database.close()
 
 
 @pytest.fixture(scope="module")

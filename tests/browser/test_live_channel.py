@@ -27,13 +27,6 @@ COLLECT = """async () => {
 
 
 @pytest.fixture
-def app_context(tmp_path: Path) -> Iterator[AppContext]:
-    made = make_desk(tmp_path)
-    yield made
-    made.database.close()
-
-
-@pytest.fixture
 def server(app_context: AppContext) -> Iterator[Client]:
     with serving(app_context) as client:
         yield client

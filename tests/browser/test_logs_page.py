@@ -42,13 +42,6 @@ def long(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Client]:
 
 
 @pytest.fixture
-def app_context(tmp_path: Path) -> Iterator[AppContext]:
-    made = make_desk(tmp_path)
-    yield made
-    made.database.close()
-
-
-@pytest.fixture
 def tabs(browser: Browser) -> Iterator[Callable[[Client], BrowserContext]]:
     """Makes profiles for servers, and closes them."""
     made: list[Any] = []

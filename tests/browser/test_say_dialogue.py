@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 from playwright.sync_api import Browser, BrowserContext, Locator, Page, expect
@@ -13,18 +12,11 @@ from core.messages import MOST_MESSAGES
 from core.states import Phase, Status
 from server.context import AppContext
 from tests.models.test_call import Script
-from tests.support.app_context import Client, make_desk, serving
+from tests.support.app_context import Client, serving
 from tests.support.browser import LIVE, Watch, context_of, drawn
 from tests.support.worked_task import claimed, submit
 
 HOSTILE = "<img src=x onerror=alert(1)>"
-
-
-@pytest.fixture
-def app_context(tmp_path: Path) -> Iterator[AppContext]:
-    made = make_desk(tmp_path)
-    yield made
-    made.database.close()
 
 
 @pytest.fixture

@@ -4,23 +4,15 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 from playwright.sync_api import Browser, Locator, Page, expect
 
 from server.context import AppContext
 from tests.browser.test_access_for_all import faults, wide_things
-from tests.support.app_context import make_desk, serving
+from tests.support.app_context import serving
 from tests.support.browser import LIVE, NARROW, WIDE, Watch, context_of, drawn
 from tests.support.explored_task import ACTS, explore, explored
-
-
-@pytest.fixture
-def app_context(tmp_path: Path) -> Iterator[AppContext]:
-    made = make_desk(tmp_path)
-    yield made
-    made.database.close()
 
 
 def opened(page: Page, number: int) -> Page:

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import json
 import sqlite3
-import subprocess
-import sys
 from contextlib import closing
 from pathlib import Path
 from typing import Any
@@ -15,17 +13,14 @@ from client.errors import Exit
 from config import settings_at
 from settings.places import find_places
 from tests.support import benchmark_shop
-from tests.support.daemon import ROOT, Daemon, settings_for
+from tests.support.daemon import Daemon, settings_for
 from tests.support.sandboxes import runtime
 from tests.support.wire_server import WireServer
 
 
 def bench(home: Daemon, *words: str) -> tuple[int, Any]:
     """The exit code of a command, and its answer as JSON."""
-    done = subprocess.run(
-        [sys.executable, str(ROOT / "cli.py"), "bench", *words, "--json"], env=home.environment(), cwd=home.home,
-        capture_output=True, text=True, timeout=600, check=False,
-    )  # fmt: skip
+    done = home.cli("bench", *words, "--json", within_s=600)
     return done.returncode, json.loads(done.stdout) if done.stdout else done.stderr
 
 

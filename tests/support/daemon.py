@@ -135,14 +135,14 @@ class Daemon:
             found.append(task)
         return found
 
-    def cli(self, *args: str, stdin: str | None = None) -> subprocess.CompletedProcess[str]:
-        """Run cli.py against this home."""
+    def cli(self, *args: str, stdin: str | None = None, within_s: float = 60) -> subprocess.CompletedProcess[str]:
+        """Run cli.py against this home, with a daemon or without one."""
         env = self.environment()
         if self.url:
             env["FLASK_PORT"] = self.url.rsplit(":", 1)[1]
         return subprocess.run(
             [sys.executable, str(ROOT / "cli.py"), *args],
-            env=env, cwd=self.home, capture_output=True, text=True, input=stdin, timeout=60, check=False,
+            env=env, cwd=self.home, capture_output=True, text=True, input=stdin, timeout=within_s, check=False,
         )  # fmt: skip
 
 
