@@ -12,7 +12,7 @@ from bootstrap.models import chain_of, prices_of
 from bootstrap.repair import nothing_runs
 from config import Settings, settings_at
 from core.clock import Clock, utc_now
-from core.dialogue import Message, ModelRequest
+from core.dialogue import BUILT_IN, Message, ModelRequest
 from core.errors import BenchmarkError, ModelError
 from core.masking import Masker
 from core.states import Phase
@@ -52,6 +52,8 @@ class ModelWriter:
         self._store, self._run, self._clock, self._tell = store, f"words of {repo}", clock, tell
         self.name, self._mask, self._limits = model, Masker(settings.secrets), owners_limits(settings, store, clock)
         backend, name = backend_and_model(model, "--model")
+        if backend == BUILT_IN:
+            raise BenchmarkError(f"--model: {model}: the built-in engine writes no words; name another backend=model")
         chain = chain_of(settings_at(settings, {"model_type": backend, "model_name": model}), nothing_runs)
         self._backend: BaseModelHandler = next(one for one in chain if one.name == backend)
         self._price = price_of(prices_of(settings), backend, name, free=self._backend.free)

@@ -19,6 +19,7 @@ from core.errors import BenchmarkError
 
 if TYPE_CHECKING:
     from bootstrap.benchmark import Opened
+    from bootstrap.benchmark_words import ModelWriter
 
 
 def mine(session: Session, repo: str, *, commits: int, items: int, model: str | None = None) -> int:
@@ -37,11 +38,13 @@ def mine(session: Session, repo: str, *, commits: int, items: int, model: str | 
         SandboxError: nothing can be run here.
     """
     from bootstrap.benchmark import mine_commits  # noqa: PLC0415  # only this needs it
+    from bootstrap.benchmark_words import ModelWriter  # noqa: PLC0415  # as above
 
     with opened(session, repo) as here:
+        writer = ModelWriter(session.settings, here.store, here.repo, model, tell=session.out.note) if model else None
         new = mine_commits(here, commits)
         if here.store.candidates(here.repo):
-            asyncio.run(_validated(session, here, items, model))
+            asyncio.run(_validated(session, here, items, writer))
         lines, made = account(here.store, here.repo), here.store.items(here.repo)
         left = len(here.store.candidates(here.repo))
     wait = f"; {left} wait to be validated" if left else ""
@@ -61,14 +64,11 @@ def opened(session: Session, repo: str) -> AbstractContextManager[Opened]:
     return opened_for(session.settings, str(Path(repo).expanduser().resolve()))
 
 
-async def _validated(session: Session, here: Opened, items: int, model: str | None) -> None:
+async def _validated(session: Session, here: Opened, items: int, writer: ModelWriter | None) -> None:
     from bootstrap.benchmark import validate_candidates  # noqa: PLC0415  # as above
-    from bootstrap.benchmark_words import ModelWriter  # noqa: PLC0415  # as above
 
-    settings, note = session.settings, session.out.note
-    writer = ModelWriter(settings, here.store, here.repo, model, tell=note) if model else None
     try:
-        await validate_candidates(here, settings, items, lambda one: note(_told(one)), writer)
+        await validate_candidates(here, session.settings, items, lambda one: session.out.note(_told(one)), writer)
     finally:
         if writer:
             await writer.aclose()

@@ -88,13 +88,13 @@ def gate(
     """
     now = version()
     with opened(session, repo) as here:
-        known = [name for name in here.store.versions(here.repo, Mode(mode)) if name not in {now, ""}]
+        every = here.store.versions(here.repo, Mode(mode))
+        known = [name for name in every if name not in {now, ""}]
         if before is not None and before not in known:
             raise BenchmarkError(f"--before: there are no results of {before}; of: {', '.join(known) or 'none'}")
         if not known:
-            raise BenchmarkError(
-                f"{here.repo}: all results are of today's version {now}; run the benchmark before you change the agent"
-            )
+            why = f"all results are of today's version {now}" if every else f"there are no results in mode {mode}"
+            raise BenchmarkError(f"{here.repo}: {why}; run the benchmark before you change the agent")
         old = before or known[0]
         earlier = here.store.results(here.repo, Mode(mode), old)
         arms = [one for one in here.store.arms() if one.name in {result.arm for result in earlier}]

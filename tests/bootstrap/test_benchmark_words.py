@@ -62,7 +62,7 @@ async def test_a_spent_budget_and_a_model_that_does_not_answer_are_told(tmp_path
             await writer.aclose()
 
 
-@pytest.mark.parametrize("model", ["writer", "openai=", "=x"])
+@pytest.mark.parametrize("model", ["writer", "openai=", "=x", "repair=x"])
 def test_a_model_that_cannot_be_is_refused(tmp_path: Path, model: str) -> None:
     with BenchmarkStore(tmp_path / "b.sqlite") as store, pytest.raises(BenchmarkError, match="backend=model"):
         ModelWriter(settings_at(find_places(tmp_path)), store, "/shop", model, tell=lambda _words: None)
