@@ -20,7 +20,9 @@ const STILL_PX = 4;
 /** The address names the moment when it has stood so long. */
 const SETTLED_MS = 300;
 /** So much is drawn around the work: of its length, and in seconds at least. */
-const [MARGIN, LEAST_MARGIN_S] = [0.03, 1];
+const [MARGIN, LEAST_MARGIN_S] = [0.03, 0.05];
+/** Moments are told to a hundredth of a second: a night may have lasted one second only. */
+const exact = (at) => Number(at.toFixed(2));
 
 const lower = (phase) => phase.toLowerCase();
 const linkOf = (step, tab) => `/task/${step.task_id}#${step.attempt}-${step.iteration}-${step.step_no}/${tab}`;
@@ -145,8 +147,8 @@ function secondsAt(night, box, x) {
 }
 
 /** The line at the moment; it alone is drawn anew when that moves. */
-const Scrubber = ({night, at, onKeyDown}) => html`<div class="scrubber" role="slider" tabindex="0" aria-label="Moment" aria-valuemin=${Math.round(night.from)}
-  aria-valuemax=${Math.round(night.to)} aria-valuenow=${Math.round(at.value)} aria-valuetext=${inWords(night, at.value)} onKeyDown=${onKeyDown}
+const Scrubber = ({night, at, onKeyDown}) => html`<div class="scrubber" role="slider" tabindex="0" aria-label="Moment" aria-valuemin=${exact(night.from)}
+  aria-valuemax=${exact(night.to)} aria-valuenow=${exact(at.value)} aria-valuetext=${inWords(night, at.value)} onKeyDown=${onKeyDown}
   style=${{left: placeOf(night, at.value)}}></div>`;
 
 function Timeline({night, at}) {
@@ -157,7 +159,7 @@ function Timeline({night, at}) {
     timer.current = setTimeout(() => history.replaceState(history.state, '', `#${at.peek().toFixed(1)}`), SETTLED_MS);
   };
   const edges = useMemo(() => [...new Set(night.steps.flatMap((step) => [step.start_s, step.end_s]))].sort((a, b) => a - b), [night]);
-  const [small, large] = [Math.max(1, night.length / 200), Math.max(1, night.length / 20)];
+  const [small, large] = [night.length / 200, night.length / 20];
   const KEYS = {
     ArrowLeft: () => move(at.value - small), ArrowRight: () => move(at.value + small),
     ArrowDown: () => move(at.value - small), ArrowUp: () => move(at.value + small),
