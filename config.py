@@ -15,6 +15,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+from urllib.parse import unquote, urlsplit
 
 import yaml
 from pydantic import ValidationError, field_validator, model_validator
@@ -31,6 +32,7 @@ from core.errors import ConfigError
 from settings.access import Access, digest_of, remember
 from settings.fields import by_hand
 from settings.forges import ForgeSettings
+from settings.hub import HubSettings
 from settings.mcp import McpSettings
 from settings.models import PromptSettings
 from settings.origins import Origin
@@ -56,6 +58,7 @@ class Settings(
     NotificationSettings,
     ForgeSettings,
     McpSettings,
+    HubSettings,
     LearningSettings,
     DashboardSettings,
     StorageSettings,
@@ -125,8 +128,10 @@ class Settings(
             *(self.github_token, self.gitlab_token, self.gitea_token, *self.forge_tokens.values()),
             self.forge_webhook_secret,
             *self.mcp_tokens.values(),
+            self.hub_url,
         )
-        also = (*(os.environ.get(name, "") for name in _ALSO.values()), *self._agents_keys)
+        hub = urlsplit(self.hub_url.get_secret_value()).password if self.hub_url else None
+        also = (*(os.environ.get(name, "") for name in _ALSO.values()), *self._agents_keys, hub and unquote(hub))
         return tuple(filter(None, (*(s.get_secret_value() for s in found if s), *also)))
 
 

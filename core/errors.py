@@ -24,11 +24,15 @@ NightshiftError
 │   ├── StoreMissing · StoreTooNew · StoreTooOld · StoreDamaged
 │   └── StoreUnready       nothing was written; the same write may go well later
 │       └── StoreFull · StoreLocked · StoreReadOnly
+├── HubError               the database that several nodes share could not be used
+│   ├── HubAway            waiting may help
+│   └── HubRefused         only its owner can help
 ├── SandboxError           untrusted code could not be run safely
 ├── UnknownLesson
 ├── ExtraMissing           optional packages are not installed; says what to do
 ├── UnknownExtra
 ├── UnusableFile           a file that somebody wrote, such as tasks.yaml, cannot be read; names its faults
+├── UnknownNode            no node of the hub, or several, have that name
 ├── NotLessons             what was to be learned from is no file of lessons; names each faulty line
 ├── BenchmarkError         an arm, an item or a run of the benchmark cannot be used; says what to do
 ├── HookRefused            a webhook that does not show that a forge of the owner's sent it
@@ -108,6 +112,13 @@ class UnknownWorker(NightshiftError):
 
     def __init__(self, name: str, known: Sequence[str]) -> None:
         super().__init__(f"there is no worker {name}; there are: {', '.join(known) or 'none'}")
+
+
+class UnknownNode(NightshiftError):
+    """There is no node of that name, or several."""
+
+    def __init__(self, name: str, known: Sequence[str]) -> None:
+        super().__init__(f"there is no one node {name}; there are: {', '.join(known) or 'none'}")
 
 
 class IllegalMove(TaskError):
@@ -293,6 +304,18 @@ class StoreLocked(StoreUnready):
 
 class StoreReadOnly(StoreUnready):
     """The database, or its disk, takes no writes from this user; nothing was written."""
+
+
+class HubError(NightshiftError):
+    """The hub's database, which several nodes share, could not be used."""
+
+
+class HubAway(HubError):
+    """It cannot be reached or used now; waiting may help."""
+
+
+class HubRefused(HubError):
+    """It refuses for good; the message says what its owner can do."""
 
 
 class SandboxError(NightshiftError):

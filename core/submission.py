@@ -65,6 +65,7 @@ PackageIn = Annotated[
     str, BeforeValidator(_no_version), Field(pattern=r"^[A-Za-z0-9]([A-Za-z0-9._-]{0,80}[A-Za-z0-9])?$")
 ]
 ToolNameIn = Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9_-]{0,30}\.[A-Za-z0-9_./-]{1,100}$")]
+LabelIn = Annotated[str, Field(pattern=r"^[a-z0-9][A-Za-z0-9_.:/-]{0,100}$")]
 WordIn = Annotated[str, Field(min_length=1, max_length=MAX_WORD_CHARS)]
 BranchIn = Annotated[str, Field(min_length=1, max_length=250)]
 FilesIn = Annotated[dict[str, str], BeforeValidator(_few)]
@@ -117,6 +118,7 @@ class TaskIn(Strict):
     allow: list[RuleIn] = Field(default_factory=list, max_length=MAX_NAMES)
     packages: list[PackageIn] = Field(default_factory=list, max_length=MAX_NAMES)
     mcp: list[ToolNameIn] = Field(default_factory=list, max_length=MAX_NAMES)
+    needs: list[LabelIn] = Field(default_factory=list, max_length=MAX_NAMES)
     cases: list[CaseIn] = Field(default_factory=list, max_length=MAX_CASES)
     oracle: FilesIn | str = Field(default_factory=dict)
     metadata: dict[str, Any] = Field(default_factory=dict)
@@ -239,7 +241,7 @@ def parse_spec(data: object) -> TaskSpec:
     values["limits"] = Limits(**values["limits"])
     values["cases"] = tuple(map(case_input.to_case, read.cases))
     values["oracle"] = case_input.oracle_files(read.cases, read.oracle)
-    values |= {name: tuple(dict.fromkeys(values[name])) for name in ("depends_on", "allow", "packages", "mcp")}
+    values |= {name: tuple(dict.fromkeys(values[name])) for name in ("depends_on", "allow", "packages", "mcp", "needs")}
     values["test_command"] = tuple(read.test_command)
     return TaskSpec(**values)
 

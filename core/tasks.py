@@ -111,9 +111,10 @@ class TaskSpec:
     """What the owner asked for. Made by `core.submission.parse_spec` only, whichever way it came in.
 
     `allow` are rules of the static checker that this task may break, `packages` distributions that it may use, `mcp`
-    tools of the owner's servers that its model may call while it writes the change, as `server.tool`. `cases`
-    are calls with the results they must have, which no prompt shows, `oracle` files that know these results. `project`
-    is the folder of the workspace that it works in (`core.projects`): empty for its root, None where the plan says it.
+    tools of the owner's servers that its model may call while it writes the change, as `server.tool`. `needs` are
+    labels that a node must have to take it. `cases` are calls with the results they must have, which no prompt shows,
+    `oracle` files that know these results. `project` is the folder of the workspace that it works in
+    (`core.projects`): empty for its root, None where the plan says it.
     """
 
     description: str
@@ -139,6 +140,7 @@ class TaskSpec:
     allow: tuple[str, ...] = ()
     packages: tuple[str, ...] = ()
     mcp: tuple[str, ...] = ()
+    needs: tuple[str, ...] = ()
     cases: tuple[ValueCase, ...] = ()
     oracle: Files = field(default_factory=dict)
     metadata: Mapping[str, Any] = field(default_factory=dict)

@@ -16,7 +16,7 @@ def test_every_setting_stands_under_one_heading() -> None:
     assert headings(Settings).keys() == SHOWN
     assert list(dict.fromkeys(headings(Settings).values())) == [
         "Models", "Limits and budgets", "Workers", "Reviews and questions", "Git", "Sandbox and checks",
-        "Checkpoint and quiet hours", "Notifications", "Forges", "MCP servers", "Learning", "Dashboard",
+        "Checkpoint and quiet hours", "Notifications", "Forges", "MCP servers", "Hub", "Learning", "Dashboard",
         "Storage and log",
     ]  # fmt: skip
 

@@ -1,0 +1,1 @@
+"""Several nodes that share one queue: a thin store on PostgreSQL for what they must agree on."""

