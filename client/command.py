@@ -115,7 +115,8 @@ def _without_a_command() -> int:
 def _carry_out(ctx: click.Context, values: Mapping[str, Any]) -> int:
     """Do what a command says, with the values of its parameters."""
     name = ctx.command_path.removeprefix(ctx.find_root().command_path).strip()
-    name = " ".join(ALIASES.get(word, word) for word in name.split())
+    first, _, below = name.partition(" ")
+    name = f"{ALIASES.get(first, first)} {below}".strip()
     match name:
         case "help":
             return _help(ctx, values["words"])

@@ -18,6 +18,7 @@ from client.new_task import LIMITS
 from client.output import Color
 from core.events import Level
 from core.program import typed
+from core.states import Status
 from core.tasks import Explore, Kind, Language
 
 NEWEST = 40
@@ -123,6 +124,11 @@ Exit codes of the other commands:
   0 fine   1 the task failed, or a commit's evidence fails
   2 wrong usage or invalid task   3 no daemon runs
   4 no such task or commit   5 refused   130 interrupted"""
+HUB_HEALTH = """\
+\b
+Exit codes:
+  0 all nodes are up   1 the hub is away, or no node is up
+  6 paused, a node is lost, or a task waits for you"""
 OUTPUT, MORE = "Every command takes", "More about the task"
 Act = Callable[[click.Context, Mapping[str, Any]], int]
 """Carries a command out, given its context and the values of its parameters."""
@@ -445,8 +451,9 @@ def _daemon() -> Iterator[click.Command]:
     yield _command("forges", "The state of the connections to GitHub, GitLab, Gitea and Forgejo.",
                    **here)  # fmt: skip
     yield _memory()
+    yield _hub()
     yield _command("install-extra", "Have the daemon install optional packages: embedder, gpt4all, llama_cpp, docker,\n"
-                   "mcp.", _argument("name"),
+                   "hub, mcp.", _argument("name"),
                    listed="install-extra NAME", short_help="Have optional packages installed.", **here)  # fmt: skip
     yield _command("mcp", "Serve the Model Context Protocol on standard input and output.\n\n"
                    "An assistant or editor starts it: name `nightshift mcp` in its settings.",
@@ -469,8 +476,32 @@ def _memory() -> click.Group:
                  _argument("file")),
     ]  # fmt: skip
     group = Group("memory", commands=commands, help="What was learned: carry it to another machine.")
-    group.section, group.listed, group.short_help = Section.DAEMON, "memory", "Export or import what was learned."
+    group.section, group.listed = Section.DAEMON, "memory, hub"
+    group.short_help = "What was learned, to and fro; machines with one queue."
     return group
+
+
+def _hub() -> click.Group:
+    """Steers the queue that several machines share; it asks PostgreSQL, so no daemon need run."""
+    commands = [
+        _command("init", "Make the hub's schema, or bring it up to date.\n\nRun it as the database's owner; it says "
+                 "how nodes log in with fewer rights."),
+        _command("status", "Nodes, tasks by status, the newest failures.", epilog=HUB_HEALTH),
+        _command("nodes", "All nodes: what they are, and what they do."),
+        _command("drain", "Let a node take nothing new; what it has goes on.",
+                 _argument("node", metavar="NODE"), _flag("--undo", help="It takes tasks again.")),
+        _command("tasks", "The newest tasks of all nodes.",
+                 _option("--status", type=click.Choice(list(map(str, Status))), help="Only those of this status."),
+                 _option("--limit", type=Whole(1000), default=20, metavar="N", help="So many; 20 by default.")),
+        _command("cancel", "Cancel a task, whichever node has it.", _argument("id", type=_NUMBER)),
+        _command("retry", "Queue a task again that failed or was cancelled.", _argument("id", type=_NUMBER)),
+        _command("priority", "Let a task be claimed sooner (higher) or later.",
+                 _argument("place", nargs=-1, required=True, metavar="ID N")),
+        _command("pause", "Let no node take a task; what runs goes on.",
+                 _argument("reason", nargs=-1, metavar="[REASON]")),
+        _command("resume", "Let nodes take tasks again."),
+    ]  # fmt: skip
+    return Group("hub", commands=commands, help="Several machines with one queue: the hub that HUB_URL names.")
 
 
 def _hidden() -> Iterator[click.Command]:

@@ -18,6 +18,7 @@ from core.errors import (
     NotLessons,
     NotReverted,
     UnknownCommit,
+    UnknownNode,
     UnknownTask,
     UnusableFile,
 )
@@ -56,7 +57,7 @@ class Exit(IntEnum):
 CODES: tuple[tuple[tuple[type[NightshiftError], ...], Exit], ...] = (
     ((InvalidTask, ConfigError, NotLessons, UnusableFile), Exit.USAGE),
     ((DaemonGone,), Exit.DAEMON_DOWN),
-    ((NotFound, UnknownTask, UnknownCommit, NoEvidence), Exit.NOT_FOUND),
+    ((NotFound, UnknownTask, UnknownNode, UnknownCommit, NoEvidence), Exit.NOT_FOUND),
     ((NotAllowed, IllegalMove, NotReverted), Exit.REFUSED),
     ((NightshiftError,), Exit.FAILED),
 )

@@ -184,15 +184,24 @@ def prioritise(session: Session, words: Sequence[str]) -> int:
     Raises:
         click.UsageError: it was not given so.
     """
-    text = "=".join(words)
-    found = re.fullmatch(r"(\d{1,18})=([+-]?\d{1,7})", text)
-    if not found or abs(int(found[2])) > MAX_PRIORITY or not int(found[1]):
-        raise click.UsageError(
-            f"give a task and its priority, as in {typed('prioritise 7 5')}, not {' '.join(words)!r}."
-        )
-    done = session.client.prioritise(int(found[1]), int(found[2]))
+    task_id, priority = id_and_priority(words, "prioritise")
+    done = session.client.prioritise(task_id, priority)
     session.print(done, Cell(f"task {done.task_id} {done.status}, priority {done.priority}"))
     return Exit.OK
+
+
+def id_and_priority(words: Sequence[str], command: str) -> tuple[int, int]:
+    """The number of a task and its priority, given to a command as `ID N` or `ID=N`.
+
+    Raises:
+        click.UsageError: they were not given so.
+    """
+    found = re.fullmatch(r"(\d{1,18})=([+-]?\d{1,7})", "=".join(words))
+    if not found or abs(int(found[2])) > MAX_PRIORITY or not int(found[1]):
+        raise click.UsageError(
+            f"give a task and its priority, as in {typed(f'{command} 7 5')}, not {' '.join(words)!r}."
+        )
+    return int(found[1]), int(found[2])
 
 
 def say(session: Session, task_id: int, text: str, *, interrupt: bool) -> int:

@@ -7,6 +7,7 @@ itself (no route, a restart, a failover, a full disk, a lock that is waited for)
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
@@ -43,6 +44,7 @@ class HubConnections:
         except ModuleNotFoundError as error:
             raise ExtraMissing("hub") from error
         self._url, self._mask = url, Masker([url])
+        logging.getLogger("psycopg.pool").setLevel(logging.ERROR)  # what it warns of is raised
         settings = {
             "autocommit": True,
             "connect_timeout": _CONNECT_S,

@@ -72,6 +72,11 @@ def check(connections: HubConnections) -> int:
     return int(newest)
 
 
+def has_role(connections: HubConnections) -> bool:
+    """Whether there is the role that nodes are granted."""
+    return connections.row("SELECT 1 FROM pg_roles WHERE rolname = %s", (ROLE,)) is not None
+
+
 def _applied(conn: Connection[DictRow]) -> set[int]:
     return {row["number"] for row in conn.execute("SELECT number FROM migrations")}
 

@@ -1,0 +1,253 @@
+"""`nightshift hub`: the queue that several machines share, made, looked at and steered, with or without a daemon."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+from urllib.parse import urlsplit
+
+from client.errors import Exit
+from client.output import Block, Cell, Fields, Lines, Table, Tone, cell, stamp
+from client.session import Session
+from client.tasks import id_and_priority
+from client.views import STATUS_TONE
+from core.errors import ConfigError
+from core.formats import duration
+from core.program import typed
+from core.states import Status
+from db.codec import plain
+
+if TYPE_CHECKING:
+    from hub.connection import HubConnections
+    from hub.nodes import NodeStatus
+    from hub.overview import Overview
+
+NEWEST_FAILURES = 5
+NO_HUB = (
+    "hub_url: this machine belongs to no hub; set HUB_URL in the environment, or hub_url in config.yaml, to a "
+    "PostgreSQL database, such as postgresql://user:password@host/nightshift"
+)
+
+
+@contextmanager
+def opened(session: Session, *, checked: bool = True) -> Iterator[HubConnections]:
+    """The hub of the session's home.
+
+    Args:
+        session: whose settings name it.
+        checked: its schema must fit this program.
+
+    Raises:
+        ConfigError: they name none.
+        ExtraMissing: the packages for it are not installed, and are not to be.
+        HubAway: it cannot be reached.
+        HubRefused: it has another version's schema, or none.
+    """
+    url = session.settings.hub_url
+    if url is None:
+        raise ConfigError([NO_HUB])
+    from bootstrap.extras import make_extras  # noqa: PLC0415  # a hub alone needs it
+
+    make_extras(session.settings, lambda event: print(event.message, file=sys.stderr)).ensure("hub")
+    from hub.connection import HubConnections  # noqa: PLC0415  # as above
+    from hub.migrations import check  # noqa: PLC0415  # as above
+
+    connections = HubConnections(url.get_secret_value(), most=1)
+    try:
+        if checked:
+            check(connections)
+        yield connections
+    finally:
+        connections.close()
+
+
+def init(session: Session) -> int:
+    """Bring the schema up to date as its owner, and say how nodes get in."""
+    from hub.migrations import ROLE, has_role, migrate, steps  # noqa: PLC0415  # as above
+
+    with opened(session, checked=False) as connections:
+        applied, granted = migrate(connections), has_role(connections)
+    version = max(steps())
+    done = f"brought from version {min(applied) - 1} to {version}" if applied else f"up to date (version {version})"
+    role = (
+        [
+            "Nodes only call its functions. A role for them, as the database's owner:",
+            "  CREATE ROLE my_nodes LOGIN PASSWORD '…';",
+            f"  GRANT {ROLE} TO my_nodes;",
+            f"Then set HUB_URL=postgresql://my_nodes:…@{_place(session)} on each node.",
+        ]
+        if granted
+        else [
+            f"The role {ROLE} is missing, and this user may make none. Have one who may do",
+            f"  CREATE ROLE {ROLE} NOLOGIN;",
+            f"then `{typed('hub init')}` again.",
+        ]
+    )
+    answer = {"applied": applied, "version": version, "role": ROLE if granted else None}
+    session.print(answer, [Lines(lines=[Cell(f"the hub's schema was {done}" if applied else f"the hub is {done}")]),
+                           Lines(lines=[Cell(line) for line in role])])  # fmt: skip
+    return Exit.OK
+
+
+def status(session: Session) -> int:
+    """The hub as a whole.
+
+    Returns:
+        `Exit.FAILED` where no node is up, `Exit.WAITS` where it is paused, a node was lost, or a task waits for its
+        owner.
+    """
+    from hub.overview import asking, overview  # noqa: PLC0415  # as above
+
+    with opened(session) as connections:
+        found = overview(connections)
+        failed = asking(connections).find(Status.FAILED, NEWEST_FAILURES)
+    counts = {str(name): count for name, count in found.counts.items() if count}
+    lost = ", ".join(one.name for one in found.lost)
+    up = f"{len(found.up)} of {len(found.nodes)} up"
+    pairs = [
+        ("hub", cell(_place(session))),
+        ("nodes", cell(f"{up}; lost: {lost}" if lost else up, Tone.PLAIN if found.up and not lost else Tone.WARN)),
+        ("slots", cell(f"{sum(one.busy for one in found.up)} of {sum(one.slots for one in found.up)} busy")),
+        ("tasks", cell(", ".join(f"{count} {name}" for name, count in counts.items()) or "none")),
+        *([] if found.paused is None else [("paused", cell(found.paused or "by its owner", Tone.WARN))]),
+    ]
+    blocks: list[Block] = [Fields(pairs=pairs)]
+    if failed:
+        rows = [[cell(one.id), cell(one.node_name), cell(one.ending, Tone.BAD), cell(one.reason or one.title)]
+                for one in failed]  # fmt: skip
+        blocks.append(Table(head=("failed", "node", "ending", "why"), rows=rows, spare=("node",)))
+    answer = {"hub": _place(session), "paused": found.paused, "counts": counts,
+              "nodes": [plain(one) for one in found.nodes], "failures": [plain(one) for one in failed]}  # fmt: skip
+    session.print(answer, blocks)
+    return _health(found)
+
+
+def _health(found: Overview) -> Exit:
+    if not found.up:
+        return Exit.FAILED
+    waits = found.paused is not None or found.lost or found.counts.get(Status.WAITING)
+    return Exit.WAITS if waits else Exit.OK
+
+
+def nodes(session: Session) -> int:
+    """All nodes, with what they are and what they do."""
+    from hub.nodes import nodes as all_nodes  # noqa: PLC0415  # as above
+
+    with opened(session) as connections:
+        found = all_nodes(connections)
+    rows = [
+        [cell(one.name), _standing(one), cell(f"{one.busy}/{one.slots}"), cell(duration(one.unseen_s)),
+         cell("yes" if one.draining else None), cell(one.version), cell(", ".join(one.labels)), cell(one.url)]
+        for one in found
+    ]  # fmt: skip
+    head = ("node", "state", "busy", "seen ago", "drains", "version", "labels", "address")
+    lines = [Cell("no node has joined yet; one does when a daemon starts with HUB_URL")]
+    session.print(
+        {"nodes": [plain(one) for one in found]},
+        [Table(head=head, rows=rows, spare=("labels", "version", "seen ago"))] if rows else [Lines(lines=lines)],
+    )
+    return Exit.OK
+
+
+def drain(session: Session, name: str, *, undo: bool) -> int:
+    """Let a node take nothing new, or take tasks again."""
+    from hub.nodes import drain as drained  # noqa: PLC0415  # as above
+
+    with opened(session) as connections:
+        one = drained(connections, name, draining=not undo)
+    has = f"; it finishes {one.held} task{'' if one.held == 1 else 's'}" if one.held else ""
+    said = f"{one.name} takes tasks again" if undo else f"{one.name} takes nothing new{has}"
+    session.print({"node": one.id, "name": one.name, "draining": not undo}, Cell(said))
+    return Exit.OK
+
+
+def tasks(session: Session, status: str | None, limit: int) -> int:
+    """The newest tasks of all nodes."""
+    from hub.overview import asking  # noqa: PLC0415  # as above
+
+    with opened(session) as connections:
+        found = asking(connections).find(Status(status) if status else None, limit)
+    rows = [
+        [cell(one.id), cell(one.status, STATUS_TONE.get(one.status, Tone.PLAIN)), cell(one.priority),
+         cell(one.node_name), stamp(one.created_at, short=session.views.short), cell(one.title)]
+        for one in found
+    ]  # fmt: skip
+    head = ("id", "status", "priority", "node", "created", "task")
+    session.print(
+        {"tasks": [plain(one) for one in found]},
+        [Table(head=head, rows=rows, spare=("created", "priority"))] if rows else [Lines(lines=[Cell("no tasks")])],
+    )
+    return Exit.OK
+
+
+def cancel(session: Session, task_id: int) -> int:
+    """Cancel a task, wherever it is."""
+    from hub.overview import asking  # noqa: PLC0415  # as above
+
+    with opened(session) as connections:
+        now = asking(connections).cancel(task_id)
+    asked = now is not Status.CANCELLED
+    return _said(session, task_id, now, "its node is asked to cancel it" if asked else "cancelled")
+
+
+def retry(session: Session, task_id: int) -> int:
+    """Queue a task again that failed or was cancelled."""
+    from hub.overview import asking  # noqa: PLC0415  # as above
+
+    with opened(session) as connections:
+        now = asking(connections).retry(task_id)
+    return _said(session, task_id, now, str(now))
+
+
+def prioritise(session: Session, words: Sequence[str]) -> int:
+    """Let a task be claimed sooner or later, given as `ID N`.
+
+    Raises:
+        click.UsageError: it was not given so.
+    """
+    task_id, priority = id_and_priority(words, "hub priority")
+    from hub.overview import asking  # noqa: PLC0415  # as above
+
+    with opened(session) as connections:
+        now = asking(connections).prioritise(task_id, priority)
+    return _said(session, task_id, now, f"{now}, priority {priority}")
+
+
+def pause(session: Session, reason: str) -> int:
+    """Let no node claim anything."""
+    from hub.overview import asking  # noqa: PLC0415  # as above
+
+    with opened(session) as connections:
+        asking(connections).pause(reason)
+    session.print({"paused": reason}, Cell("paused: no node takes a task until you resume; what runs goes on"))
+    return Exit.OK
+
+
+def resume(session: Session) -> int:
+    """Let nodes claim again."""
+    from hub.overview import asking  # noqa: PLC0415  # as above
+
+    with opened(session) as connections:
+        asking(connections).resume()
+    session.print({"paused": None}, Cell("nodes take tasks again"))
+    return Exit.OK
+
+
+def _said(session: Session, task_id: int, now: Status, said: str) -> int:
+    session.print({"task": task_id, "status": str(now)}, Cell(f"task {task_id} of the hub: {said}"))
+    return Exit.OK
+
+
+def _place(session: Session) -> str:
+    """Where the hub is, without who logs in."""
+    url = session.settings.hub_url
+    parts = urlsplit(url.get_secret_value() if url else "")
+    return f"{parts.netloc.rpartition('@')[2]}{parts.path}"
+
+
+def _standing(one: NodeStatus) -> Cell:
+    if one.is_up:
+        return cell(one.state or "up", Tone.GOOD)
+    return cell("gone" if one.draining else "lost", Tone.DIM if one.draining else Tone.BAD)
