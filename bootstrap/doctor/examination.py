@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from bootstrap.doctor import backends, home, machine, repositories, running
 from bootstrap.doctor.context import CheckContext, Finding, Grade, fault, warning
 from bootstrap.doctor.forges import check_forges
+from bootstrap.doctor.hub import check_hub
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -46,6 +47,7 @@ CHECKS: tuple[Check, ...] = (
     Check(section="daemon", run=running.check_daemon, limit_s=15),
     Check(section="git", run=repositories.check_workspace, limit_s=40, deep_s=630),
     Check(section="forges", run=check_forges, limit_s=40),
+    Check(section="hub", run=check_hub, limit_s=30),
     Check(section="sandbox", run=backends.check_sandbox, limit_s=60, deep_s=120),
     Check(section="models", run=backends.check_models, limit_s=45, deep_s=600),
     Check(section="intake", run=machine.check_intake),
