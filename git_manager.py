@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import os
 import threading
+from collections import defaultdict
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import replace
 from datetime import datetime
@@ -27,13 +28,13 @@ from core.projects import Scope
 from core.revisions import Author, ChangingCommit, Commit, CommitFacts, LogLine, PushResult, Workspace
 from core.tasks import Change
 from core.tree import Tree
-from gitrepo import history, protocol, reverting
+from gitrepo import history, protocol, reverting, sharing
 from gitrepo.branches import TRIES, attach, may_move
 from gitrepo.changed_files import walked
 from gitrepo.checkout import show_tip
 from gitrepo.commands import Git
-from gitrepo.discovery import MAIN, base_of, refuse_submodule_folder
-from gitrepo.fetching import fetch
+from gitrepo.discovery import MAIN, base_of, refuse_submodule_folder, remote_url
+from gitrepo.fetching import FETCHED, fetch
 from gitrepo.maintenance import RepositoryMaintenance
 from gitrepo.merging import rebased
 from gitrepo.objects import edits_for, edits_with_move, person
@@ -75,6 +76,7 @@ class GitManager:
         self.maintenance, self.statuses = RepositoryMaintenance(self._repositories), StatusReader(self._repositories)
         self._following, self._behind = threading.Lock(), threading.Event()
         self._left: str | None = None
+        self._follows: defaultdict[Path, threading.Lock] = defaultdict(threading.Lock)
 
     def doctor(self) -> str:
         """Say which git is used.
@@ -96,7 +98,14 @@ class GitManager:
     # --- where a task works
 
     def open(
-        self, repo: str | None, base: str | None, task_id: int, description: str, created_at: datetime | None = None
+        self,
+        repo: str | None,
+        base: str | None,
+        task_id: int,
+        description: str,
+        created_at: datetime | None = None,
+        *,
+        mark: str = "",
     ) -> Workspace:
         """Find where a task works. Nothing is written, except that the daemon's own repository is made on first use.
 
@@ -106,6 +115,7 @@ class GitManager:
             task_id: goes into the branch's name.
             description: the branch's name is taken from it.
             created_at: when the task was created; tells its commits from those of an older database's same number.
+            mark: what its commits name it by; empty: its number.
 
         Raises:
             GitError: one of these cannot be used; the message names the field and how to mend it.
@@ -122,9 +132,10 @@ class GitManager:
             task_id=task_id,
             base=commit,
             target=target,
-            branch=f"agent/{task_id}-{slug(description)}",
+            branch=f"agent/{mark or task_id}-{slug(description)}",
             tree=tree,
             since=created_at,
+            mark=mark,
         )
 
     def at(self, workspace: Workspace, commit: str) -> Workspace:
@@ -276,6 +287,90 @@ class GitManager:
             GitError: the other end could not be asked, or not in time.
         """
         return fetch(self._repositories.find(where), branch, self._push_env, timeout_s)
+
+    # --- branches that several nodes move
+
+    def remote(self, where: Where) -> str:
+        """Where a push would go, without a password; empty where there is no remote."""
+        return protocol.without_password(remote_url(self._repositories.find(where).common) or "")
+
+    def branch(self, where: Where) -> str:
+        """The short name of the branch that is checked out; empty where none is.
+
+        Raises:
+            GitError: there is no commit yet.
+        """
+        return (base_of(self._repositories.find(where), None)[1] or "").removeprefix("refs/heads/")
+
+    def set_remote(self, url: str) -> None:
+        """Let the daemon's own repository follow a remote that has none yet."""
+        own = self._repositories.find(None)
+        if not remote_url(own.common):
+            own.git("config", "remote.origin.url", url)
+
+    def clone(self, url: str, folder: Path, timeout_s: float = 600.0) -> None:
+        """Make a repository that follows a remote; see `gitrepo.sharing.clone`."""
+        sharing.clone(url, folder, self._push_env, timeout_s)
+
+    def followed(self, workspace: Workspace) -> Workspace:
+        """The same workspace on the branch that other nodes move as well, as this node knows it.
+
+        In a repository of the owner's that is a name of ours for the remote's branch; his own stays as it is.
+
+        Raises:
+            GitError: its base is no branch, or was not fetched yet.
+        """
+        if workspace.is_own or workspace.target is None:
+            return workspace
+        target = f"{FETCHED}{sharing.short(workspace.target)}"
+        tip = self._repositories.find(workspace).resolve(target)[0]
+        if tip is None:
+            raise GitError(f"base: {sharing.short(workspace.target)} is not at the remote of {workspace.repo}")
+        return replace(self.at(workspace, tip), target=target)
+
+    def follow(self, where: Where, branch: str | None, timeout_s: float = 60.0) -> str | None:
+        """Bring the name that follows a branch of the remote to its tip; the tip, None where the remote has none.
+
+        Args:
+            where: the repository.
+            branch: short name, or the full name of what follows it; None: what is checked out there.
+            timeout_s: after this the remote is given up.
+
+        Raises:
+            GitError: it could not be asked, or the workspace has gone a way of its own.
+        """
+        found = self._repositories.find(where)
+        name = branch or (base_of(found, None)[1] or "")
+        with self._follows[found.common]:  # two at once would stand in each other's way
+            before = found.resolve(MAIN)[0] if found.is_own else None
+            tip = sharing.follow(found, sharing.short(name), self._push_env, timeout_s)
+        if before and tip != before:
+            self._follow(found, MAIN, before)
+        return tip
+
+    def publish(self, workspace: Workspace, commit: str, expected: str | None, timeout_s: float = 30.0) -> bool:
+        """Move the target at the remote from `expected` (full ids) to a commit; False: it moved meanwhile.
+
+        Raises:
+            GitError: it could not be pushed.
+        """
+        branch = sharing.short(workspace.target or "")
+        return sharing.publish(
+            self._repositories.find(workspace), commit, branch, expected, self._push_env, timeout_s
+        )  # fmt: skip
+
+    def publish_branch(self, workspace: Workspace, commit: Commit, timeout_s: float = 30.0) -> str:
+        """Push a task's commit to a branch of its own at the remote; the branch's short name there.
+
+        Raises:
+            GitError: it could not be pushed.
+        """
+        found = self._repositories.find(workspace)
+        for number in range(1, TRIES):
+            name = commit.branch if number == 1 else f"{commit.branch}-{number}"
+            if sharing.publish(found, commit.id, name, None, self._push_env, timeout_s):
+                return name
+        raise GitError(f"{commit.branch} and {TRIES} names like it are taken at the remote")
 
     # --- what was committed
 

@@ -47,6 +47,7 @@ class QueueManager:
         mask: takes secrets out of reasons, questions and answers.
         retry: how often and when failed attempts are tried again; may be changed, as `policy`.
         check_new: raises InvalidTask for a new task that could only fail here; may be changed.
+        shares: whether a hub gives turns to a new task; set where this node belongs to one.
         lease_s: how long a claim or heartbeat holds, in seconds.
         max_crashes: a task that was running at so many deaths of its daemon without progress in between is failed.
     """
@@ -67,10 +68,19 @@ class QueueManager:
         self._mask = mask or Masker()
         self.policy, self.check_new = retry or RetryPolicy(), check_new
         self._lease, self._max_crashes = timedelta(seconds=lease_s), max_crashes
+        self.shares: Callable[[TaskSpec], bool] = lambda _spec: False
 
     def transaction(self, conn: Connection) -> Transaction:
         """What a change needs inside a transaction of the database that the queue is kept in."""
-        return Transaction(conn=conn, events=self._events, mask=self._mask, now=self._clock())
+        return Transaction(conn=conn, events=self._events, mask=self._mask, now=self._clock(), shares=self.shares)
+
+    def apply(self, change: Callable[[Transaction], T]) -> Future[T]:
+        """Make a change of `taskqueue.shared` or `taskqueue.outbox`; it waits where the database takes no writes."""
+        return self._write_retrying(change)
+
+    def read(self, query: Callable[[Connection], T]) -> T:
+        """What a reading function of these finds."""
+        return query(self._db.reader())
 
     def _write(self, change: Callable[[Transaction], T]) -> Future[T]:
         return self._db.write(lambda conn: change(self.transaction(conn)))
@@ -438,7 +448,7 @@ class QueueManager:
 def _wakes(event: Event) -> bool:
     if event.kind in {Kind.RESUMED, Kind.LET_GO, Kind.TASK_CANCEL_REQUESTED, Kind.OWNER_SAID}:
         return True
-    return event.data.get("to") in {Status.QUEUED, Status.SCHEDULED}
+    return event.data.get("to") in {Status.QUEUED, Status.SCHEDULED, Status.SHARED}
 
 
 def _facts(*, spent: Spent | None, **columns: Value) -> dict[str, Value]:

@@ -355,9 +355,12 @@ class Attempt:
     def _open(self, stored: AttemptState | None) -> Workspace:
         """Where the task works: on the base and in the part of a stored state, else where it begins."""
         spec, git = self.task.spec, self.services.git
-        whole = git.open(spec.repo, spec.base, self.task.id, spec.description, self.task.created_at)
+        task = self.task
+        since = None if task.hub_id else task.created_at  # clocks of nodes differ, and the hub's numbers are of one row
+        whole = git.open(spec.repo, spec.base, task.id, spec.description, since, mark=task.mark)
         if self._kept.target and not (spec.base or whole.is_own):
             whole = self._aimed(whole, self._kept.target)
+        whole = git.followed(whole) if task.hub_fence else whole
         project = beginning(spec) if whole.is_own else None
         scope = self._scope(stored) if stored else replace(self._scope(None), project=project)
         if why := scope.fault(git.tree(whole, stored.base) if stored and stored.moved else whole.tree):

@@ -2,7 +2,8 @@
 
 After a restore from a backup, a task may stand as it was hours ago, although it was finished since: git comes first, so
 its commit is there. `landed_before` finds it and enters it again, so that no work is done twice. Only tasks that the
-restore named are looked up, and only commits younger than the backup count.
+restore named are looked up, and only commits younger than the backup count; and tasks of a hub, which another node may
+have landed before it was lost.
 """
 
 from __future__ import annotations
@@ -131,10 +132,11 @@ async def landed_before(
         GitError: git could not look.
     """
     mark = await to_thread(services.state.get, KEY)
-    if not mark or task.id not in mark["tasks"]:
+    restored = bool(mark) and task.id in mark["tasks"]
+    if not (restored or task.hub_fence):
         return None
-    since = max(filter(None, (workspace.since, from_text(mark["since"]) if mark["since"] else None)), default=None)
-    looked = replace(workspace, since=since)
+    known = from_text(mark["since"]) if restored and mark["since"] else None
+    looked = replace(workspace, since=max(filter(None, (workspace.since, known)), default=None))
     moving = not held and await _moving(task, services, workspace)
     found = await to_thread(services.git.find_commit, looked, task.id)
     if found is None or (moving and not await to_thread(services.git.contains, looked, found)):

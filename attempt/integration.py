@@ -10,9 +10,10 @@ from __future__ import annotations
 
 import asyncio
 import re
-from collections.abc import Collection
-from contextlib import nullcontext
+from collections.abc import AsyncIterator, Collection
+from contextlib import asynccontextmanager, nullcontext
 from dataclasses import dataclass, replace
+from datetime import timedelta
 
 from attempt import landed_packages
 from attempt.commit_record import Landing, changed_files
@@ -24,7 +25,7 @@ from attempt.services import AttemptServices
 from core.attempt_state import AttemptState
 from core.commit_message import message_for
 from core.dependencies import closure, dependants
-from core.errors import GitError, MergeConflict
+from core.errors import GitError, MergeConflict, Parked, RemoteAway
 from core.events import CommitData, Emitter, Kind, Level
 from core.held_out import HeldOut
 from core.isolation import RunLimits
@@ -37,6 +38,8 @@ from core.tree import Tree, text_of
 from core.verdicts import Label, SuiteJob, Verdict
 from db.commit_signs import ChangedFile
 
+REMOTE_S = 60.0
+"""While the remote cannot be reached, what is ready to land is tried again after so long."""
 _ASKS_FOR_TESTS = re.compile(r"\btests?\b", re.IGNORECASE)
 
 
@@ -95,7 +98,7 @@ class Integration:
         wanted = not self._stays and (workspace.is_own or self._integration_wanted())
         blocked = await asyncio.to_thread(self.services.git.blocked, workspace) if wanted else None
         moving = wanted and blocked is None
-        async with self.services.merge_locks[workspace.git_dir] if moving else nullcontext():
+        async with self._alone(workspace) if moving or self._is_shared else nullcontext():
             if moving and (again := await asyncio.to_thread(self._without_project, workspace, state)):
                 return again
             commit = await self._committed(workspace, state, moving=moving)
@@ -105,6 +108,9 @@ class Integration:
         if isinstance(end, Reopened):
             return end
         commit, verdict = end
+        if self._is_shared and not moving:
+            branch = await asyncio.to_thread(self.services.git.publish_branch, workspace, commit)
+            commit = replace(commit, branch=branch)
         await self._record(workspace, state, commit, verdict, integrated=moving)
         reason = verdict.labelled_reason if verdict else "tests passed"
         if left := masked(state.open_remarks, self.services.mask, workspace.scope.full):
@@ -112,6 +118,25 @@ class Integration:
         if self._stays:
             reason = f"{reason}; it stays on {commit.branch} until it is kept"
         return Landed(reason=f"{reason}; {blocked}" if blocked else reason, commit=commit.id, branch=commit.branch)
+
+    @property
+    def _is_shared(self) -> bool:
+        return self.services.landing is not None and self.task.hub_fence is not None
+
+    @asynccontextmanager
+    async def _alone(self, workspace: Workspace) -> AsyncIterator[None]:
+        """While no other worker, and of a hub's task no other node, moves the target; it is at its newest then."""
+        async with self.services.merge_locks[workspace.git_dir]:
+            if self.services.landing is None or not self._is_shared:
+                yield
+                return
+            try:
+                async with self.services.landing(self.task, workspace):
+                    await asyncio.to_thread(self.services.git.follow, workspace, workspace.target)
+                    yield
+            except RemoteAway as error:
+                until = self.services.clock() + timedelta(seconds=REMOTE_S)
+                raise Parked(f"it is ready to land, and waits for the remote: {error}", until) from error
 
     async def _committed(self, workspace: Workspace, state: AttemptState, *, moving: bool) -> Commit | None:
         """The commit of this work, on its base, or on the newer tip that it will join where the two lie apart."""
@@ -178,11 +203,22 @@ class Integration:
                 verdict = await self._judge_merged(workspace, candidate, state)
                 if not verdict.passed:
                     return await self._broken(workspace, state, candidate, verdict)
-            if await asyncio.to_thread(git.advance, workspace, candidate, tip):
+            if await self._moved(workspace, candidate, tip):
                 self._events.emit(
                     Kind.INTEGRATED, f"{candidate.id[:10]} is the tip of {workspace.target}", **_data(candidate)
                 )
                 return candidate, verdict
+
+    async def _moved(self, workspace: Workspace, candidate: Commit, tip: str) -> bool:
+        """Move the target from its tip to the candidate; of a hub's task at the remote, which decides."""
+        git = self.services.git
+        if not self._is_shared:
+            return await asyncio.to_thread(git.advance, workspace, candidate, tip)
+        if not await asyncio.to_thread(git.publish, workspace, candidate.id, tip):
+            await asyncio.to_thread(git.follow, workspace, workspace.target)
+            return False
+        await asyncio.to_thread(git.advance, workspace, candidate, tip)  # else what follows the remote has done it
+        return True
 
     # --- the merged tree
 
@@ -372,8 +408,8 @@ class Integration:
         )
         if integrated:
             await self._keep_packages(workspace, state)
-        pushed = await asyncio.to_thread(git.push, workspace, target)  # the note goes with the branch
-        if pushed.pushed:
+        # A hub's task is at the remote already; else the note goes with the branch.
+        if self._is_shared or (await asyncio.to_thread(git.push, workspace, target)).pushed:
             await asyncio.wrap_future(store.record_push(entry.repo, entry.commit))
 
     async def _keep_packages(self, workspace: Workspace, state: AttemptState) -> None:

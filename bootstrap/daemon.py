@@ -24,6 +24,7 @@ from attempt.verify import Verification
 from attempt.verifying import Verifying
 from bootstrap import extras
 from bootstrap.forges import connections_of, forge_hook, forge_job, open_poller
+from bootstrap.hub import HubMember, open_hub
 from bootstrap.maintenance import Maintenance, cleanup_jobs, sweep_orphans
 from bootstrap.notices import notification_jobs
 from bootstrap.reload import LiveSettings, ReloadHook
@@ -42,6 +43,7 @@ from core.states import DaemonState
 from core.status import DaemonStatus, ModelStatus, Restart
 from core.version import VERSION
 from forges.poller import Poller
+from hub.dispatcher import NodeState
 from intake.inbox import Inbox
 from intake.watcher import Watcher
 from maintenance.conditions import with_ends
@@ -91,6 +93,7 @@ class Daemon:
         self._watcher: Watcher
         self._maintenance: Maintenance
         self._poller: Poller
+        self._hub: HubMember | None = None
 
     def stop(self) -> None:
         """Drain and end; the second call ends at once."""
@@ -134,6 +137,7 @@ class Daemon:
             self._add_jobs()
             self._reverter = make_reverter(self._settings, self._store, self._services)
             host = self._open_web(stack, loop)
+            self._hub = await asyncio.to_thread(self._open_hub, host, stack)
             attempt_services = await self._services.prepare()
             if attempt_services is not None:
                 self._executor = TaskExecutor(
@@ -174,6 +178,23 @@ class Daemon:
         )
         stack.callback(reverts.stop)
         return host
+
+    def _open_hub(self, host: Host, stack: ExitStack) -> HubMember | None:
+        """Belong to the hub of the settings; its packages are installed where that is allowed."""
+        if self._settings.hub_url is None:
+            return None
+        self._services.extras.ensure("hub")
+        member = open_hub(self._settings, self._store, self._services.git, self._node_state, lambda: host.url, stack)
+        if member:
+            self._services.landing = member.landing
+        return member
+
+    def _node_state(self) -> NodeState:
+        """What the hub is told of this node; on the dispatcher's thread."""
+        paused = self._store.queue.pause_state().paused
+        takes = self._life is DaemonState.RUNNING and self._executor is not None and not paused
+        word = "paused" if paused else str(self._life)
+        return NodeState(takes=takes, slots=self._settings.worker_count if self._executor else 0, word=word)
 
     def _verification(self, repo: str) -> Verification:
         """What verifies the commits of a repository in the daemon's sandbox, once there is one."""
@@ -228,10 +249,14 @@ class Daemon:
             pool = group.create_task(self._serve_tasks(stack))
             heartbeats = [group.create_task(self._vitals.beat()), group.create_task(self._watchdog(pool).run())]
             self._link.ready()
+            if self._hub:
+                self._hub.dispatcher.start()
             await self._until_asked(pool)
             for task in side:
                 task.cancel()
             await self._drain(pool)
+            if self._hub:
+                await asyncio.to_thread(self._hub.dispatcher.stop)
             await self._maintenance.close()
             for task in heartbeats:
                 task.cancel()

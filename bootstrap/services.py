@@ -39,6 +39,7 @@ from environments.dependency_check import DependencyCheck
 from environments.layers import LayerStore
 from environments.making import Environments
 from git_manager import GitManager
+from hub.landing import Landing
 from languages.go.plan import refusal as go_refusal
 from languages.javascript.plan import refusal as javascript_refusal
 from mcp_client.client import ServerTools
@@ -170,6 +171,7 @@ class Services:
         prepared: set once `prepare` has ended, whatever it found.
         merge_locks: a lock for each repository, for integrations and reverts.
         parts: what an attempt is given; None until a sandbox is found. Replaced when settings change.
+        landing: lets one node at a time move a branch that several share; set where this machine belongs to a hub.
         layers: packages that tasks may use; None until a sandbox is found.
         environments: what repositories declare; likewise.
         sandbox_name: the sandbox in use; empty while there is none.
@@ -196,6 +198,7 @@ class Services:
         self.memory: LongTermMemory = make_memory(settings, store, self.extras, stack, clock)
         stack.callback(self.extras.close)  # before memory is closed, which waits for whoever waits for an extra
         self.git = make_git(settings, store, clock)
+        self.landing: Landing | None = None
         self.prepared = asyncio.Event()
         self.merge_locks: defaultdict[Path, asyncio.Lock] = defaultdict(asyncio.Lock)
         stack.callback(self.git.close)
@@ -351,6 +354,7 @@ class Services:
             seal_key=evidence.kept_key(settings.seal_file),
             imports=imports,
             merge_locks=self.merge_locks,
+            landing=self.landing,
             hooks=self._checker.hooks,
             kept=self.repository_settings.kept,
             widened=self._checker.policy.widened,

@@ -49,7 +49,7 @@ ENGINE_ALONE = (
     "No model answers yet, so the built-in engine works alone. It needs no model: it mends Python code whose tests",
     "fail, and fills small stubs that have examples. All other tasks wait for a model, and go on by themselves.",
 )
-_OPEN = (Status.QUEUED, Status.SCHEDULED, Status.BLOCKED, Status.WAITING)
+_OPEN = (Status.QUEUED, Status.SCHEDULED, Status.BLOCKED, Status.SHARED, Status.WAITING)
 NOBODY = ("No model answers yet. Tasks wait until one does; they go on by themselves.",)
 HOW_TO_GET_ONE = (
     "Any of these will do:",

@@ -67,7 +67,7 @@ def message_for(task: Task, state: AttemptState, mask: Callable[[str], str] = _S
         subject=first,
         body="\n\n".join(part for part in parts if part),
         trailers={
-            "Task": str(task.id),
+            "Task": task.mark,
             "Model": ", ".join(dict.fromkeys(state.models)),
             "Iterations": str(state.iteration),
             "Verdict": verdict,
@@ -97,9 +97,14 @@ def subject_of(message: str) -> str:
     return message.strip().partition("\n")[0]
 
 
+def mark_of(message: str) -> str:
+    """What a commit names its task by (`core.tasks.Task.mark`); empty for a commit of no task."""
+    return trailers(message).get("Task", "")
+
+
 def task_of(message: str) -> int | None:
-    """The number of the task that a commit was made for, or None."""
-    number = trailers(message).get("Task", "")
+    """The number here of the task that a commit was made for, or None."""
+    number = mark_of(message)
     return int(number) if re.fullmatch(r"[0-9]{1,18}", number, re.ASCII) else None
 
 

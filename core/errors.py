@@ -38,6 +38,7 @@ NightshiftError
 ├── HookRefused            a webhook that does not show that a forge of the owner's sent it
 ├── NoEvidence             a commit has no note that tells how it was judged
 └── GitError
+    ├── RemoteAway         the remote could not be asked, or took no push; waiting may help
     ├── UnknownCommit      a name stands for no commit, or for several
     ├── NotReverted        nothing was reverted; says why, and what to do instead
     └── MergeConflict      the change no longer fits its target
@@ -366,6 +367,10 @@ class NoEvidence(NightshiftError):
 
 class GitError(NightshiftError):
     """Git could not do it."""
+
+
+class RemoteAway(GitError):
+    """The remote could not be asked, or did not take a push; waiting may help."""
 
 
 class UnknownCommit(GitError):

@@ -42,6 +42,13 @@ class Workspace:
     tree: Tree
     since: datetime | None = None
     scope: Scope = WHOLE
+    mark: str = ""
+    """What the task's commits name it by (`core.tasks.Task.mark`); empty: its number here."""
+
+    @property
+    def named(self) -> str:
+        """The mark."""
+        return self.mark or str(self.task_id)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

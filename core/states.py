@@ -11,6 +11,8 @@ class Status(StrEnum):
     QUEUED = "queued"
     SCHEDULED = "scheduled"
     BLOCKED = "blocked"
+    SHARED = "shared"
+    """In the hub's queue, or with another node."""
     RUNNING = "running"
     WAITING = "waiting"
     DONE = "done"
@@ -85,17 +87,18 @@ TERMINAL_PHASES = frozenset({Phase.COMMIT, Phase.ABANDON, Phase.AWAITING_APPROVA
 
 _S = Status
 MOVES: dict[Status, frozenset[Status]] = {
-    _S.QUEUED: frozenset({_S.RUNNING, _S.SCHEDULED, _S.BLOCKED, _S.FAILED, _S.CANCELLED}),
-    _S.SCHEDULED: frozenset({_S.QUEUED, _S.BLOCKED, _S.FAILED, _S.CANCELLED}),
-    _S.BLOCKED: frozenset({_S.QUEUED, _S.SCHEDULED, _S.FAILED, _S.CANCELLED}),
+    _S.QUEUED: frozenset({_S.RUNNING, _S.SCHEDULED, _S.BLOCKED, _S.SHARED, _S.FAILED, _S.CANCELLED}),
+    _S.SCHEDULED: frozenset({_S.QUEUED, _S.BLOCKED, _S.SHARED, _S.FAILED, _S.CANCELLED}),
+    _S.BLOCKED: frozenset({_S.QUEUED, _S.SCHEDULED, _S.SHARED, _S.FAILED, _S.CANCELLED}),
+    _S.SHARED: frozenset({_S.QUEUED, _S.DONE, _S.FAILED, _S.CANCELLED}),
     _S.RUNNING: frozenset(set(_S) - {_S.RUNNING}),  # to blocked while its parts are worked on
-    _S.WAITING: frozenset({_S.QUEUED, _S.FAILED, _S.CANCELLED}),
-    _S.FAILED: frozenset({_S.QUEUED, _S.SCHEDULED, _S.BLOCKED}),
+    _S.WAITING: frozenset({_S.QUEUED, _S.SHARED, _S.FAILED, _S.CANCELLED}),
+    _S.FAILED: frozenset({_S.QUEUED, _S.SCHEDULED, _S.BLOCKED, _S.SHARED}),
     _S.DONE: frozenset(),
-    _S.CANCELLED: frozenset({_S.QUEUED, _S.SCHEDULED, _S.BLOCKED}),
+    _S.CANCELLED: frozenset({_S.QUEUED, _S.SCHEDULED, _S.BLOCKED, _S.SHARED}),
 }
 
-OPEN = frozenset({_S.QUEUED, _S.SCHEDULED, _S.BLOCKED, _S.RUNNING, _S.WAITING})
+OPEN = frozenset({_S.QUEUED, _S.SCHEDULED, _S.BLOCKED, _S.SHARED, _S.RUNNING, _S.WAITING})
 ENDED = frozenset(_S) - OPEN
 
 

@@ -178,7 +178,8 @@ class Task:
     """A task in the queue. `fence` grows with each claim; a write that carries an older one is refused.
 
     `spent` is all that it used, `spent_before` what it had used when its owner last asked for it: its limits count
-    from there. `project` is where it works, once that is decided: as its owner or its plan said.
+    from there. `project` is where it works, once that is decided: as its owner or its plan said. `hub_id` is its number
+    in the hub, `hub_fence` this node's right to it there; None where it is not shared, or not this node's now.
     """
 
     id: int
@@ -202,3 +203,10 @@ class Task:
     spent_before: Spent = field(default_factory=Spent)
     started_at: datetime | None = None
     ended_at: datetime | None = None
+    hub_id: int | None = None
+    hub_fence: int | None = None
+
+    @property
+    def mark(self) -> str:
+        """What its commits name it by: its number here, or the hub's, which is the same on all nodes."""
+        return str(self.id) if self.hub_id is None else f"hub-{self.hub_id}"

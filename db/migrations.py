@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from sqlite_utils import Database as Tables
 
 SET = "nightshift"
-FIRST = (Status.QUEUED, Status.SCHEDULED, Status.BLOCKED)
+FIRST = (Status.QUEUED, Status.SCHEDULED, Status.BLOCKED, Status.SHARED)
 """The statuses that a new task may have."""
 
 
@@ -99,6 +99,11 @@ def _task_messages(db: Tables) -> None:
         db.execute(statement)
 
 
+def _shared_tasks(db: Tables) -> None:
+    for statement in schema.SHARED_TASKS:
+        db.execute(statement)
+
+
 STEPS: tuple[tuple[str, Callable[[Tables], None]], ...] = (
     ("0001_tables", _tables),
     ("0002_vectors", _vectors),
@@ -115,6 +120,7 @@ STEPS: tuple[tuple[str, Callable[[Tables], None]], ...] = (
     ("0019_kept_forks", _kept_forks),
     ("0020_replay", _replay),
     ("0021_task_messages", _task_messages),
+    ("0022_shared_tasks", _shared_tasks),
 )
 
 

@@ -481,3 +481,17 @@ TASK_MESSAGES = (
         at TEXT NOT NULL)""",
     "CREATE INDEX task_messages_task ON task_messages (task_id)",
 )
+
+# The twenty-second migration: tasks in a hub's queue, and what is still to be told there.
+SHARED_TASKS = (
+    "ALTER TABLE tasks ADD COLUMN hub_id INTEGER",
+    "ALTER TABLE tasks ADD COLUMN hub_fence INTEGER",
+    "CREATE UNIQUE INDEX tasks_hub ON tasks (hub_id) WHERE hub_id IS NOT NULL",
+    "CREATE INDEX tasks_held ON tasks (hub_fence) WHERE hub_fence IS NOT NULL",
+    """CREATE TABLE hub_outbox (
+        id INTEGER PRIMARY KEY AUTOINCREMENT,
+        task_id INTEGER NOT NULL REFERENCES tasks (id),
+        what TEXT NOT NULL, -- submit, retry, cancel, withdraw, prioritise
+        value INTEGER)""",
+    "CREATE INDEX hub_outbox_task ON hub_outbox (task_id)",
+)

@@ -62,7 +62,7 @@ def standing(task: Task, mask: Mask, questions: Sequence[str] = ()) -> str:
     """How a task stands, in a paragraph that changes when that does and at no other time."""
     name = f"Task {task.id}"
     match task.status:
-        case Status.QUEUED | Status.SCHEDULED | Status.BLOCKED:
+        case Status.QUEUED | Status.SCHEDULED | Status.BLOCKED | Status.SHARED:
             return f"{name} waits for its turn." if not task.attempt else f"{name} waits, and continues by itself."
         case Status.RUNNING:
             return f"{name} is being worked on."

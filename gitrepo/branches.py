@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from core.commit_message import task_of
+from core.commit_message import mark_of
 from core.errors import GitError
 from core.revisions import Workspace
 from gitrepo.repository import Repository, checked_out
@@ -39,4 +39,4 @@ def is_ours(found: Repository, commit: str, workspace: Workspace) -> bool:
     """Tell whether this task made the commit. Git's times have no fractions of a second."""
     raw = found.read_commit(commit)
     young = workspace.since is None or raw.committed_at >= workspace.since.replace(microsecond=0)
-    return young and task_of(raw.message.decode("utf-8", "replace")) == workspace.task_id
+    return young and mark_of(raw.message.decode("utf-8", "replace")) == workspace.named

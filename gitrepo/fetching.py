@@ -15,9 +15,9 @@ from gitrepo.discovery import remote_url
 from gitrepo.repository import Repository
 
 FETCHED = "refs/nightshift/base/"
-_OPTIONS = ("--quiet", "--no-tags", "--no-write-fetch-head", "--no-recurse-submodules", "--no-auto-maintenance")
+FETCH_OPTIONS = ("--quiet", "--no-tags", "--no-write-fetch-head", "--no-recurse-submodules", "--no-auto-maintenance")
 _SETTINGS = (*protocol.PUSH_SETTINGS, "-c", "core.fsync=all", "-c", "gc.auto=0", "-c", "maintenance.auto=false")
-_UPLOAD_PACK = "git -c core.hooksPath=/dev/null -c core.fsmonitor=false upload-pack"
+UPLOAD_PACK = "git -c core.hooksPath=/dev/null -c core.fsmonitor=false upload-pack"
 """How the other end is started when it is a folder on this machine: its hooks would run as the daemon."""
 
 
@@ -39,7 +39,7 @@ def fetch(found: Repository, branch: str, env: Mapping[str, str], timeout_s: flo
         "GIT_SHALLOW_FILE": str(found.common / "shallow"),
     }
     git = Git(found.view.folder, {**env, **objects}, _SETTINGS, cwd=found.root, store_lock=found.storing)
-    other_end = (f"--upload-pack={_UPLOAD_PACK}",) if protocol.is_local(url) else ()
+    other_end = (f"--upload-pack={UPLOAD_PACK}",) if protocol.is_local(url) else ()
     there = git("ls-remote", *other_end, "--", url, f"refs/heads/{branch}", timeout_s=timeout_s).text.split()
     if not there:
         return ""
@@ -47,9 +47,8 @@ def fetch(found: Repository, branch: str, env: Mapping[str, str], timeout_s: flo
     if known != there[0]:
         tips = [f"--negotiation-tip={each}" for each in (known, local) if each]
         arrived = f"refs/fetched/{branch}"
-        git(
-            "fetch", *_OPTIONS, *tips, *other_end, "--", url, f"+refs/heads/{branch}:{arrived}", timeout_s=timeout_s
-        )  # fmt: skip
+        wanted = f"+refs/heads/{branch}:{arrived}"
+        git("fetch", *FETCH_OPTIONS, *tips, *other_end, "--", url, wanted, timeout_s=timeout_s)
         newest = git("rev-parse", "--verify", "--quiet", arrived).text
         if refused := found.move((here, newest, known)):
             raise GitError(f"{branch} was fetched, but {here} could not be moved: {refused}")

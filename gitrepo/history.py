@@ -23,13 +23,13 @@ def commit_of(found: Repository, workspace: Workspace) -> Commit | None:
     def counts(id_: str) -> bool:
         return is_ours(found, id_, workspace) and not (tip and reverted_by(found, id_, tip))
 
-    pattern = f"refs/heads/agent/{workspace.task_id}-*"
+    pattern = f"refs/heads/agent/{workspace.named}-*"
     for line in found.git("for-each-ref", "--format=%(objectname) %(refname)", pattern).text.splitlines():
         id_, _, name = line.partition(" ")
         if counts(id_):
             return _described(found, id_, name.removeprefix("refs/heads/"))
     since = [f"--since={int(workspace.since.timestamp()) - 1}"] if workspace.since else []
-    grep = ("log", "--format=%H", "--fixed-strings", f"--grep=Task: {workspace.task_id}", *since)
+    grep = ("log", "--format=%H", "--fixed-strings", f"--grep=Task: {workspace.named}", *since)
     candidates = found.view(*grep, tip).text.split() if tip else []
     ours = next((id_ for id_ in candidates if counts(id_)), None)
     return _described(found, ours, workspace.branch) if ours else None

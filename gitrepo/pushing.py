@@ -41,7 +41,7 @@ def push(found: Repository, branch: str, env: Mapping[str, str], timeout_s: floa
     id_, notes = found.resolve(name, NOTES)
     if fault := protocol.url_fault(url) or (None if id_ else f"there is no branch {branch}"):
         raise GitError(f"{branch} was not pushed: {fault}")
-    away, here = _Away(found, url, env, timeout_s), f"{id_}:{name}"
+    away, here = RemoteEnd(found, url, env, timeout_s), f"{id_}:{name}"
     answer = away.push(here, *([f"{notes}:{NOTES}"] if notes else []))
     refused = protocol.refused(answer.text)
     if {name, NOTES} <= refused:
@@ -55,25 +55,29 @@ def push(found: Repository, branch: str, env: Mapping[str, str], timeout_s: floa
 
 
 @dataclass(frozen=True, slots=True)
-class _Away:
-    """The other end."""
+class RemoteEnd:
+    """The other end of a push."""
 
     found: Repository
     url: str
     env: Mapping[str, str]
     timeout_s: float
 
-    def push(self, *refs: str) -> Answer:
-        """Push references, each `id:name`; what is refused is in the answer."""
+    def push(self, *refs: str, lease: str = "") -> Answer:
+        """Push references, each `id:name`; what is refused is in the answer.
+
+        With a lease (`name:id`) a branch is moved from there alone, to wherever; without one only forwards.
+        """
         objects = {"GIT_OBJECT_DIRECTORY": str(self.found.common / "objects")}
         git = Git(self.found.view.folder, {**self.env, **objects}, protocol.PUSH_SETTINGS, cwd=self.found.root)
+        leased = (f"--force-with-lease={lease}",) if lease else ()
         other_end = (f"--receive-pack={protocol.RECEIVE_PACK}",) if protocol.is_local(self.url) else ()
         return git.ask(
-            "push", *protocol.PUSH_OPTIONS, *other_end, "--", self.url, *refs, timeout_s=self.timeout_s
+            "push", *protocol.PUSH_OPTIONS, *leased, *other_end, "--", self.url, *refs, timeout_s=self.timeout_s
         )  # fmt: skip
 
 
-def _pushed_since(found: Repository, away: _Away, notes: str | None) -> bool:
+def _pushed_since(found: Repository, away: RemoteEnd, notes: str | None) -> bool:
     """Push the notes as they are now, where another worker has added to them and perhaps pushed them already."""
     newer = found.resolve(NOTES)[0]
     return newer != notes and not away.push(f"{newer}:{NOTES}").code

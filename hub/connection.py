@@ -10,6 +10,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from core.errors import ExtraMissing, HubAway, HubRefused, IllegalMove, InvalidTask
@@ -112,6 +113,16 @@ class HubConnections:
         except psycopg.Error as error:
             raise _translated(error, self._mask) from error
 
+    def lock(self, name: str) -> NamedLock:
+        """A lock that one holder has at a time, on a connection of its own: it ends with that."""
+        import psycopg  # noqa: PLC0415  an extra
+
+        try:
+            conn = psycopg.connect(self._url, **self._settings)  # type: ignore[arg-type]  # as above
+        except psycopg.Error as error:
+            raise _translated(error, self._mask) from error
+        return NamedLock(conn, name, self._mask)  # type: ignore[arg-type]  # as above
+
     def _why_no_connection(self) -> str:
         import psycopg  # noqa: PLC0415  an extra
 
@@ -123,6 +134,34 @@ class HubConnections:
                 raise found from None
             return str(found)
         return "all connections to the hub are in use"
+
+
+@dataclass(frozen=True, slots=True)
+class NamedLock:
+    """A lock of the hub's; `taken` tries to take it, and `close` gives it back."""
+
+    conn: Connection[DictRow]
+    name: str
+    mask: Masker
+
+    def taken(self) -> bool:
+        """Take it if nobody has it; whether it is ours.
+
+        Raises:
+            HubAway: the connection is lost.
+        """
+        import psycopg  # noqa: PLC0415  an extra
+
+        try:
+            query = "SELECT pg_try_advisory_lock(hashtextextended(%s, 0)) AS ours"
+            row = self.conn.execute(query, (self.name,)).fetchone()
+        except psycopg.Error as error:
+            raise _translated(error, self.mask) from error
+        return bool(row and row["ours"])
+
+    def close(self) -> None:
+        """Give it back."""
+        self.conn.close()
 
 
 def _translated(error: Error, mask: Masker) -> Exception:

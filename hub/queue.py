@@ -10,10 +10,10 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass, field
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Any
 
-from core.clock import Moment
+from core.clock import Moment, utc_now
 from core.errors import StaleFence, UnknownTask
 from core.queueing import Heartbeat, Submitted
 from core.states import Ending, Status
@@ -23,6 +23,7 @@ from hub.connection import HubConnections
 
 MAX_CRASHES = 5
 TITLE_CHARS = 200
+UNREAD_S = 60.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -155,14 +156,20 @@ class HubQueue:
     def claim(self, most: int = 1) -> list[Claim]:
         """The next tasks, which are this node's from now on; none while the hub is paused or the node drains."""
         rows = self._hub.rows("SELECT * FROM claim(%s, %s)", (self.node, most))
-        return [self._claimed(row) for row in rows]
+        return [claim for row in rows if (claim := self._claimed(row))]
 
-    def _claimed(self, row: dict[str, Any]) -> Claim:
+    def _claimed(self, row: dict[str, Any]) -> Claim | None:
+        """The claim of a row; what only a node of another version can read is given back."""
         held = Held(task_id=row["id"], fence=row["fence"])
+        try:
+            spec = decode(TaskSpec, row["spec"])
+        except ValueError as error:
+            self.put_back(held, f"this node cannot read it: {error}"[:500], utc_now() + timedelta(seconds=UNREAD_S))
+            return None
         kept = self._hub.row("SELECT checkpoint(%s, %s, %s) AS data", (held.task_id, self.node, held.fence))
         return Claim(
             held=held,
-            spec=decode(TaskSpec, row["spec"]),
+            spec=spec,
             repository=row["repository"],
             priority=row["priority"],
             created_at=row["created_at"],
@@ -178,6 +185,10 @@ class HubQueue:
             StaleFence: it is not this node's any more, as with all that follow.
         """
         self._tell("adopted(%s, %s, %s, %s)", held, node_task)
+
+    def confirm(self, held: Held) -> None:
+        """Make sure that it is this node's for as long as a lease lasts from now on."""
+        self._tell("confirm(%s, %s, %s, %s)", held, self._lease_s)
 
     def keep(self, held: Held, checkpoint: str) -> None:
         """Keep the attempt as it is now, for the node that may have to go on with it."""

@@ -139,6 +139,11 @@ class Layout:
         return (self.folders.data if self.folders else self.state_dir) / "seal"
 
     @property
+    def hub_dir(self) -> Path:
+        """What belongs to this machine as a node of a hub: its key, and clones of what other nodes work on."""
+        return (self.folders.data if self.folders else self.state_dir) / "hub"
+
+    @property
     def runner_dir(self) -> Path:
         """The test libraries shown inside the sandbox; made at set-up, shared by all homes of a checkout."""
         if IS_CHECKOUT:

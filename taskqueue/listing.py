@@ -23,7 +23,7 @@ OWN = "workspace"
 """How the daemon's own repository is called in a filter; all others are absolute paths."""
 STANDING = (
     *(Status.RUNNING, Status.WAITING, Status.QUEUED, Status.SCHEDULED),
-    *(Status.BLOCKED, Status.FAILED, Status.DONE, Status.CANCELLED),
+    *(Status.BLOCKED, Status.SHARED, Status.FAILED, Status.DONE, Status.CANCELLED),
 )
 """The order of statuses: what happens now comes first, what needs nobody any more comes last."""
 assert set(STANDING) == set(Status)

@@ -76,6 +76,8 @@ class Transaction:
     """Takes secrets out of the texts of the queue's rows."""
     now: datetime
     """The time of all that changes in this transaction."""
+    shares: Callable[[TaskSpec], bool] = lambda _spec: False
+    """Whether a hub gives turns to such a task."""
 
     @property
     def emitter(self) -> Emitter:
@@ -414,6 +416,8 @@ def _task(row: Row, spec: TaskSpec) -> Task:
         spent_before=_spent(row["spent_before"]),
         started_at=_time(row["started_at"]),
         ended_at=_time(row["ended_at"]),
+        hub_id=row["hub_id"],
+        hub_fence=row["hub_fence"],
     )
 
 

@@ -27,7 +27,8 @@ from core.tasks import Spent, Task, TaskSpec
 from db import spending
 from db.codec import decode, encode
 from db.sqlite import Connection
-from taskqueue import store
+from taskqueue import outbox, store
+from taskqueue.outbox import Wish
 from taskqueue.store import Transaction, Value
 
 NO_COLUMNS: Mapping[str, Value] = MappingProxyType({})
@@ -37,8 +38,8 @@ _SUCCESS = frozenset({Ending.COMMITTED, Ending.NO_CHANGE})
 _RETRIED = frozenset({Ending.ERROR, Ending.CRASHED, Ending.TIMEOUT})
 
 
-def submit(tx: Transaction, spec: TaskSpec, field: str = "depends_on") -> Submitted:
-    """Store a new task, or find the one that its key made before.
+def submit(tx: Transaction, spec: TaskSpec, field: str = "depends_on", *, stays: bool = False) -> Submitted:
+    """Store a new task, or find the one that its key made before; one that `stays` is no hub's.
 
     Raises:
         InvalidTask: a dependency does not exist or cannot be met any more; reported under the name `field`.
@@ -51,8 +52,11 @@ def submit(tx: Transaction, spec: TaskSpec, field: str = "depends_on") -> Submit
         raise InvalidTask({field: f"there is no task {listed(unknown)}"})
     if fault := _unmet(needed):
         raise InvalidTask({field: fault})
-    status = _first_status(needed, spec.not_before, tx.now)
+    shared = not stays and tx.shares(spec) and outbox.may_be_shared(tx.conn, spec)
+    status = Status.SHARED if shared else _first_status(needed, spec.not_before, tx.now)
     task_id = store.insert(tx.conn, spec, status, tx.now)
+    if shared:
+        outbox.note(tx, task_id, Wish.SUBMIT)
     data: dict[str, Any] = {"from": None, "to": status, "priority": spec.priority, "key": spec.key}
     tx.emitter.bind(task_id=task_id).emit(Kind.TASK_SUBMITTED, title(spec), **data)
     return Submitted(task_id=task_id, status=status, created=True)
@@ -60,7 +64,7 @@ def submit(tx: Transaction, spec: TaskSpec, field: str = "depends_on") -> Submit
 
 def submit_fork(tx: Transaction, spec: TaskSpec, fork: Fork, state: str) -> Submitted:
     """Store a task that begins at the attempt's state with the digest `state`."""
-    sent = submit(tx, spec)
+    sent = submit(tx, spec, stays=True)
     store.insert_fork(tx.conn, sent.task_id, fork, state)
     return sent
 
@@ -254,6 +258,9 @@ def cancel(tx: Transaction, task_id: int) -> Task:
         IllegalMove: it has ended.
     """
     task = store.read(tx.conn, task_id).task
+    if task.status is Status.SHARED and task.hub_id is not None:
+        outbox.note(tx, task_id, Wish.CANCEL)
+        return _request_cancel(tx, task)
     if task.status is not Status.RUNNING:
         return end(tx, task, Status.CANCELLED, Ending.USER, "cancelled by the owner")
     return _request_cancel(tx, task)
@@ -280,11 +287,14 @@ def retry(tx: Transaction, task_id: int, amendment: Amendment = NOTHING) -> Task
         raise IllegalMove(f"task {task_id} is {task.status}; only one that ended can be retried")
     if fault := _unmet(needed):
         raise IllegalMove(f"{fault}; retry that one first")
-    status = _first_status(needed, None, tx.now)
+    shared = tx.shares(task.spec) and outbox.may_be_shared(tx.conn, task.spec)
+    status = Status.SHARED if shared else _first_status(needed, None, tx.now)
     before = store.spent_text(spending.of_task(tx.conn, task_id))
     anew: dict[str, Value] = {"tries": 0, "crashes": 0, "resume": 0, "not_before": None, "spent_before": before}
     if amendment != NOTHING:
         store.amend(tx.conn, task_id, amended(task.spec, amendment))
+    if shared:
+        outbox.note(tx, task_id, Wish.SUBMIT if task.hub_id is None else Wish.RETRY)
     return move(tx, task, status, anew, reason="retried by the owner")
 
 
@@ -316,6 +326,9 @@ def withdraw(tx: Transaction, task_id: int, reason: str) -> Task:
     """
     task = store.read(tx.conn, task_id).task
     waits = not task.attempt and task.status not in ENDED
+    if waits and task.status is Status.SHARED and task.hub_id is not None:
+        outbox.note(tx, task_id, Wish.WITHDRAW)
+        return task
     return end(tx, task, Status.CANCELLED, Ending.USER, reason) if waits else task
 
 
@@ -332,6 +345,8 @@ def prioritise(tx: Transaction, task_id: int, priority: int) -> Task:
         raise IllegalMove(f"task {task_id} is done; its priority decides nothing any more")
     if before == priority:
         return task
+    if task.hub_id is not None and task.status not in ENDED:
+        outbox.note(tx, task_id, Wish.PRIORITISE, priority)
     about, text = tx.emitter.bind(task_id=task_id), f"priority {before} → {priority}"
     about.emit(Kind.TASK_PRIORITISED, text, priority=priority, before=before)
     return store.update(tx.conn, task, {"priority": priority}) or task
@@ -354,6 +369,7 @@ def end(
     """
     level = Level.INFO if to is Status.DONE else Level.WARNING
     ended = move(tx, task, to, columns, ending=ending, reason=reason, level=level)
+    outbox.forget(tx, task.id)
     _spread(tx, ended)
     return ended
 
@@ -463,6 +479,15 @@ def title(spec: TaskSpec) -> str:
     """The first line of a description, short enough for a list."""
     line = spec.description.split("\n", 1)[0]
     return line if len(line) <= 100 else line[:99] + "…"
+
+
+def place(tx: Transaction, task: Task, reason: str) -> Task:
+    """Let a task of this node alone stand where its dependencies and its time have it; from `shared` by the queue."""
+    if task.status is Status.SHARED:
+        task = move(tx, task, Status.QUEUED, reason=reason)
+    status = _first_status(store.dependencies(tx.conn, task.id), task.spec.not_before, tx.now)
+    due: dict[str, Value] = {"not_before": to_text(task.spec.not_before) if task.spec.not_before else None}
+    return task if status is Status.QUEUED else move(tx, task, status, due, reason=reason)
 
 
 def _first_status(needed: Mapping[int, Status], not_before: datetime | None, now: datetime) -> Status:

@@ -100,6 +100,9 @@ CREATE TABLE events (
 );
 CREATE INDEX events_task ON events (task, id);
 
+-- What holds for all nodes, set by the owner of the schema: `workspace` is the remote that their workspaces follow.
+CREATE TABLE options (name text PRIMARY KEY, value text NOT NULL);
+
 CREATE TABLE pauses (reason text NOT NULL, at timestamptz NOT NULL DEFAULT clock_timestamp());
 
 -- Filled from the one table of moves that the program has (core.states).
@@ -143,7 +146,8 @@ BEGIN
     IF p_to = 'queued' THEN PERFORM pg_notify('nightshift', 'queued'); END IF;
     IF p_to IN ('done', 'failed', 'cancelled') THEN
         DELETE FROM checkpoints WHERE task = p_task.id;
-        PERFORM tell(p_task.origin, p_task.id);
+        PERFORM tell(one.node, p_task.id) FROM (SELECT p_task.origin AS node UNION
+            SELECT e.node FROM events e WHERE e.task = p_task.id AND e.became = 'running') AS one;
         PERFORM settle(p_task.id, p_to);
     END IF;
 END $$;
@@ -310,6 +314,17 @@ LANGUAGE plpgsql SECURITY DEFINER SET search_path = nightshift, pg_temp AS $$
 BEGIN
     UPDATE tasks SET node_task = p_node_task WHERE id IN (SELECT id FROM held(p_task, p_node, p_fence));
     RETURN FOUND;
+END $$;
+
+-- Whether a node still holds a task; if so, nobody else can take it for as long as a lease lasts.
+CREATE FUNCTION confirm(p_task bigint, p_node text, p_fence bigint, p_lease_s double precision) RETURNS boolean
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = nightshift, pg_temp AS $$
+BEGIN
+    PERFORM 1 FROM held(p_task, p_node, p_fence);
+    IF NOT FOUND THEN RETURN false; END IF;
+    UPDATE nodes SET lease_until = greatest(lease_until, clock_timestamp() + make_interval(secs => p_lease_s))
+        WHERE id = p_node;
+    RETURN true;
 END $$;
 
 -- Keep the attempt as it is now. Progress forgives earlier crashes.
@@ -506,5 +521,6 @@ CREATE VIEW node_list AS
         extract(epoch FROM clock_timestamp() - n.seen_at) AS unseen_s,
         (SELECT count(*) FROM tasks t WHERE t.node = n.id AND t.status IN ('running', 'waiting')) AS held
     FROM nodes n;
+CREATE VIEW option_list AS SELECT name, value FROM options;
 CREATE VIEW pause_list AS SELECT reason, at FROM pauses;
 CREATE VIEW event_list AS SELECT * FROM events;

@@ -56,6 +56,23 @@ def migrate(connections: HubConnections) -> list[int]:
     return lacking
 
 
+WORKSPACE = "workspace"
+"""The option that names the remote which the workspaces of all nodes follow."""
+
+
+def set_option(connections: HubConnections, name: str, value: str) -> None:
+    """Set what holds for all nodes, as the schema's owner."""
+    query = "INSERT INTO options (name, value) VALUES (%s, %s) ON CONFLICT (name) DO UPDATE SET value = excluded.value"
+    with connections.connection() as conn:
+        conn.execute(query, (name, value))
+
+
+def option(connections: HubConnections, name: str) -> str | None:
+    """What was set; None where nothing was."""
+    row = connections.row("SELECT value FROM option_list WHERE name = %s", (name,))
+    return None if row is None else str(row["value"])
+
+
 def check(connections: HubConnections) -> int:
     """Make sure that this program and the schema fit; the number of the newest migration there.
 
@@ -100,5 +117,5 @@ def _grant(conn: Connection[DictRow]) -> None:
     ).fetchall()
     for each in names:
         conn.execute(f"GRANT EXECUTE ON FUNCTION {each['signature']} TO {ROLE}".encode())
-    lists = "task_list, node_list, pause_list, event_list, migrations"
+    lists = "task_list, node_list, option_list, pause_list, event_list, migrations"
     conn.execute(f"GRANT SELECT ON {lists} TO {ROLE}".encode())

@@ -18,9 +18,9 @@ def test_nothing_follows_done() -> None:
     assert not MOVES[Status.DONE]
 
 
-def test_only_a_running_task_becomes_done_or_waits() -> None:
-    for target in (Status.DONE, Status.WAITING):
-        assert [s for s in Status if may_move(s, target)] == [Status.RUNNING]
+def test_only_a_running_task_waits_and_becomes_done_unless_another_node_has_it() -> None:
+    assert [s for s in Status if may_move(s, Status.WAITING)] == [Status.RUNNING]
+    assert {s for s in Status if may_move(s, Status.DONE)} == {Status.RUNNING, Status.SHARED}
 
 
 def test_only_a_queued_task_starts_to_run() -> None:

@@ -23,13 +23,14 @@ const What = ({task}) => html`<a href=${`/task/${task.task_id}`}>${firstLine(tas
   ${PENDING.includes(task.status) ? html`<small title=${task.reason || undefined}><${Why} task=${task} /></small>` : task.cause ? html`<small title=${task.reason}>${firstLine(task.cause)}</small>` : null}
   ${task.repo ? html`<small class="path">${task.repo}</small>` : null}`;
 
-const PENDING = ['scheduled', 'blocked'];
+const PENDING = ['scheduled', 'blocked', 'shared'];
 
 /** Why a task does not begin yet: when and for what reason it does, or which others it waits for. */
 function Why({task}) {
   if (task.status === 'blocked') {
     return html`waits for ${task.waits_for.map((id, at) => html`${at ? ', ' : ''}<a href=${`/task/${id}`}>#${id}</a>`)}`;
   }
+  if (task.status === 'shared') return html`the hub decides which node does it`;
   const why = firstLine(task.cause) || 'as it was asked for';
   return task.not_before ? html`starts <${Moment} at=${task.not_before} />: ${why}` : html`starts when a model answers: ${why}`;
 }

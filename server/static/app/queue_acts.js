@@ -13,9 +13,9 @@ const REASONS = 3;
 
 /** What may be done to tasks of these statuses; the API refuses the rest. */
 export const FITTING = {
-  cancel: ['queued', 'scheduled', 'blocked', 'running', 'waiting'],
+  cancel: ['queued', 'scheduled', 'blocked', 'shared', 'running', 'waiting'],
   retry: ['failed', 'cancelled'],
-  prioritise: ['queued', 'scheduled', 'blocked', 'running', 'waiting', 'failed', 'cancelled'],
+  prioritise: ['queued', 'scheduled', 'blocked', 'shared', 'running', 'waiting', 'failed', 'cancelled'],
 };
 
 const TOLD = {cancel: ['Cancel', 'cancelled'], retry: ['Retry', 'queued again'], prioritise: ['Prioritise', 'prioritised']};

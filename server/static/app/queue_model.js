@@ -4,7 +4,7 @@ import {fault, get} from './api.js';
 import {address, answers} from './boot.js';
 import {batch, signal} from './ui.js';
 
-export const STATUSES = ['running', 'waiting', 'queued', 'scheduled', 'blocked', 'failed', 'done', 'cancelled'];
+export const STATUSES = ['running', 'waiting', 'queued', 'scheduled', 'blocked', 'shared', 'failed', 'done', 'cancelled'];
 
 const PAGE = 50;
 const SLICE = 500; // the most that the API gives at once

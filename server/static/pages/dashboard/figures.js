@@ -4,7 +4,9 @@ import {Button, Moment, Span, confirmed} from '../../app/parts.js';
 import {act} from '../../app/shell.js';
 import {html, useMemo} from '../../app/ui.js';
 
-const STATUSES = ['queued', 'scheduled', 'blocked', 'running', 'waiting', 'done', 'failed', 'cancelled'];
+const STATUSES = ['queued', 'scheduled', 'blocked', 'shared', 'running', 'waiting', 'done', 'failed', 'cancelled'];
+/** Shown where there are any: most machines belong to no hub. */
+const RARE = new Set(['shared']);
 
 async function takeStock() {
   const sure = await confirmed({
@@ -20,7 +22,7 @@ async function takeStock() {
 
 /** Tasks by status; each leads to the list of those. */
 const Counts = ({queue}) => html`<ul class="counts" aria-label="Tasks by status">
-  ${STATUSES.map((name) => {
+  ${STATUSES.filter((name) => queue[name] || !RARE.has(name)).map((name) => {
     const count = queue[name] ?? 0;
     return html`<li key=${name} data-status=${name} class=${count ? name : 'zero'}>
       <a href=${`/tasks?status=${name}`}><b>${count}</b> ${name}</a></li>`;

@@ -13,7 +13,7 @@ import {Say, SayButton} from './say.js';
 /** The step from which a fork is being made: `{attempt, step_no}`, or null. */
 export const forking = signal(null);
 
-const UNENDED = new Set(['queued', 'scheduled', 'blocked', 'running', 'waiting']);
+const UNENDED = new Set(['queued', 'scheduled', 'blocked', 'shared', 'running', 'waiting']);
 
 /** The buttons at the right of the head. */
 export function Actions({task, course, reload}) {

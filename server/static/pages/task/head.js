@@ -24,6 +24,7 @@ const WAITS = {
   queued: 'waits for a worker',
   blocked: 'waits for other tasks',
   scheduled: 'waits for its time',
+  shared: 'the hub decides which node does it',
   waiting: 'needs your decision',
 };
 
@@ -49,7 +50,7 @@ const linked = (id) => html`<a href=${`/task/${id}`}>#${id}</a>`;
 
 function Priority({task}) {
   const [value, setValue] = useState(null);
-  const isOpen = ['queued', 'scheduled', 'blocked', 'waiting'].includes(task.status);
+  const isOpen = ['queued', 'scheduled', 'blocked', 'shared', 'waiting'].includes(task.status);
   if (!isOpen) return html`<span class="number">${task.priority}</span>`;
   const save = async (event) => {
     event.preventDefault();

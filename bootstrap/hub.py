@@ -1,0 +1,108 @@
+"""Makes this daemon a node of a hub, where HUB_URL names one."""
+
+from __future__ import annotations
+
+import shutil
+import socket
+import uuid
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+from dataclasses import dataclass
+from pathlib import Path
+
+from bootstrap.store import StoreServices
+from config import Settings
+from core.revisions import Workspace
+from core.tasks import Language
+from core.version import VERSION
+from db import repositories as used_repositories
+from git_manager import GitManager
+from hub.connection import HubConnections
+from hub.dispatcher import Dispatcher, NodeServices, NodeState
+from hub.landing import Landing
+from hub.nodes import Node
+from hub.repositories import WORKSPACE, SharedRepositories, label_of
+from hub.signing import NodeKey
+from taskqueue.shared import share_waiting
+
+STATE_KEY = "hub_node"
+_PROGRAMS = {Language.JAVASCRIPT: "node", Language.GO: "go"}
+_GPUS = ("/dev/nvidia0", "/dev/kfd")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HubMember:
+    """A daemon as a node: what attempts land with, and the thread that talks to the hub."""
+
+    connections: HubConnections
+    dispatcher: Dispatcher
+    landing: Landing
+
+
+def open_hub(
+    settings: Settings,
+    store: StoreServices,
+    git: GitManager,
+    state: Callable[[], NodeState],
+    url: Callable[[], str],
+    stack: ExitStack,
+) -> HubMember | None:
+    """The node, whose thread is not started yet; None where the settings name no hub. `stack` closes it.
+
+    Args:
+        settings: those of this daemon.
+        store: the database and what stands on it.
+        git: repositories.
+        state: what this node does now; called on the dispatcher's thread.
+        url: where its dashboard is.
+        stack: closes what is opened.
+
+    Raises:
+        ExtraMissing: the packages that speak with PostgreSQL are not installed.
+    """
+    if settings.hub_url is None:
+        return None
+    connections = HubConnections(settings.hub_url.get_secret_value())
+    stack.callback(connections.close)
+    found = SharedRepositories(git, settings.hub_dir / "clones", lambda: used_repositories.used(store.db.reader()))
+    node = Node(
+        id=_node_id(store),
+        name=settings.node_name or socket.gethostname()[:60] or "node",
+        labels=tuple(labels(settings, found)),
+        url=settings.node_url or url(),
+        version=VERSION,
+    )
+    services = NodeServices(queue=store.queue, repositories=found, state=state, emit=store.events.emit)
+    dispatcher = Dispatcher(connections, node, NodeKey(settings.hub_dir / "key"), services, settings.hub_lease_s)
+    landing = Landing(connections, dispatcher.hub, lambda workspace: _address(found, workspace))
+    store.queue.shares = found.shares
+    store.queue.apply(share_waiting).result()  # before a worker could begin one
+    stack.callback(store.events.subscribe(dispatcher.on_events))
+    return HubMember(connections=connections, dispatcher=dispatcher, landing=landing)
+
+
+def labels(settings: Settings, found: SharedRepositories) -> Iterator[str]:
+    """What this machine can do: languages, a GPU, repositories that it knows, and what the settings add."""
+    yield Language.PYTHON
+    for language, program in _PROGRAMS.items():
+        if shutil.which(program):
+            yield language
+    if any(Path(device).exists() for device in _GPUS):
+        yield "gpu"
+    yield from settings.node_labels
+    for path in found.known():
+        if remote := found.remote(path):
+            yield label_of(remote)
+
+
+def _node_id(store: StoreServices) -> str:
+    """The id that was drawn once for this home."""
+    known = store.state.get(STATE_KEY)
+    if known is None:
+        known = str(uuid.uuid4())
+        store.state.set(STATE_KEY, known).result()
+    return str(known)
+
+
+def _address(found: SharedRepositories, workspace: Workspace) -> str:
+    return WORKSPACE if workspace.is_own else found.remote(str(workspace.repo))

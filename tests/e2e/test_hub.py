@@ -1,0 +1,121 @@
+"""Three real daemons, one hub, one bare repository: whatever happens to nodes, each task ends once and lands once."""
+
+from __future__ import annotations
+
+import random
+import time
+from pathlib import Path
+
+import pytest
+
+from core.states import Ending, Status
+from hub.nodes import nodes
+from hub.signing import is_signed, signed_text
+from tests.support.daemon import until
+from tests.support.federation import LEASE_S, Federation, federation, task
+
+
+def until_all_ended(fed: Federation, within_s: float = 900) -> None:
+    until(lambda: not fed.open_tasks(), within_s=within_s)
+
+
+def assert_each_landed_once(fed: Federation, count: int) -> None:
+    ended = fed.tasks()
+    assert len(ended) == count
+    assert {(one.status, one.ending) for one in ended} == {(Status.DONE, Ending.COMMITTED)}, [
+        (one.id, one.status, one.reason) for one in ended if one.status is not Status.DONE
+    ]
+    assert sorted(fed.landed()) == sorted(f"hub-{one.id}" for one in ended)
+    keys = {node.id: node.public_key for node in nodes(fed.connections)}
+    for one in ended:
+        assert one.node
+        text = signed_text(one.node, one.id, one.status, one.ending, one.commit, one.branch)
+        assert is_signed(keys[one.node], text, one.signature)
+
+
+def test_three_nodes_share_a_queue_and_the_pages_of_each_tell_how_its_own_tasks_ended(tmp_path: Path) -> None:
+    with federation(tmp_path, latency_s=0.3) as fed:
+        daemons = [fed.daemon(name) for name in "abc"]
+        sent = [(daemon, daemon.submit(**task(number))) for number, daemon in enumerate(daemons * 3, 1)]
+        last = daemons[0].submit(**task(90, depends_on=[sent[0][1], sent[3][1]]))
+        until_all_ended(fed)
+        assert_each_landed_once(fed, 10)
+        assert {one.node_name for one in fed.tasks()} == {"a", "b", "c"}
+        for daemon, number in [*sent, (daemons[0], last)]:
+            until(lambda daemon=daemon, number=number: daemon.get(f"/api/task/{number}")["status"] == "done")  # type: ignore[misc]
+        assert fed.landed()[-1] == f"hub-{max(one.id for one in fed.tasks())}"
+
+
+def test_a_node_that_dies_is_replaced_in_the_step_that_it_was_in_without_paying_again(tmp_path: Path) -> None:
+    with federation(tmp_path) as fed:
+        first = fed.daemon("a", WORKER_COUNT="1")
+        fed.models.fail_next("hang", phase="CODING")
+        first.submit(**task(7))
+        until(lambda: any(one.phase == "CODING" for one in fed.models.requests))
+        until(lambda: fed.connections.rows("SELECT 1 FROM checkpoints") != [])
+        first.kill()
+        asked = len(fed.models.requests)
+        fed.daemon("b", WORKER_COUNT="1")
+        until_all_ended(fed)
+        assert_each_landed_once(fed, 1)
+        phases = [request.phase for request in fed.models.requests[asked:]]
+        assert "PLANNING" not in phases
+        assert fed.tasks()[0].node_name == "b"
+        fed.daemon("a", WORKER_COUNT="1")
+        until(lambda: first.get("/api/task/1")["status"] == "done")
+
+
+def test_what_a_node_finishes_while_the_hub_is_away_is_handed_in_later(tmp_path: Path) -> None:
+    with federation(tmp_path, latency_s=0.5) as fed:
+        daemon = fed.daemon("a")
+        for number in (1, 2):
+            daemon.submit(**task(number))
+        until(lambda: any(one.status is Status.RUNNING for one in fed.tasks()))
+        fed.server.stop()
+        waiting = daemon.submit(**task(3))
+        assert daemon.get(f"/api/task/{waiting}")["status"] == "shared"
+        until(lambda: "ready to land" in str(daemon.get("/api/tasks")), within_s=120)
+        fed.server.start()
+        until_all_ended(fed)
+        assert_each_landed_once(fed, 3)
+
+
+def test_owners_cancel_retry_and_prioritise_from_any_node(tmp_path: Path) -> None:
+    with federation(tmp_path) as fed:
+        queue = fed.queue
+        queue.pause("for the test")
+        daemon = fed.daemon("a", WORKER_COUNT="1")
+        numbers = [daemon.submit(**task(number)) for number in (1, 2, 3)]
+        until(lambda: len(fed.tasks()) == 3)
+        by_origin = {one.origin_task: one.id for one in fed.tasks()}
+        assert daemon.ask("POST", f"/api/task/{numbers[0]}/cancel")[0] in {200, 202}
+        until(lambda: queue.get(by_origin[numbers[0]]).status is Status.CANCELLED)
+        queue.cancel(by_origin[numbers[1]])
+        until(lambda: daemon.get(f"/api/task/{numbers[1]}")["status"] == "cancelled")
+        daemon.ask("POST", f"/api/task/{numbers[2]}/priority", {"priority": 9})
+        until(lambda: queue.get(by_origin[numbers[2]]).priority == 9)
+        assert daemon.ask("POST", f"/api/task/{numbers[0]}/retry")[0] in {200, 202}
+        until(lambda: queue.get(by_origin[numbers[0]]).status is Status.QUEUED)
+        queue.retry(by_origin[numbers[1]])
+        until(lambda: daemon.get(f"/api/task/{numbers[1]}")["status"] == "shared")
+        queue.resume()
+        until_all_ended(fed)
+        assert_each_landed_once(fed, 3)
+        assert fed.landed()[0] == f"hub-{by_origin[numbers[2]]}"
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(3600)
+def test_many_tasks_end_once_while_nodes_are_killed_at_random(tmp_path: Path) -> None:
+    chance, count = random.Random(21), 200
+    with federation(tmp_path, latency_s=0.05) as fed:
+        daemons = {name: fed.daemon(name) for name in "abc"}
+        for number in range(1, count + 1):
+            daemons[chance.choice("abc")].submit(**task(number))
+        while fed.open_tasks() or len(fed.tasks()) < count:
+            time.sleep(chance.uniform(1, 2 * LEASE_S))
+            name = chance.choice("abc")
+            daemons[name].kill()
+            time.sleep(chance.uniform(0, 2 * LEASE_S))
+            fed.daemon(name)
+        assert_each_landed_once(fed, count)

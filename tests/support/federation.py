@@ -1,0 +1,94 @@
+"""Several daemons on one hub: a server, a bare repository that their workspaces share, and small tasks to do."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from core.states import Status
+from hub import migrations
+from hub.connection import HubConnections
+from hub.queue import HubQueue, HubTask
+from tests.support.daemon import Daemon, git, settings_for
+from tests.support.postgres import EMBEDDED, PostgresServer, hub
+from tests.support.wire_server import WireServer
+
+LEASE_S = 4
+
+
+def answer(phase: str, messages: list[dict[str, str]]) -> str:
+    """Whatever is asked for about number N: a module that knows it."""
+    text = "\n".join(message["content"] for message in messages)
+    found = re.search(r"number_(\d+)", text)
+    name = found[1] if found else "0"
+    if phase == "PLANNING":
+        return f"1. number_{name}.py with a function value"
+    return f"Summary: Know the number {name}\n\n```python path=number_{name}.py\ndef value():\n    return {name}\n```"
+
+
+def task(number: int, **more: object) -> dict[str, object]:
+    """What is asked for."""
+    tests = {f"test_number_{number}.py": (
+        f"from number_{number} import value\n\n\ndef test_it_is_known():\n    assert value() == {number}\n"
+    )}  # fmt: skip
+    asked = f"Write number_{number}.py with a function value that returns {number}"
+    return {"description": asked, "tests": tests, **more}
+
+
+@dataclass
+class Federation:
+    """The hub, the shared repository, and daemons that may come and go."""
+
+    folder: Path
+    models: WireServer
+    server: PostgresServer
+    url: str
+    connections: HubConnections
+    remote: Path
+    daemons: dict[str, Daemon] = field(default_factory=dict)
+
+    def daemon(self, name: str, **more: str) -> Daemon:
+        """A daemon of that name, started; the same home each time."""
+        settings = settings_for(
+            self.models, HUB_URL=self.url, NODE_NAME=name, HUB_LEASE_S=str(LEASE_S), PROMPT_TOKENS="4000", **more
+        )
+        daemon = self.daemons.setdefault(name, Daemon(self.folder / name, settings))
+        daemon.start()
+        return daemon
+
+    @property
+    def queue(self) -> HubQueue:
+        """The hub's queue, as a client that is no node reads it."""
+        return HubQueue(self.connections, "observer")
+
+    def tasks(self) -> list[HubTask]:
+        return self.queue.find(limit=1000)
+
+    def open_tasks(self) -> list[HubTask]:
+        return [one for one in self.tasks() if one.status not in {Status.DONE, Status.FAILED, Status.CANCELLED}]
+
+    def landed(self) -> list[str]:
+        """The marks of the commits on the shared branch, oldest first; a commit of no task has none."""
+        shown = git(self.remote, "log", "--reverse", "--format=%(trailers:key=Task,valueonly)", "main")
+        return [line for line in shown.splitlines() if line]
+
+
+@contextmanager
+def federation(folder: Path, *, latency_s: float = 0.0) -> Iterator[Federation]:
+    """A hub with an empty shared repository, and no daemon yet."""
+    remote = folder / "shared.git"
+    git(folder, "init", "-q", "--bare", "--initial-branch=main", str(remote))
+    with PostgresServer(EMBEDDED, folder / "postgres") as server, WireServer(answer, latency_s=latency_s) as models:
+        url = server.database()
+        with hub(url) as connections:
+            migrations.set_option(connections, migrations.WORKSPACE, str(remote))
+            made = Federation(folder, models, server, url, connections, remote)
+            try:
+                yield made
+            finally:
+                for daemon in made.daemons.values():
+                    if daemon.process and daemon.process.poll() is None:
+                        daemon.stop()
