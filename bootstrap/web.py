@@ -12,6 +12,7 @@ from pathlib import Path
 
 from bootstrap.benchmark_process import BenchmarkProcess
 from bootstrap.environments import made_environments
+from bootstrap.hub_client import hub_client
 from bootstrap.maintenance import Reporter
 from bootstrap.outlook import work_settings
 from bootstrap.services import Services
@@ -146,6 +147,9 @@ def open_web(
     stack.callback(repositories.stop)
     benchmark = BenchmarkProcess(settings)
     stack.callback(benchmark.close)
+    hub = hub_client(settings(), store.state)
+    if hub:
+        stack.callback(hub.close)
     context = AppContext(
         database=store.db,
         queue=store.queue,
@@ -178,6 +182,7 @@ def open_web(
         install_extra=services.extras.install,
         work=lambda: work_settings(settings()),
         ensure_extra=services.extras.ensure,
+        hub=hub,
     )
     return _started(_host(settings(), context), settings().port_file, stack)
 

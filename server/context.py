@@ -36,6 +36,7 @@ from db.event_log import EventLog
 from db.step_store import StepStore
 from models.live import LiveCalls
 from queue_manager import QueueManager
+from server.hub_port import HubPort
 from server.settings_port import CLOSED, SettingsPort
 from settings.reloaded import Reloaded
 
@@ -246,7 +247,7 @@ class AppContext:
     on. `live` has what models write just now. `forge_hook` takes a
     webhook's headers (names in lower case) and body, has the forges looked at, and fails with `HookRefused`.
     `benchmark` runs that of the home, `benchmark_db` is where its results are, once there are any, and `model_cutoffs`
-    tells when the training of models ended, by their names.
+    tells when the training of models ended, by their names. `hub` is that of the settings, None where they name none.
     """
 
     database: Database
@@ -282,6 +283,7 @@ class AppContext:
     benchmark: BenchmarkPort = NO_BENCHMARK
     benchmark_db: Callable[[], Path | None] = lambda: None
     model_cutoffs: Callable[[], Mapping[str, date]] = dict
+    hub: HubPort | None = None
     clock: Clock = utc_now
 
 

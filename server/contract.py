@@ -10,6 +10,7 @@ from server.routes import (
     commits,
     environments,
     forges,
+    hub,
     logs,
     memory,
     notices,
@@ -44,5 +45,6 @@ ENDPOINTS: tuple[Endpoint, ...] = (
     *memory.routes.endpoints,
     *reports.routes.endpoints,
     *benchmark.routes.endpoints,
+    *hub.routes.endpoints,
     Endpoint(name="describe", method="GET", path="/api/openapi.json", summary="This document."),
 )

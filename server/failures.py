@@ -16,6 +16,7 @@ from core.errors import (
     ExtraMissing,
     GitError,
     HookRefused,
+    HubError,
     IllegalMove,
     InvalidTask,
     NoEvidence,
@@ -25,6 +26,7 @@ from core.errors import (
     UnknownCommit,
     UnknownExtra,
     UnknownLesson,
+    UnknownNode,
     UnknownStep,
     UnknownTask,
     UnknownWorker,
@@ -32,6 +34,7 @@ from core.errors import (
 from report.stored import UnknownReport
 from server.bodies import BadBody
 from server.context import Busy
+from server.hub_port import NoHub
 from server.query import BadQuery
 from server.reloading import by_name
 from server.schemas import Failed
@@ -63,7 +66,10 @@ def register(app: Flask) -> None:
     app.register_error_handler(BenchmarkError, lambda error: answer(409, str(error)))
     app.register_error_handler(GitError, lambda error: answer(409, str(error)))
     app.register_error_handler(IllegalMove, lambda error: answer(409, str(error)))
+    app.register_error_handler(NoHub, lambda error: answer(404, str(error)))
+    app.register_error_handler(UnknownNode, lambda error: answer(404, str(error)))
     app.register_error_handler(Busy, _busy)
+    app.register_error_handler(HubError, _busy)
     app.register_error_handler(StoreFull, lambda error: answer(507, str(error)))
     app.register_error_handler(StoreError, _broken)
     app.register_error_handler(HTTPException, _http)
@@ -83,7 +89,7 @@ def _invalid(error: InvalidTask | BadQuery) -> Response:
     return answer(400, str(error), error.fields, error.more)
 
 
-def _busy(error: Busy) -> Response:
+def _busy(error: Busy | HubError) -> Response:
     response = answer(503, str(error))
     response.headers["Retry-After"] = "5"
     return response

@@ -14,6 +14,7 @@ from openapi_spec_validator import OpenAPIV31SpecValidator, validate
 
 from benchmark.store import BenchmarkStore, Mode
 from bootstrap.benchmark_process import BenchmarkProcess
+from bootstrap.hub_client import HubClient
 from bootstrap.repository_settings import RepositoryService
 from config import load_settings
 from core.attempt_state import AttemptState, Step
@@ -22,16 +23,21 @@ from core.clock import utc_now
 from core.revisions import Author
 from core.states import Ending, Outcome, Phase
 from core.submission import TaskIn
+from core.tasks import TaskSpec
 from db.state_store import Commit, StateStore
 from git_manager import GitManager
+from hub.nodes import Node, join
+from hub.queue import HubQueue
 from server.context import AppContext
 from server.contract import ENDPOINTS
+from server.hub_port import OwnNode
 from server.openapi import document
 from tests.support.app_context import Client, Got, Reloads, fill, serving
 from tests.support.asking import package, wait_for
 from tests.support.benchmarks import arm, stored
 from tests.support.git_repo import make_repo
 from tests.support.lessons import learn
+from tests.support.postgres import EMBEDDED, PostgresServer, free_port, hub
 from tests.support.settings_rig import settings_served
 from tests.support.sse import Listener
 from tests.support.worked_task import submit, work_on
@@ -246,6 +252,44 @@ def asked_of_repositories(context: AppContext, described: dict[str, Any], folder
     return seen
 
 
+def asked_of_the_hub(context: AppContext, described: dict[str, Any], folder: Path) -> set[tuple[str, int]]:
+    """With a real one that has a node and two tasks, with one that is away, and without any."""
+    seen, tasks, node = set(), "/api/hub/tasks", "/api/hub/nodes/{node}/drain"
+    one = f"{tasks}/{{task_id}}"
+
+    def ask(client: Client, method: str, template: str, path: str, body: object = None) -> None:
+        sent = None if body is None else json.dumps(body)
+        got = client.request(method, path, sent, {} if body is None else {"Content-Type": "application/json"})
+        seen.add((template, check(described, method, template, got)))
+
+    with PostgresServer(EMBEDDED, folder) as server, hub(url := server.database()) as connections:
+        join(connections, Node(id="1", name="a", url="http://a:5000"))
+        queue = HubQueue(connections, "1")
+        queue.beat([])
+        for number in (1, 2):
+            queue.submit(TaskSpec(description="x"), origin_task=number)
+        queue.claim()
+        own = OwnNode(id="1", name="a")
+        there = HubClient(url, lambda: own)
+        away = HubClient(f"postgresql://127.0.0.1:{free_port()}/none", lambda: own)
+        for reached in (there, None, away):
+            with serving(replace(context, hub=reached)) as client:
+                ask(client, "GET", "/api/hub", "/api/hub")
+                for query in ("", "?status=queued&limit=1", "?status=x"):
+                    ask(client, "GET", tasks, tasks + query)
+                for verb, number in (("cancel", 2), ("cancel", 2), ("retry", 2), ("retry", 9)):
+                    ask(client, "POST", f"{one}/{verb}", f"{tasks}/{number}/{verb}")
+                for body in ({"priority": 3}, {"priority": "x"}):
+                    ask(client, "POST", f"{one}/priority", f"{tasks}/1/priority", body)
+                ask(client, "POST", "/api/hub/pause", "/api/hub/pause", {"reason": "backup"})
+                ask(client, "POST", "/api/hub/resume", "/api/hub/resume")
+                for name in ("a", "b"):
+                    ask(client, "POST", node, f"/api/hub/nodes/{name}/drain", {"draining": True})
+        there.close()
+        away.close()
+    return seen
+
+
 def asked_of_the_benchmark(context: AppContext, described: dict[str, Any], home: Path) -> set[tuple[str, int]]:
     """With the real processes, which find no such repository and end."""
     seen, runs = set(), "/api/benchmark/runs"
@@ -333,6 +377,7 @@ def test_every_answer_is_as_the_document_says(
     seen |= asked_of_steering(client, described)
     seen |= asked_of_repositories(context, described, tmp_path / "repositories")
     seen |= asked_of_the_benchmark(context, described, tmp_path / "benchmark")
+    seen |= asked_of_the_hub(context, described, tmp_path / "postgres")
     with settings_served(tmp_path / "home") as rig:
         seen |= asked_of_settings(rig.client, described)
     hook = "/api/forges/hook"
