@@ -155,8 +155,8 @@ class HubQueue:
 
     def claim(self, most: int = 1) -> list[Claim]:
         """The next tasks, which are this node's from now on; none while the hub is paused or the node drains."""
-        rows = self._hub.rows("SELECT * FROM claim(%s, %s)", (self.node, most))
-        return [claim for row in rows if (claim := self._claimed(row))]
+        query = "SELECT c.*, checkpoint(c.id, c.node, c.fence) AS kept FROM claim(%s, %s) AS c"
+        return [claim for row in self._hub.rows(query, (self.node, most)) if (claim := self._claimed(row))]
 
     def _claimed(self, row: dict[str, Any]) -> Claim | None:
         """The claim of a row; what only a node of another version can read is given back."""
@@ -166,7 +166,6 @@ class HubQueue:
         except ValueError as error:
             self.put_back(held, f"this node cannot read it: {error}"[:500], utc_now() + timedelta(seconds=UNREAD_S))
             return None
-        kept = self._hub.row("SELECT checkpoint(%s, %s, %s) AS data", (held.task_id, self.node, held.fence))
         return Claim(
             held=held,
             spec=spec,
@@ -175,7 +174,7 @@ class HubQueue:
             created_at=row["created_at"],
             origin=row["origin"],
             origin_task=row["origin_task"],
-            checkpoint=kept["data"] if kept else None,
+            checkpoint=row["kept"],
         )
 
     def adopted(self, held: Held, node_task: int) -> None:

@@ -60,7 +60,7 @@ CREATE TABLE tasks (
     created_at timestamptz NOT NULL DEFAULT clock_timestamp(),
     claimed_at timestamptz,
     ended_at timestamptz
-) WITH (fillfactor = 80);
+) WITH (fillfactor = 80, autovacuum_vacuum_scale_factor = 0.01, autovacuum_analyze_scale_factor = 0.02);
 CREATE INDEX tasks_ready ON tasks (class, priority DESC, id) WHERE status = 'queued';
 CREATE INDEX tasks_due ON tasks (not_before) WHERE status = 'scheduled';
 CREATE INDEX tasks_held ON tasks (node) WHERE status IN ('running', 'waiting');
@@ -88,6 +88,7 @@ CREATE TABLE mailbox (
     number bigint GENERATED ALWAYS AS IDENTITY,
     PRIMARY KEY (node, task)
 );
+CREATE INDEX mailbox_in_order ON mailbox (node, number);
 
 CREATE TABLE events (
     id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
@@ -274,22 +275,24 @@ CREATE FUNCTION claim(p_node text, p_most int) RETURNS SETOF tasks
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = nightshift, pg_temp AS $$
 DECLARE
     has text[];
+    running jsonb; -- how many run of each share; looked up, since a join would be planned for the few that ran once
     candidate int;
     chosen tasks;
 BEGIN
     SELECT labels INTO has FROM nodes
         WHERE id = p_node AND NOT draining AND lease_until > clock_timestamp();
     IF NOT FOUND OR EXISTS (SELECT 1 FROM pauses) THEN RETURN; END IF;
+    SELECT coalesce(jsonb_object_agg(r.share, r.count), '{}') INTO running FROM (
+        SELECT c.share, sum(h.count) AS count FROM (SELECT t.class, count(*) AS count FROM tasks t
+            WHERE t.status IN ('running', 'waiting') GROUP BY t.class) AS h
+        JOIN classes c ON c.id = h.class GROUP BY c.share) AS r;
     FOR turn IN 1 .. p_most LOOP
         chosen := NULL;
         FOR candidate IN
-            WITH running AS (SELECT c.share, count(*) AS count FROM tasks t JOIN classes c ON c.id = t.class
-                             WHERE t.status IN ('running', 'waiting') GROUP BY c.share)
             SELECT c.id FROM classes c
             CROSS JOIN LATERAL (SELECT t.priority, t.id FROM tasks t WHERE t.class = c.id AND t.status = 'queued'
                                 ORDER BY t.priority DESC, t.id LIMIT 1) AS head
-            LEFT JOIN running ON running.share = c.share
-            WHERE c.needs <@ has ORDER BY head.priority DESC, coalesce(running.count, 0), head.id
+            WHERE c.needs <@ has ORDER BY head.priority DESC, coalesce((running ->> c.share)::int, 0), head.id
         LOOP
             SELECT * INTO chosen FROM tasks t WHERE t.class = candidate AND t.status = 'queued'
                 ORDER BY t.priority DESC, t.id LIMIT 1 FOR UPDATE SKIP LOCKED;
@@ -299,6 +302,8 @@ BEGIN
         UPDATE tasks SET status = 'running', node = p_node, node_task = NULL, fence = nextval('fences'),
             attempt = attempt + 1, reason = '', claimed_at = clock_timestamp() WHERE id = chosen.id RETURNING * INTO chosen;
         INSERT INTO events (task, node, was, became) VALUES (chosen.id, p_node, 'queued', 'running');
+        running := running || (SELECT jsonb_build_object(c.share, coalesce((running ->> c.share)::int, 0) + 1)
+            FROM classes c WHERE c.id = chosen.class);
         RETURN NEXT chosen;
     END LOOP;
 END $$;
