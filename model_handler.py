@@ -30,7 +30,7 @@ from core.tasks import Limits, Spent
 from models.backend_client import BackendClient, Forms, PauseStore
 from models.backend_pool import BackendPool, RoutingConfig, available, first_ready
 from models.base import BaseModelHandler
-from models.budgets import Budget, BudgetExhausted, BudgetLedger, CallEstimate, SpendingLimits, SpentSince
+from models.budgets import Budget, BudgetExhausted, BudgetLedger, CallEstimate, SharedBudget, SpendingLimits, SpentSince
 from models.errors import BackendMisconfigured, BackendUnfit, CircuitOpen
 from models.gateway_reports import GatewayEvents, may_come_back, next_times, why_nobody
 from models.live import LiveCalls
@@ -236,6 +236,10 @@ class ModelHandler:
         """All backends, in the owner's order."""
         measured = self._router.seen if self._pool.config.measured else None
         return self._pool.status(measured)
+
+    def share_budget(self, shared: SharedBudget) -> None:
+        """From now on calls also need room in what several machines may spend together."""
+        self._ledger.shared = shared
 
     def budget_spent(self) -> SpentBudget | None:
         """The budget of all tasks that has no room for a call now, if the last call found it so."""

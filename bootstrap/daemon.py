@@ -187,6 +187,7 @@ class Daemon:
         member = open_hub(self._settings, self._store, self._services.git, self._node_state, lambda: host.url, stack)
         if member:
             self._services.landing = member.landing
+            self._services.models.share_budget(member.budget)
         return member
 
     def _node_state(self) -> NodeState:

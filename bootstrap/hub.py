@@ -17,6 +17,7 @@ from core.tasks import Language
 from core.version import VERSION
 from db import repositories as used_repositories
 from git_manager import GitManager
+from hub.budget import HubBudget
 from hub.connection import HubConnections
 from hub.dispatcher import Dispatcher, NodeServices, NodeState
 from hub.landing import Landing
@@ -32,11 +33,12 @@ _GPUS = ("/dev/nvidia0", "/dev/kfd")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HubMember:
-    """A daemon as a node: what attempts land with, and the thread that talks to the hub."""
+    """A daemon as a node: what attempts land with, what calls may cost, and the thread that talks to the hub."""
 
     connections: HubConnections
     dispatcher: Dispatcher
     landing: Landing
+    budget: HubBudget
 
 
 def open_hub(
@@ -78,7 +80,8 @@ def open_hub(
     store.queue.shares = found.shares
     store.queue.apply(share_waiting).result()  # before a worker could begin one
     stack.callback(store.events.subscribe(dispatcher.on_events))
-    return HubMember(connections=connections, dispatcher=dispatcher, landing=landing)
+    budget = HubBudget(connections, node.id)
+    return HubMember(connections=connections, dispatcher=dispatcher, landing=landing, budget=budget)
 
 
 def labels(settings: Settings, found: SharedRepositories) -> Iterator[str]:

@@ -199,6 +199,7 @@ class Dispatcher:
                 if priorities.get(hub_id, task.spec.priority) != task.spec.priority:
                     self._prioritise(task.id, priorities[hub_id])
         self.hub.sweep(MAX_CRASHES)
+        self._connections.rows("SELECT count_lost_spending()")
 
     def _lose(self, task: Task) -> None:
         reason = "the hub has given it to another node, or taken it back"

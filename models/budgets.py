@@ -10,12 +10,14 @@ from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime, time, timedelta
+from typing import Protocol
 
 from core.allowance import Measure
 from core.clock import Clock
 from core.dialogue import Completion
 from core.errors import BudgetSpent, Interruption, NeedsSettings, Parked
 from core.formats import money
+from core.program import typed
 from core.states import Ending
 from core.status import SpentBudget
 from core.tasks import Limits, Spent
@@ -206,11 +208,48 @@ class Budget:
         return Shortage(measure=Measure.COST_USD, short=max(0.0, short_usd), text=text)
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SharedRoom:
+    """What a budget that several machines share says to a call.
+
+    Attributes:
+        reservation: to be settled when the call has ended; None where nothing has to be.
+        lacks: `day` or `total` where there is no room; empty where there is.
+        left_tokens: what is left of it; None is unlimited, as for `left_cost_usd`.
+        may_grow: whether calls of others that are under way may give some of it back.
+        away: why the budget cannot be asked now; empty where it could.
+    """
+
+    reservation: int | None = None
+    lacks: str = ""
+    left_tokens: int | None = None
+    left_cost_usd: float | None = None
+    may_grow: bool = False
+    away: str = ""
+
+
+class SharedBudget(Protocol):
+    """What several machines together may spend."""
+
+    async def reserve(self, tokens: int, cost_usd: float) -> SharedRoom:
+        """Reserve room for a call, or say what is left."""
+        ...
+
+    async def settle(self, reservation: int, spent: Spent) -> None:
+        """Tell what the call used."""
+        ...
+
+
+Charge = Callable[[Completion], None]
+"""Counts what a call used."""
 SpentSince = Callable[[datetime | None], Spent]
 """What was spent since a moment, or in all (None), as the database knows it."""
 
 _ONE_CALL = "one call"
 _TODAY = "today"
+_ALL_NODES = {"day": "all nodes today", "total": "all nodes, all time"}
+_AGAIN_S = 30.0
+"""What waits for other machines looks again after so long."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -218,7 +257,7 @@ class Reservation:
     """Room for one call: the longest reply in tokens, and where to charge what it used."""
 
     reply: int
-    charge: Callable[[Completion], None]
+    charge: Charge
 
 
 class BudgetLedger:
@@ -234,6 +273,7 @@ class BudgetLedger:
     def __init__(self, budgets: SpendingLimits, clock: Clock, spent_since: SpentSince) -> None:
         self._limits, self._clock, self._spent_since = budgets, clock, spent_since
         self._day = self._date()
+        self.shared: SharedBudget | None = None
         self._found_spent: SpentBudget | None = None
         self._today = self._new_day()
         self._total = Budget(
@@ -276,11 +316,47 @@ class BudgetLedger:
             for budget in (one_call, task, self._todays_budget(), self._total):
                 budget.charge(completion.spent)
 
+        charge_all: Charge = charge
         async with AsyncExitStack() as stack:
             for budget in (one_call, task, self._todays_budget(), self._total):
                 need = await stack.enter_async_context(budget.reserve(need))
+            if self.shared:
+                shared_room = self._shared_room(self.shared, need, charge)
+                need, charge_all = await stack.enter_async_context(shared_room)
             self._found_spent = None
-            yield Reservation(reply=need.reply, charge=charge)
+            yield Reservation(reply=need.reply, charge=charge_all)
+
+    @asynccontextmanager
+    async def _shared_room(
+        self, shared: SharedBudget, need: CallEstimate, charge: Charge
+    ) -> AsyncIterator[tuple[CallEstimate, Charge]]:
+        """Room in what several machines may spend together; the reply is cut to it as in the budgets of this one."""
+        used = Spent()
+
+        def charge_both(completion: Completion) -> None:
+            nonlocal used
+            used = used + completion.spent
+            charge(completion)
+
+        while (room := await shared.reserve(need.spent(need.reply).tokens, need.cost_usd(need.reply))).lacks:
+            left = Budget(_ALL_NODES[room.lacks], Spent(), tokens=room.left_tokens, cost_usd=room.left_cost_usd)
+            try:
+                async with left.reserve(need) as smaller:
+                    # What lacks may be less than a token: then the same need would be refused again.
+                    need = replace(need, reply=min(smaller.reply, need.reply - 1))
+            except BudgetExhausted as over:
+                raise self._waits(over) if room.may_grow else over from None
+        if room.away:
+            until = self._clock() + timedelta(seconds=_AGAIN_S)
+            raise Parked(f"all nodes share a budget, and it cannot be asked: {room.away}", until)
+        try:
+            yield need, charge_both
+        finally:
+            if room.reservation is not None:
+                await asyncio.shield(shared.settle(room.reservation, used))
+
+    def _waits(self, over: BudgetExhausted) -> Parked:
+        return Parked(f"{over}; calls of other nodes may leave some", self._clock() + timedelta(seconds=_AGAIN_S))
 
     def interruption(self, cause: BudgetExhausted) -> Interruption:
         """How a task that finds a budget spent ends, or until when it waits."""
@@ -292,6 +368,11 @@ class BudgetLedger:
         if cause.budget is self._total:
             self._found_spent = SpentBudget(reason=str(cause))
             return NeedsSettings(f"{cause}; going on when TOTAL_TOKENS or TOTAL_COST_USD is raised", Ending.BUDGET)
+        if cause.budget.what in _ALL_NODES.values():
+            day_ends = _midnight(self._date() + timedelta(days=1)) if cause.budget.what == _ALL_NODES["day"] else None
+            self._found_spent = SpentBudget(reason=str(cause), until=day_ends)
+            again = day_ends or self._clock() + timedelta(hours=1)
+            return Parked(f"{cause}; going on when the hub's budget is raised ({typed('hub budget')})", again)
         if cause.budget.what == _ONE_CALL:
             return NeedsSettings(f"{cause}; going on when CALL_TOKENS or CALL_COST_USD is raised", Ending.BUDGET)
         return BudgetSpent(str(cause), measure=cause.shortage.measure, short=cause.shortage.short)

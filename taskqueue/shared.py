@@ -68,7 +68,8 @@ def refused(tx: Transaction, entry: Outgoing, reason: str) -> None:
 
 def share_waiting(tx: Transaction) -> int:
     """Share what was submitted before there was a hub and has not begun; returns how many."""
-    query = "SELECT id FROM tasks WHERE status IN ('queued', 'scheduled', 'blocked') AND attempt = 0 ORDER BY id"
+    waiting = "status IN ('queued', 'scheduled', 'blocked') AND attempt = 0 AND hub_id IS NULL"
+    query = f"SELECT id FROM tasks WHERE {waiting} ORDER BY id"  # noqa: S608  a constant
     moved = 0
     for row in tx.conn.execute(query).fetchall():
         entry = store.read(tx.conn, row["id"])
