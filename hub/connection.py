@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING, Any
 
 from core.errors import ExtraMissing, HubAway, HubRefused, IllegalMove, InvalidTask
 from core.masking import Masker
-from core.status import install_by_hand
 
 if TYPE_CHECKING:
     from psycopg import Connection, Error
@@ -44,7 +43,7 @@ class HubConnections:
             import psycopg_pool  # noqa: PLC0415  an extra
             from psycopg.rows import dict_row  # noqa: PLC0415  as above
         except ModuleNotFoundError as error:
-            raise ExtraMissing(f"a hub needs packages: {install_by_hand('hub')} brings them") from error
+            raise ExtraMissing("hub") from error
         self._url, self._mask = url, Masker([url])
         logging.getLogger("psycopg.pool").setLevel(logging.ERROR)  # what it warns of is raised
         settings = {

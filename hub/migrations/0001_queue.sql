@@ -211,7 +211,11 @@ BEGIN
     FOR forgotten IN SELECT t.* FROM tasks t WHERE t.node = p_node AND t.status IN ('running', 'waiting')
         AND t.id <> ALL (p_ids) AND t.claimed_at < clock_timestamp() - make_interval(secs => p_lease_s) FOR UPDATE
     LOOP
-        PERFORM move(forgotten, 'queued', NULL, 'its node does not know it any more', NULL);
+        IF forgotten.cancel_requested THEN
+            PERFORM move(forgotten, 'cancelled', 'user', 'cancelled by its owner', NULL);
+        ELSE
+            PERFORM move(forgotten, 'queued', NULL, 'its node does not know it any more', NULL);
+        END IF;
     END LOOP;
     RETURN QUERY SELECT o.id, t.id IS NOT NULL, coalesce(t.cancel_requested, false), t.priority
         FROM unnest(p_ids, p_fences) AS o (id, fence)
@@ -350,6 +354,14 @@ LANGUAGE sql SECURITY DEFINER SET search_path = nightshift, pg_temp AS $$
     SELECT data FROM checkpoints WHERE task IN (SELECT id FROM held(p_task, p_node, p_fence))
 $$;
 
+-- A task that waited for a person goes on where it is: by way of the queue, as the table of moves has it, but for nobody
+-- else to see.
+CREATE FUNCTION go_on(p_task tasks) RETURNS void LANGUAGE sql AS $$
+    UPDATE tasks SET status = 'queued' WHERE id = p_task.id;
+    UPDATE tasks SET status = 'running' WHERE id = p_task.id;
+    INSERT INTO events (task, node, was, became) VALUES (p_task.id, p_task.node, 'waiting', 'running')
+$$;
+
 -- The end of a task, told by the node that holds it. Telling the same again is harmless: the reply may have been lost.
 CREATE FUNCTION finish(p_task bigint, p_node text, p_fence bigint, p_status text, p_ending text, p_reason text,
     p_commit text, p_branch text, p_iterations int, p_spent text, p_signature text)
@@ -365,8 +377,8 @@ BEGIN
             AND status = p_status AND ending = p_ending AND commit_id IS NOT DISTINCT FROM p_commit);
     END IF;
     IF mine.status = 'waiting' AND p_status = 'done' THEN
-        PERFORM move(mine, 'queued', NULL, '', NULL);
-        UPDATE tasks SET status = 'running' WHERE id = p_task RETURNING * INTO mine;
+        PERFORM go_on(mine);
+        mine.status := 'running';
     END IF;
     UPDATE tasks SET commit_id = p_commit, branch = p_branch, iterations = p_iterations, spent = p_spent,
         signature = p_signature, asks = '' WHERE id = p_task;
@@ -382,7 +394,7 @@ BEGIN
     SELECT * INTO mine FROM held(p_task, p_node, p_fence);
     IF NOT FOUND THEN
         RETURN EXISTS (SELECT 1 FROM tasks WHERE id = p_task AND node = p_node AND fence = p_fence
-            AND status IN ('queued', 'scheduled'));
+            AND status IN ('queued', 'scheduled', 'cancelled'));
     END IF;
     UPDATE tasks SET asks = '' WHERE id = p_task;
     IF mine.cancel_requested THEN
@@ -406,9 +418,7 @@ BEGIN
     IF p_asks <> '' AND mine.status = 'running' THEN
         PERFORM move(mine, 'waiting', NULL, '', NULL);
     ELSIF p_asks = '' AND mine.status = 'waiting' THEN
-        UPDATE tasks SET status = 'queued' WHERE id = p_task;
-        UPDATE tasks SET status = 'running' WHERE id = p_task;
-        INSERT INTO events (task, node, was, became) VALUES (p_task, p_node, 'waiting', 'running');
+        PERFORM go_on(mine);
     END IF;
     RETURN true;
 END $$;
@@ -434,6 +444,8 @@ CREATE FUNCTION retry(p_task bigint) RETURNS text
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = nightshift, pg_temp AS $$
 DECLARE found_one tasks; unmet text;
 BEGIN
+    -- Nothing that it depends on may end between the look at it and this one's being blocked; before it, as ends lock.
+    PERFORM 1 FROM edges e JOIN tasks t ON t.id = e.needs WHERE e.task = p_task ORDER BY t.id FOR SHARE OF t;
     SELECT * INTO found_one FROM tasks WHERE id = p_task FOR UPDATE;
     IF NOT FOUND THEN RETURN NULL; END IF;
     IF found_one.status NOT IN ('failed', 'cancelled') THEN

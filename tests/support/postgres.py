@@ -13,12 +13,13 @@ import socket
 import subprocess
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
+import psutil
 import psycopg
 
 from core.errors import HubAway
@@ -64,9 +65,7 @@ class PostgresServer:
         self.folder.mkdir(parents=True, exist_ok=True)
         if os.geteuid() == 0:
             os.chown(self.folder, NOBODY, NOBODY)
-            for above in (self.folder, *self.folder.parents):
-                if above.stat().st_mode & 0o001 == 0:
-                    above.chmod(above.stat().st_mode | 0o011)
+        self._let_nobody_in()
         subprocess.run(
             [self.programs / "initdb", "-D", self.folder / "data", "-U", "owner", "-A", "trust", "-E", "UTF8",
              "--locale=C", "--no-sync"],
@@ -78,11 +77,19 @@ class PostgresServer:
     def __exit__(self, *_: object) -> None:
         self.stop(signal.SIGQUIT)
 
+    def _let_nobody_in(self) -> None:
+        """Other runs of pytest close the folder of all temporary folders again."""
+        if os.geteuid() == 0:
+            for above in (self.folder, *self.folder.parents):
+                if above.stat().st_mode & 0o001 == 0:
+                    above.chmod(above.stat().st_mode | 0o011)
+
     def _as_nobody(self) -> dict[str, Any]:
         root: dict[str, Any] = {"user": NOBODY, "group": NOBODY, "extra_groups": []} if os.geteuid() == 0 else {}
         return {"cwd": self.folder, "env": {"PATH": os.defpath, "HOME": str(self.folder)}, **root}
 
     def start(self) -> None:
+        self._let_nobody_in()
         settings = {
             "port": self.port, "listen_addresses": "127.0.0.1", "unix_socket_directories": str(self.folder),
             "fsync": "on" if self.safe else "off", "max_connections": 100,
@@ -110,8 +117,13 @@ class PostgresServer:
     def kill(self) -> None:
         """SIGKILL to the server and all processes of it, as a machine that goes down."""
         assert self.process
-        os.killpg(self.process.pid, signal.SIGKILL)
+        main = psutil.Process(self.process.pid)
+        backends = main.children()  # each is in a session of its own
+        for process in (main, *backends):
+            with suppress(psutil.NoSuchProcess):
+                process.kill()
         self.process.wait()
+        psutil.wait_procs(backends)
         (self.folder / "data" / "postmaster.pid").unlink(missing_ok=True)
 
     def database(self) -> str:
