@@ -372,6 +372,25 @@ class GitManager:
                 return name
         raise GitError(f"{commit.branch} and {TRIES} names like it are taken at the remote")
 
+    def fetched(self, workspace: Workspace, branch: str, commit: str, timeout_s: float = 60.0) -> Commit | None:
+        """A commit (full id) of another node, at the tip of a branch of the remote; None where it is not there.
+
+        Raises:
+            RemoteAway: the remote could not be asked.
+        """
+        if sharing.follow_other(self._repositories.find(workspace), branch, self._push_env, timeout_s) != commit:
+            return None
+        facts = self.describe(workspace, commit)
+        return Commit(id=commit, tree=facts.tree, branch=branch, parent=facts.parents[0] if facts.parents else "")
+
+    def unpublish(self, workspace: Workspace, branch: str, commit: str, timeout_s: float = 30.0) -> None:
+        """Remove a branch of ours from the remote, if it still holds this commit.
+
+        Raises:
+            RemoteAway: the remote could not be asked.
+        """
+        sharing.publish(self._repositories.find(workspace), "", branch, commit, self._push_env, timeout_s)
+
     # --- what was committed
 
     def note(self, where: Where, commit: str, text: str) -> None:

@@ -10,8 +10,8 @@ from __future__ import annotations
 
 import asyncio
 import re
-from collections.abc import AsyncIterator, Collection
-from contextlib import asynccontextmanager, nullcontext
+from collections.abc import Collection, Sequence
+from contextlib import nullcontext, suppress
 from dataclasses import dataclass, replace
 from datetime import timedelta
 
@@ -20,6 +20,7 @@ from attempt.commit_record import Landing, changed_files
 from attempt.commit_record import commit_row as ledger_entry
 from attempt.environment import EnvironmentChoice
 from attempt.evidence import to_note
+from attempt.merge_queue import Candidate, JointWork, merge
 from attempt.regression import WithRegression
 from attempt.services import AttemptServices
 from core.attempt_state import AttemptState
@@ -37,6 +38,7 @@ from core.tasks import Change, Files, Task
 from core.tree import Tree, text_of
 from core.verdicts import Label, SuiteJob, Verdict
 from db.commit_signs import ChangedFile
+from hub.landing import Turn, Waiting
 
 REMOTE_S = 60.0
 """While the remote cannot be reached, what is ready to land is tried again after so long."""
@@ -50,6 +52,10 @@ class Landed:
     reason: str
     commit: str | None = None
     branch: str | None = None
+
+
+End = tuple[Commit, Verdict | None]
+"""A commit where it was to land, and the last verdict on it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -98,19 +104,12 @@ class Integration:
         wanted = not self._stays and (workspace.is_own or self._integration_wanted())
         blocked = await asyncio.to_thread(self.services.git.blocked, workspace) if wanted else None
         moving = wanted and blocked is None
-        async with self._alone(workspace) if moving or self._is_shared else nullcontext():
-            if moving and (again := await asyncio.to_thread(self._without_project, workspace, state)):
-                return again
-            commit = await self._committed(workspace, state, moving=moving)
-            if commit is None:
-                return Landed(reason=self._nothing_changed(state))
-            end = await self._integrate(workspace, commit, state) if moving else (commit, state.verdict)
+        end = await (self._landed_shared if self._is_shared else self._landed)(workspace, state, moving=moving)
+        if end is None:
+            return Landed(reason=self._nothing_changed(state))
         if isinstance(end, Reopened):
             return end
         commit, verdict = end
-        if self._is_shared and not moving:
-            branch = await asyncio.to_thread(self.services.git.publish_branch, workspace, commit)
-            commit = replace(commit, branch=branch)
         await self._record(workspace, state, commit, verdict, integrated=moving)
         reason = verdict.labelled_reason if verdict else "tests passed"
         if left := masked(state.open_remarks, self.services.mask, workspace.scope.full):
@@ -123,20 +122,131 @@ class Integration:
     def _is_shared(self) -> bool:
         return self.services.landing is not None and self.task.hub_fence is not None
 
-    @asynccontextmanager
-    async def _alone(self, workspace: Workspace) -> AsyncIterator[None]:
-        """While no other worker, and of a hub's task no other node, moves the target; it is at its newest then."""
-        async with self.services.merge_locks[workspace.git_dir]:
-            if self.services.landing is None or not self._is_shared:
-                yield
-                return
-            try:
-                async with self.services.landing(self.task, workspace):
-                    await asyncio.to_thread(self.services.git.follow, workspace, workspace.target)
-                    yield
-            except RemoteAway as error:
-                until = self.services.clock() + timedelta(seconds=REMOTE_S)
-                raise Parked(f"it is ready to land, and waits for the remote: {error}", until) from error
+    async def _landed(self, workspace: Workspace, state: AttemptState, *, moving: bool) -> End | Reopened | None:
+        """Commit, and move the target where that is wanted; None where nothing had to be changed."""
+        async with self.services.merge_locks[workspace.git_dir] if moving else nullcontext():
+            if moving and (again := await asyncio.to_thread(self._without_project, workspace, state)):
+                return again
+            commit = await self._committed(workspace, state, moving=moving)
+            if commit is None:
+                return None
+            return await self._integrate(workspace, commit, state) if moving else (commit, state.verdict)
+
+    async def _landed_shared(self, workspace: Workspace, state: AttemptState, *, moving: bool) -> End | Reopened | None:
+        """The same for a task of a hub: the remote's branch is what is moved, or gets a branch of the task's.
+
+        Raises:
+            Parked: hub or remote cannot be reached.
+        """
+        git, landing = self.services.git, self.services.landing
+        assert landing, "a task of a hub has a way to land"
+        offered = ""
+
+        async def offer() -> tuple[str, str]:
+            nonlocal offered
+            assert commit, "what is offered was committed"
+            offered = await asyncio.to_thread(git.publish_branch, workspace, commit)
+            return commit.id, offered
+
+        try:
+            await asyncio.to_thread(git.follow, workspace, workspace.target)
+            if moving and (again := await asyncio.to_thread(self._without_project, workspace, state)):
+                return again
+            commit = await self._committed(workspace, state, moving=moving)
+            if commit is None:
+                return None
+            if not moving:
+                async with landing.turn(self.task, workspace):
+                    branch = await asyncio.to_thread(git.publish_branch, workspace, commit)
+                return replace(commit, branch=branch), state.verdict
+            async with (
+                landing.turn(self.task, workspace, offer, self._kind(state)) as turn,
+                self.services.merge_locks[workspace.git_dir],
+            ):
+                await asyncio.to_thread(git.follow, workspace, workspace.target)
+                end = await self._in_turn(turn, workspace, commit, state)
+            if offered:
+                with suppress(RemoteAway):  # a branch that is left over does no harm
+                    await asyncio.to_thread(git.unpublish, workspace, offered, commit.id)
+            return end
+        except RemoteAway as error:
+            until = self.services.clock() + timedelta(seconds=REMOTE_S)
+            raise Parked(f"it is ready to land, and waits for the remote: {error}", until) from error
+
+    def _kind(self, state: AttemptState) -> str:
+        """What may be judged in one run with this one; empty for what has a run of its own kind."""
+        spec, verdict = self.task.spec, state.verdict
+        own_kind = spec.test_command or spec.mcp or state.packages or state.removed_tests or state.moved
+        documents = verdict is not None and verdict.evidence.label is Label.DOCUMENTED
+        return "" if own_kind or documents or state.removes_project else f"{spec.language}"
+
+    async def _in_turn(self, turn: Turn, workspace: Workspace, commit: Commit, state: AttemptState) -> End | Reopened:
+        """Land while the branch is this node's to move; with others that wait, if they pass together."""
+        git = self.services.git
+        if turn.landed:
+            facts = await asyncio.to_thread(git.describe, workspace, turn.landed)
+            landed = Commit(id=turn.landed, tree=facts.tree, branch=commit.branch, parent=facts.parents[0])
+            self._events.emit(Kind.INTEGRATED, f"{landed.id[:10]} was landed by another node", **_data(landed))
+            return landed, state.verdict
+        if turn.others and (end := await self._together(turn, workspace, commit, state)):
+            return end
+        return await self._integrate(workspace, commit, state)
+
+    async def _together(self, turn: Turn, workspace: Workspace, commit: Commit, state: AttemptState) -> End | None:
+        """Land with what others have ready, judged on one merged tree; None where this one has to be landed alone."""
+        git, landing = self.services.git, self.services.landing
+        assert landing, "a task of a hub has a way to land"
+        tip = await asyncio.to_thread(git.tip, workspace)
+        mine = Candidate(key=self.task.hub_id or 0, commit=commit, spec=self.task.spec)
+        candidates = [mine, *await asyncio.to_thread(self._candidates, workspace, turn.others)]
+        passed = list[Verdict]()
+
+        async def judge(work: JointWork) -> bool:
+            verdict = await self._judged_together(work, workspace, state)
+            passed.extend([verdict] if verdict.passed else [])
+            return verdict.passed
+
+        merged, alone = await merge(git, workspace, tip, candidates, judge)
+        landed = {one.key: made for one, made in merged.commits}
+        if mine.key not in landed or not await asyncio.to_thread(git.publish, workspace, merged.last, tip):
+            return None
+        made = landed.pop(mine.key)
+        await asyncio.to_thread(git.follow, workspace, workspace.target)
+        ends = {key: one.id for key, one in landed.items()} | {one.key: None for one in alone}
+        await landing.end(turn.line, ends)
+        text = f"{made.id[:10]} is on {workspace.target}, judged and landed with {len(landed)} more"
+        self._events.emit(Kind.INTEGRATED, text, **_data(made))
+        return made, passed[-1]
+
+    def _candidates(self, workspace: Workspace, others: Sequence[Waiting]) -> list[Candidate]:
+        """What others have ready, fetched; not what stands in the target already, or is gone from the remote."""
+        git, found = self.services.git, list[Candidate]()
+        for one in others:
+            there = git.find_commit(replace(workspace, mark=one.mark), 0)
+            if there and git.contains(workspace, there):
+                continue  # its own node finds it as well
+            if commit := git.fetched(workspace, one.branch, one.commit):
+                found.append(Candidate(key=one.task_id, commit=commit, spec=one.spec))
+        return found
+
+    async def _judged_together(self, work: JointWork, workspace: Workspace, state: AttemptState) -> Verdict:
+        environment = await EnvironmentChoice(self.task, self.services, self._events).of(work.base)
+        job = SuiteJob(
+            base=work.base,
+            change=work.change,
+            given=work.given,
+            own=work.own,
+            own_proven=True,
+            held=self._held,
+            allow=self.task.spec.allow,
+            language=self.task.spec.language,
+            packages=state.packages,
+            environment=environment.digest,
+            whole_tree=not workspace.is_own,
+            limits=self._run_limits(),
+        )
+        regression = WithRegression(self.services.suite, self.services.imports, test_paths=self._test_paths)
+        return await regression.judge(job)
 
     async def _committed(self, workspace: Workspace, state: AttemptState, *, moving: bool) -> Commit | None:
         """The commit of this work, on its base, or on the newer tip that it will join where the two lie apart."""
@@ -183,9 +293,7 @@ class Integration:
         landed = workspace.target is not None and await asyncio.to_thread(git.contains, workspace, found)
         return found if landed else None
 
-    async def _integrate(
-        self, workspace: Workspace, commit: Commit, state: AttemptState
-    ) -> tuple[Commit, Verdict | None] | Reopened:
+    async def _integrate(self, workspace: Workspace, commit: Commit, state: AttemptState) -> End | Reopened:
         git, verdict = self.services.git, state.verdict
         if self._resumed and await asyncio.to_thread(git.contains, workspace, commit):
             moved = commit.parent != state.base

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 from collections import defaultdict
 from collections.abc import Callable
-from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal
@@ -21,14 +20,14 @@ from core.held_out import SHARE
 from core.masking import Masker
 from core.ports import ChangeCheck, Memory, ServerTools, Shell, Suite
 from core.repository_settings import RepositorySettings
-from core.revisions import Workspace
-from core.tasks import Limits, Task, TaskSpec
+from core.tasks import Limits, TaskSpec
 from db.database import Database
 from db.event_log import EventLog
 from db.state_store import StateStore
 from db.step_store import StepStore
 from db.tool_store import ToolStore
 from git_manager import GitManager
+from hub.landing import Landing
 from model_handler import ModelHandler
 from queue_manager import QueueManager
 
@@ -89,7 +88,7 @@ class AttemptServices:
     """Adds to a task what the settings allow in its repository."""
     unable: Callable[[TaskSpec], str] = lambda _spec: ""
     """Says why this machine cannot judge a task; empty where it can."""
-    landing: Callable[[Task, Workspace], AbstractAsyncContextManager[None]] | None = None
-    """While this block lasts, this node alone moves the branch of a task that the hub gave it; raises what parks it."""
+    landing: Landing | None = None
+    """Lets one node at a time move a branch that several share; None where this machine belongs to no hub."""
     merge_locks: defaultdict[Path, asyncio.Lock] = field(default_factory=lambda: defaultdict(asyncio.Lock))
     """One for each repository (its `.git` folder): whoever moves its target branch holds it."""

@@ -17,6 +17,7 @@ from core.tasks import Language
 from core.version import VERSION
 from db import repositories as used_repositories
 from git_manager import GitManager
+from gitrepo.sharing import short
 from hub.budget import HubBudget
 from hub.connection import HubConnections
 from hub.dispatcher import Dispatcher, NodeServices, NodeState
@@ -27,6 +28,7 @@ from hub.signing import NodeKey
 from taskqueue.shared import share_waiting
 
 STATE_KEY = "hub_node"
+BUDGET_KEY = "hub_budget"
 _PROGRAMS = {Language.JAVASCRIPT: "node", Language.GO: "go"}
 _GPUS = ("/dev/nvidia0", "/dev/kfd")
 
@@ -76,11 +78,16 @@ def open_hub(
     )
     services = NodeServices(queue=store.queue, repositories=found, state=state, emit=store.events.emit)
     dispatcher = Dispatcher(connections, node, NodeKey(settings.hub_dir / "key"), services, settings.hub_lease_s)
-    landing = Landing(connections, dispatcher.hub, lambda workspace: _address(found, workspace))
+    landing = Landing(connections, dispatcher.hub, lambda workspace: _line(found, workspace), settings.hub_lease_s)
     store.queue.shares = found.shares
     store.queue.apply(share_waiting).result()  # before a worker could begin one
     stack.callback(store.events.subscribe(dispatcher.on_events))
-    budget = HubBudget(connections, node.id)
+    budget = HubBudget(
+        connections,
+        node.id,
+        is_set=bool(store.state.get(BUDGET_KEY)),
+        remember=lambda is_set: store.state.set(BUDGET_KEY, is_set),
+    )
     return HubMember(connections=connections, dispatcher=dispatcher, landing=landing, budget=budget)
 
 
@@ -107,5 +114,7 @@ def _node_id(store: StoreServices) -> str:
     return str(known)
 
 
-def _address(found: SharedRepositories, workspace: Workspace) -> str:
-    return WORKSPACE if workspace.is_own else found.remote(str(workspace.repo))
+def _line(found: SharedRepositories, workspace: Workspace) -> str:
+    """The name of the branch that a task moves: its repository's, and its own."""
+    address = WORKSPACE if workspace.is_own else found.remote(str(workspace.repo))
+    return f"{address} {short(workspace.target or '')}"

@@ -82,10 +82,21 @@ def _joined(found: Repository, local: str | None, there: str) -> bool:
     )
 
 
+def follow_other(found: Repository, branch: str, env: Mapping[str, str], timeout_s: float) -> str | None:
+    """Fetch a branch that nothing here follows; its tip, None where the remote has none such.
+
+    Raises:
+        RemoteAway: the remote could not be asked.
+    """
+    return _fetched(found, branch, env, timeout_s)
+
+
 def publish(
     found: Repository, commit: str, branch: str, expected: str | None, env: Mapping[str, str], timeout_s: float
 ) -> bool:
     """Move a branch of the remote from `expected` (None: it is not there) to a commit; False: it moved meanwhile.
+
+    An empty commit removes it.
 
     Raises:
         RemoteAway: the push failed for another reason.

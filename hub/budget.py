@@ -26,12 +26,22 @@ class HubBudget:
     Args:
         connections: of the hub.
         node: the id of this node.
+        is_set: whether there was a budget when the hub was last asked; decides while it is away.
+        remember: keeps that beyond a restart.
         monotonic: seconds that never jump.
     """
 
-    def __init__(self, connections: HubConnections, node: str, monotonic: Callable[[], float] = time.monotonic) -> None:
+    def __init__(
+        self,
+        connections: HubConnections,
+        node: str,
+        *,
+        is_set: bool = False,
+        remember: Callable[[bool], object] = lambda _: None,
+        monotonic: Callable[[], float] = time.monotonic,
+    ) -> None:
         self._hub, self._node, self._monotonic = connections, node, monotonic
-        self._asked_at, self._is_set = -KNOWN_S, False
+        self._asked_at, self._is_set, self._remember = -KNOWN_S, is_set, remember
         self._unsettled: list[tuple[int, Spent]] = []
 
     async def reserve(self, tokens: int, cost_usd: float) -> SharedRoom:
@@ -61,8 +71,14 @@ class HubBudget:
 
     def _has_budget(self) -> bool:
         if self._monotonic() - self._asked_at >= KNOWN_S:
-            found = self._hub.rows("SELECT 1 FROM option_list WHERE name = ANY (%s)", (list(BUDGETS),))
-            self._is_set, self._asked_at = bool(found), self._monotonic()
+            self._asked_at = self._monotonic()  # also where it is away: each call would wait for that
+            try:
+                found = self._hub.rows("SELECT 1 FROM option_list WHERE name = ANY (%s)", (list(BUDGETS),))
+            except HubError:
+                return self._is_set
+            if self._is_set is not bool(found):
+                self._is_set = bool(found)
+                self._remember(self._is_set)
         return self._is_set
 
     def _settle(self) -> None:

@@ -8,7 +8,7 @@ same end twice is harmless, since an answer may be lost on the way. Ids of tasks
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from datetime import datetime, timedelta
 from typing import Any
@@ -188,6 +188,25 @@ class HubQueue:
     def confirm(self, held: Held) -> None:
         """Make sure that it is this node's for as long as a lease lasts from now on."""
         self._tell("confirm(%s, %s, %s, %s)", held, self._lease_s)
+
+    def queue_landing(self, held: Held, line: str, commit: str, branch: str, kind: str) -> None:
+        """Let a commit, at the remote on `branch`, wait in the merge queue of what `line` names."""
+        self._tell("queue_landing(%s, %s, %s, %s, %s, %s, %s)", held, line, commit, branch, kind)
+
+    def leave_landing(self, held: Held) -> None:
+        """Let it wait no more."""
+        self._hub.rows("SELECT leave_landing(%s, %s, %s)", (held.task_id, self.node, held.fence))
+
+    def landing_of(self, held: Held) -> tuple[str | None, bool]:
+        """The commit under which another node has landed it, and whether it has to be landed alone."""
+        row = self._hub.row("SELECT * FROM landing_of(%s, %s, %s)", (held.task_id, self.node, held.fence))
+        return (row["landed_as"], row["alone"]) if row else (None, False)
+
+    def end_landings(self, line: str, landed: Mapping[int, str | None]) -> None:
+        """Tell under which commit each of these tasks landed; None: it has to be landed alone."""
+        self._hub.rows(
+            "SELECT end_landings(%s, %s::bigint[], %s::text[])", (line, list(landed), list(landed.values()))
+        )  # fmt: skip
 
     def keep(self, held: Held, checkpoint: str) -> None:
         """Keep the attempt as it is now, for the node that may have to go on with it."""

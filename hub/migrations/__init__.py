@@ -117,5 +117,5 @@ def _grant(conn: Connection[DictRow]) -> None:
     ).fetchall()
     for each in names:
         conn.execute(f"GRANT EXECUTE ON FUNCTION {each['signature']} TO {ROLE}".encode())
-    lists = "task_list, node_list, option_list, pause_list, event_list, spending_list, migrations"
+    lists = "task_list, node_list, option_list, pause_list, event_list, spending_list, landing_list, migrations"
     conn.execute(f"GRANT SELECT ON {lists} TO {ROLE}".encode())
