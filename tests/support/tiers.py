@@ -80,6 +80,7 @@ ITEMS = {
     "tests/forges/": 1,
     "tests/forges/test_kills.py": 4,
     "tests/hostile/": 4,
+    "tests/hub/test_roles.py::test_a_node_may_not": 8,
     "tests/checks/test_javascript_forgers.py": 40,
     "tests/checks/test_python_forgers.py": 40,
     "tests/checks/test_right_programs.py": 12,
