@@ -8,6 +8,7 @@ import time
 from collections.abc import Callable
 from typing import TypeVar
 
+from bootstrap.hub import STATE_KEY
 from config import Settings
 from core.errors import HubAway
 from db.state_store import StateStore
@@ -16,8 +17,6 @@ from server.hub_port import OwnNode
 
 AWAY_S = 5.0
 """So long after a failure others are told of it at once; then one of them tries again."""
-NODE_ID = "hub_node"
-"""Under this key the state of a home has its id as a node."""
 _T = TypeVar("_T")
 
 
@@ -74,7 +73,7 @@ def hub_client(settings: Settings, state: StateStore) -> HubClient | None:
     name = settings.node_name or socket.gethostname()[:60] or "node"
 
     def own() -> OwnNode:
-        known = state.get(NODE_ID)
+        known = state.get(STATE_KEY)
         return OwnNode(id=None if known is None else str(known), name=name)
 
     return HubClient(settings.hub_url.get_secret_value(), own)

@@ -54,7 +54,7 @@ def addresses(seeded: SeededDaemon) -> dict[str, str]:
     """Which address stands for each page."""
     report = max((seeded.snapshot.home / "reports").glob("*.md")).stem
     task = seeded.task("second_try")
-    return {page.name: page.path.format(task_id=task, name=report) for page in PAGES}
+    return {page.name: page.path.format(task_id=task, name=report) for page in PAGES if not page.needs_hub}
 
 
 def shoot(browser: Browser, seeded: SeededDaemon, names: list[str]) -> None:
@@ -77,7 +77,7 @@ def _kept(page: Page, path: Path) -> None:
 
 def main() -> None:
     """Make the pictures."""
-    names = [page.name for page in PAGES]
+    names = [page.name for page in PAGES if not page.needs_hub]
     parser = argparse.ArgumentParser(description=__doc__.split("\n", maxsplit=1)[0])
     parser.add_argument("pages", nargs="*", metavar="PAGE", help=f"one of {', '.join(names)}; without any, all")
     chosen = parser.parse_args().pages

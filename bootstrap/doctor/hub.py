@@ -6,12 +6,14 @@ from collections.abc import Iterator
 
 from bootstrap.doctor.context import CheckContext, Finding, fault, note, ok, warning
 from bootstrap.extras import EXTRAS
+from config import Settings
 from core.errors import HubAway, HubRefused
 from core.program import typed
 from core.status import install_by_hand
 from hub.access import Access, access
 from hub.connection import HubConnections
 from hub.migrations import ROLE, check
+from server.serving.listen import is_loopback, is_wildcard
 
 
 def check_hub(context: CheckContext) -> Iterator[Finding]:
@@ -33,6 +35,7 @@ def check_hub(context: CheckContext) -> Iterator[Finding]:
         yield fault("hub", str(error), f"correct HUB_URL, or `{typed('hub init')}` as the database's owner")
     else:
         yield from judged(found)
+        yield from address(context.settings)
     finally:
         connections.close()
 
@@ -51,3 +54,10 @@ def judged(found: Access) -> Iterator[Finding]:
         yield ok("TLS", "the hub is on this machine")
     if found.may_alter:
         yield note("rights", "this user may alter the hub's schema", f"a user with GRANT {ROLE} alone is enough here")
+
+
+def address(settings: Settings) -> Iterator[Finding]:
+    """Whether other nodes' dashboards can lead to this one's."""
+    if not settings.node_url and (is_loopback(settings.flask_host) or is_wildcard(settings.flask_host)):
+        text = f"other nodes' dashboards cannot lead to this one's: {settings.flask_host} is no address for them"
+        yield note("address", text, "set NODE_URL to where others reach it")

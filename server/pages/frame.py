@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, TypeVar
 
-from flask import Blueprint, Flask, Response, redirect, render_template, request
+from flask import Blueprint, Flask, Response, abort, redirect, render_template, request
 from markupsafe import Markup
 from werkzeug.routing import Map
 from werkzeug.wrappers import Response as BaseResponse
@@ -59,9 +59,8 @@ def register(app: Flask, context: AppContext, assets: Assets) -> None:
     blueprint.add_url_rule("/login", view_func=pages.login)
     blueprint.add_url_rule("/favicon.ico", view_func=pages.icon)
     app.register_blueprint(blueprint)
-    app.jinja_env.globals.update(
-        asset=assets.url, program=program, typed=typed, navigation=[page for page in PAGES if page.key]
-    )
+    navigation = [page for page in PAGES if page.key and (context.hub or not page.needs_hub)]
+    app.jinja_env.globals.update(asset=assets.url, program=program, typed=typed, navigation=navigation)
 
 
 def _drawn(context: AppContext, assets: Assets, routes: Map, page: Page) -> Callable[..., str]:
@@ -70,6 +69,8 @@ def _drawn(context: AppContext, assets: Assets, routes: Map, page: Page) -> Call
     styles = [page.style] if page.style in assets else []
 
     def view(**where: Any) -> str:
+        if page.needs_hub and not context.hub:
+            abort(404)
         data = Markup(boot_data(context, routes, page, where))  # noqa: S704  made for this place
         return render_template("shell.html", page=page, here=page.name, modules=modules, styles=styles, boot=data)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -146,6 +147,16 @@ def test_of_many_who_ask_a_hub_that_was_away_one_alone_tries_again() -> None:
         assert all(pool.map(ask, range(8)))
     assert len(tried) == 2
     client.close()
+
+
+def test_missing_packages_are_told_with_the_command_that_brings_them(
+    context: AppContext, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "psycopg_pool", None)
+    bare = HubClient("postgresql://nobody@127.0.0.1:1/none", lambda: OWN)
+    with serving(replace(context, hub=bare)) as client:
+        refused = client.get("/api/hub")
+    assert (refused.status, "pip install -r requirements/hub.txt" in refused.json["error"]) == (409, True)
 
 
 def test_a_hub_that_is_back_is_asked_again(rig: Rig, server: PostgresServer) -> None:

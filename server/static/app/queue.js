@@ -1,10 +1,10 @@
 // The list of tasks: found, sorted, acted on one by one or many at once, and fresh without a reload.
 
-import {Dialog} from './dialogs.js';
 import {Button} from './forms.js';
 import {whenever} from './live.js';
 import {Card, Empty, Fault, Moment, Money, Pill} from './parts.js';
-import {FITTING, actOnMany, askedNumber, cancelOne, prioritiseOne, retryOne} from './queue_acts.js';
+import {AskPriority} from './priority.js';
+import {FITTING, actOnMany, cancelOne, prioritiseOne, retryOne} from './queue_acts.js';
 import {Filter} from './queue_filter.js';
 import {filterOf, isFiltered, listOfTasks} from './queue_model.js';
 import {Table} from './table.js';
@@ -101,27 +101,6 @@ function RowMenu({at, onDone}) {
   </div>`;
 }
 
-/** Asks for a number where `priorityFor` wants one. */
-function AskNumber() {
-  const asked = askedNumber.value;
-  const reply = (number) => {
-    askedNumber.value = null;
-    asked?.answer(number);
-  };
-  const send = (event) => {
-    event.preventDefault();
-    reply(Number(new FormData(event.target).get('number')));
-  };
-  return html`<${Dialog} open=${asked !== null} title=${asked?.title ?? ''} onClose=${() => reply(null)}>
-    <form class="ask-number" onSubmit=${send}>
-      <label>Priority <input type="number" name="number" step="1" min="-1000000" max="1000000" required autofocus
-        defaultValue=${asked?.value ?? 1} /></label>
-      <p class="hint">Tasks with a higher number start sooner; the default is 1.</p>
-      <footer><${Button} onClick=${() => reply(null)}>Keep it<//><${Button} sends type="submit" kind="main">Set priority<//></footer>
-    </form>
-  <//>`;
-}
-
 /** What is done to all that are chosen; it stays at the lower edge while the list is longer than the window. */
 function Bulk({list, chosen, all}) {
   const {total, rows} = list.found.value;
@@ -212,6 +191,6 @@ export function Queue({title = 'Tasks', id = 'queue', fixed = {}, linked = true,
     ${list.error.value ? html`<${Fault} error=${list.error.value} retry=${list.reload} />` : null}
     ${found ? html`<${Rows} list=${list} label=${title} choosable=${choosable} />`
       : list.error.value ? null : html`<p class="empty" aria-busy="true">…</p>`}
-    <${AskNumber} />
+    <${AskPriority} />
   <//>`;
 }

@@ -3,10 +3,11 @@
 import {fault, post} from './api.js';
 import {confirmed} from './dialogs.js';
 import {Button} from './forms.js';
+import {priorityFor} from './priority.js';
 import {act, status} from './state.js';
 import {counted} from './text.js';
 import {UNDO_MS, toast} from './toasts.js';
-import {html, signal} from './ui.js';
+import {html} from './ui.js';
 
 const SLICE = 500; // the most that one request acts on
 const REASONS = 3;
@@ -25,18 +26,12 @@ const REMARK = {
   prioritise: 'Those with a higher priority start sooner.',
 };
 
-/** What is being asked for with a number: `{title, value, answer}`, or null. */
-export const askedNumber = signal(null);
-
-/** Ask for a priority. @returns {Promise<number|null>} null where it was closed */
-export const priorityFor = (title, value) => new Promise((answer) => { askedNumber.value = {title, value, answer}; });
-
 /** Whether a cancel loses nothing of the task: it was not begun and has no time to begin at, which a retry forgets. */
 const isUntouched = (task) => task.attempt === 0 && !task.not_before && ['queued', 'blocked'].includes(task.status);
 
-/** Say what was done, with a button that takes it back for a while. */
-function offerUndo(said, path, body) {
-  const undo = () => act(path, 'Undone.', body);
+/** Say what was done, with a button that takes it back for a while; `after` is called when it has. */
+export function offerUndo(said, path, body, after = undefined) {
+  const undo = () => act(path, 'Undone.', body).then(after);
   toast(html`${said} <${Button} sends kind="bare small" onClick=${undo}>Undo<//>`, 'good', UNDO_MS);
 }
 

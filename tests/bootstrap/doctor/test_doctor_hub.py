@@ -11,8 +11,9 @@ import pytest
 from pydantic import SecretStr
 
 from bootstrap.doctor.context import CheckContext, Finding, Grade, check_context
-from bootstrap.doctor.hub import check_hub, judged
+from bootstrap.doctor.hub import address, check_hub, judged
 from hub.access import Access
+from hub.migrations import steps
 from tests.support.postgres import EMBEDDED, PostgresServer, free_port, hub
 
 
@@ -46,10 +47,10 @@ def test_a_hub_that_answers_and_fits_is_fine_and_the_owners_rights_are_more_than
         owner.execute("GRANT nightshift_node TO guest")
         as_owner, as_guest = found(context, url), found(context, url.replace("owner@", "guest@"))
     assert [(one.grade, one.what) for one in as_owner] == [
-        (Grade.OK, "hub"), (Grade.OK, "TLS"), (Grade.NOTE, "rights")
+        (Grade.OK, "hub"), (Grade.OK, "TLS"), (Grade.NOTE, "rights"), (Grade.NOTE, "address")
     ]  # fmt: skip
-    assert "version 1 of its schema" in as_owner[0].text
-    assert [one.grade for one in as_guest] == [Grade.OK, Grade.OK]
+    assert f"version {max(steps())} of its schema" in as_owner[0].text
+    assert [one.what for one in as_guest] == ["hub", "TLS", "address"]
 
 
 def test_a_database_without_a_schema_is_a_fault_that_names_the_command(
@@ -81,3 +82,14 @@ def test_a_hub_that_is_away_is_a_warning_without_its_password(context: CheckCont
 def test_another_machine_must_be_reached_over_tls(address: str, is_encrypted: bool, sslmode: str, grade: Grade) -> None:
     way = Access(address=address, is_encrypted=is_encrypted, sslmode=sslmode, may_alter=False)
     assert [one.grade for one in judged(way)] == [grade]
+
+
+@pytest.mark.parametrize(
+    ("listens", "said", "notes"),
+    [("127.0.0.1", "", 1), ("0.0.0.0", "", 1), ("10.0.0.7", "", 0), ("127.0.0.1", "https://a.example", 0)],
+)
+def test_an_address_that_leads_no_other_node_here_is_noted(
+    context: CheckContext, listens: str, said: str, notes: int
+) -> None:
+    settings = context.settings.model_copy(update={"flask_host": listens, "node_url": said})
+    assert len(list(address(settings))) == notes

@@ -1,0 +1,32 @@
+// Asks for the priority of tasks.
+
+import {Button} from './forms.js';
+import {Dialog} from './dialogs.js';
+import {html, signal} from './ui.js';
+
+/** What is being asked for: `{title, value, answer}`, or null. */
+const asked = signal(null);
+
+/** Ask for a priority. @returns {Promise<number|null>} null where it was closed */
+export const priorityFor = (title, value) => new Promise((answer) => { asked.value = {title, value, answer}; });
+
+/** Shows what `priorityFor` asks; a page that uses it has one. */
+export function AskPriority() {
+  const question = asked.value;
+  const reply = (number) => {
+    asked.value = null;
+    question?.answer(number);
+  };
+  const send = (event) => {
+    event.preventDefault();
+    reply(Number(new FormData(event.target).get('number')));
+  };
+  return html`<${Dialog} open=${question !== null} title=${question?.title ?? ''} onClose=${() => reply(null)}>
+    <form class="ask-number" onSubmit=${send}>
+      <label>Priority <input type="number" name="number" step="1" min="-1000000" max="1000000" required autofocus
+        defaultValue=${question?.value ?? 1} /></label>
+      <p class="hint">Tasks with a higher number start sooner; the default is 1.</p>
+      <footer><${Button} onClick=${() => reply(null)}>Keep it<//><${Button} sends type="submit" kind="main">Set priority<//></footer>
+    </form>
+  <//>`;
+}
