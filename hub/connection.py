@@ -27,6 +27,16 @@ _CONNECT_S, _STATEMENT_S = 5, 20
 _PASSING = ("08", "53", "55P03", "57", "58", "40", "25006")
 """SQLSTATEs, or how they begin, of what passes by itself: no connection, no room, a lock, a shutdown, a disk's trouble,
 a deadlock, a server that is still a standby."""
+_REFUSALS = (
+    "authentication failed",
+    "no password",
+    "does not exist",
+    "pg_hba.conf",
+    "not permitted to log in",
+    "invalid ",
+)
+_CERTIFICATES = ("certificate", "unknown ca", "SSL was required", "server does not support SSL")
+"""What libpq says where a connection is refused before there is a SQLSTATE."""
 _ILLEGAL, _UNKNOWN_NODE, _UNMET = "NS001", "NS002", "NS003"
 """What the functions of `migrations/` raise."""
 
@@ -45,7 +55,9 @@ class HubConnections:
             from psycopg.rows import dict_row  # noqa: PLC0415  as above
         except ModuleNotFoundError as error:
             raise ExtraMissing(f"a hub needs packages: {install_by_hand('hub')} brings them") from error
-        self._url, self._mask = url, Masker([url])
+        parts = _parts(url)
+        secrets = [parts[name] for name in ("password", "sslpassword") if name in parts] if parts else []
+        self._url, self._is_sound, self._mask = url, parts is not None, Masker([url, *secrets])
         logging.getLogger("psycopg.pool").setLevel(logging.ERROR)  # what it warns of is raised
         settings = {
             "autocommit": True,
@@ -79,6 +91,7 @@ class HubConnections:
         import psycopg  # noqa: PLC0415  an extra
         import psycopg_pool  # noqa: PLC0415  as above
 
+        self._refuse_what_is_no_address()
         try:
             self._pool.open()
             with self._pool.connection() as conn:
@@ -107,6 +120,7 @@ class HubConnections:
         """A connection of its own that is told what the hub's functions tell (`CHANNEL`)."""
         import psycopg  # noqa: PLC0415  an extra
 
+        self._refuse_what_is_no_address()
         try:
             with psycopg.connect(self._url, **self._settings) as conn:  # type: ignore[arg-type]  # values of many types
                 conn.execute(f"LISTEN {CHANNEL}".encode())
@@ -118,11 +132,20 @@ class HubConnections:
         """A lock that one holder has at a time, on a connection of its own: it ends with that."""
         import psycopg  # noqa: PLC0415  an extra
 
+        self._refuse_what_is_no_address()
         try:
             conn = psycopg.connect(self._url, **self._settings)  # type: ignore[arg-type]  # as above
         except psycopg.Error as error:
             raise _translated(error, self._mask) from error
         return NamedLock(conn, name, self._mask)  # type: ignore[arg-type]  # as above
+
+    def _refuse_what_is_no_address(self) -> None:
+        """Without libpq's words, which are parts of the password then."""
+        if not self._is_sound:
+            raise HubRefused(
+                "HUB_URL cannot be read: write postgresql://user:password@host:port/database, and in a password "
+                "%40 for @, %2F for /, %3A for : and %25 for %"
+            )
 
     def _why_no_connection(self) -> str:
         import psycopg  # noqa: PLC0415  an extra
@@ -165,6 +188,19 @@ class NamedLock:
         self.conn.close()
 
 
+def _parts(url: str) -> dict[str, str] | None:
+    """What libpq reads in it; None where it takes a part for what that is not: a password that is not escaped."""
+    from psycopg import ProgrammingError  # noqa: PLC0415  an extra
+    from psycopg.conninfo import conninfo_to_dict  # noqa: PLC0415  as above
+
+    try:
+        found = {name: str(value) for name, value in conninfo_to_dict(url).items() if value is not None}
+    except ProgrammingError:
+        return None
+    has_ports = all(port.isdigit() for port in found.get("port", "5432").split(","))
+    return found if has_ports and "@" not in found.get("host", "") + found.get("dbname", "") else None
+
+
 def _translated(error: Error, mask: Masker) -> Exception:
     state, text = error.sqlstate or "", mask(" ".join(str(error).split()))
     said = error.diag.message_primary or text
@@ -174,7 +210,9 @@ def _translated(error: Error, mask: Masker) -> Exception:
         return InvalidTask({"depends_on": said})
     if state in {"3F000", "42P01", "42883"}:
         return HubRefused(f"the database has no hub yet, or one of another version; type `nightshift hub init`: {said}")
-    if not state and any(word in text for word in ("authentication failed", "no password", "does not exist")):
+    if not state and any(word in text for word in _CERTIFICATES):
+        return HubRefused(f"no TLS with the hub; see sslmode and sslrootcert in HUB_URL, and its certificate: {text}")
+    if not state and any(word in text for word in _REFUSALS):
         return HubRefused(f"the hub's database refuses: {text}")
     if not state or state.startswith(_PASSING):
         return HubAway(f"the hub cannot be reached: {text}")
