@@ -5,9 +5,9 @@
 
 `claims`: cycles of claim + finish a second with 200,000 tasks waiting, of 1, 4 and 16 nodes of four workers each. A
 node is a process, a worker is a thread with a connection, as in the daemon. Procrastinate takes turns with it on the
-same server: its own statements (fetch_job, finish_job) through the same driver, without its Python, which could only
-slow it. The hub's cycle holds a lease, a fence, a turn for each of 20 repositories, a trigger for the table of moves,
-two events and a message to the node that the task came from; procrastinate's holds a trigger and two events. Clients
+same server, each by its own interface, and again by its two statements through the driver alone. The hub's cycle holds
+a lease, a fence, a turn for each of 20 repositories, a trigger for the table of moves, two events and messages to the
+nodes that ran the task and that it came from, which read them; procrastinate's holds a trigger and two events. Clients
 and server share the processors here, so read the ratios, and the server's own time for a cycle.
 
 `classes`: the same with four nodes when the tasks are of 1, 20, 200 and 2,000 classes (a repository and what it needs),
@@ -24,8 +24,11 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 sys.path[0] = str(ROOT)  # instead of this folder, whose queue.py would hide the standard library's
+THEIRS = ROOT / "state" / ".procrastinate"
+sys.path.append(str(THEIRS))
 
 import argparse
+import asyncio
 import multiprocessing
 import statistics
 import tempfile
@@ -33,7 +36,8 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import ExitStack, contextmanager, nullcontext, suppress
+from functools import partial
 from queue import SimpleQueue
 from typing import Any
 
@@ -51,7 +55,7 @@ from tests.support.postgres import PostgresServer, hub, servers
 
 WORKERS, LEASE_S = 4, 60.0
 WAITING = 200_000
-THEIRS = ROOT / "state" / ".procrastinate"
+IN_SCHEMA: dict[str, Any] = {"options": "-c search_path=nightshift", "autocommit": True}
 SPEC = TaskSpec(description="x" * 500)
 DONE = Result(status=Status.DONE, ending=Ending.COMMITTED, commit="c0ffee")
 Cycle = Callable[[], None]
@@ -70,7 +74,7 @@ def server_seconds(server: PostgresServer) -> float:
 
 def fill(url: str, count: int, classes: int = 20) -> None:
     """Let that many tasks wait, at once; submitting each would take minutes."""
-    with psycopg.connect(url, options="-c search_path=nightshift", autocommit=True) as conn:
+    with psycopg.connect(url, **IN_SCHEMA) as conn:
         conn.execute("INSERT INTO nodes (id, name, public_key) VALUES ('origin', 'origin', '') ON CONFLICT DO NOTHING")
         conn.execute(
             "INSERT INTO classes (share, needs) SELECT 'repository ' || n, '{}' FROM generate_series(1, %s) AS n",
@@ -82,7 +86,8 @@ def fill(url: str, count: int, classes: int = 20) -> None:
             "FROM generate_series(1, %s) AS n",
             (encode(SPEC), classes, count),
         )
-        conn.execute("ANALYZE")
+        conn.execute("VACUUM ANALYZE")
+        conn.execute("CHECKPOINT")
 
 
 # ---- clients --------------------------------------------------------------------------------------------------------
@@ -91,36 +96,100 @@ def fill(url: str, count: int, classes: int = 20) -> None:
 @contextmanager
 def hub_node(url: str, node: str) -> Iterator[Cycle]:
     """One cycle of a worker of this node."""
-    connections = HubConnections(url, most=WORKERS)
+    connections = HubConnections(url, most=WORKERS + 1)
     join(connections, Node(id=node, name=node, slots=WORKERS))
     queue = HubQueue(connections, node, LEASE_S)
     queue.beat([])
+    over = threading.Event()
+    reader = threading.Thread(target=read_when_told, args=(connections, queue, over))
+    reader.start()
 
     def cycle() -> None:
         (claim,) = queue.claim()
         queue.finish(claim.held, DONE)
 
     yield cycle
+    over.set()
+    reader.join()
     connections.close()
+
+
+def read_when_told(connections: HubConnections, queue: HubQueue, over: threading.Event) -> None:
+    """What a node does with its messages."""
+    with connections.listening() as conn:
+        while not over.is_set():
+            if any(notice.payload == queue.node for notice in conn.notifies(timeout=0.1, stop_after=1)):
+                while news := queue.news():
+                    queue.read_news([number for number, _ in news])
+
+
+@contextmanager
+def hub_statements(url: str, node: str) -> Iterator[Cycle]:
+    """The same two statements, through the driver alone."""
+    with hub_node(url, node), per_thread(partial(psycopg.connect, url, **IN_SCHEMA)) as conn:
+
+        def cycle() -> None:
+            row = conn().execute("SELECT c.*, checkpoint(c.id, c.node, c.fence) FROM claim(%s, 1) AS c", (node,))
+            task = dict(zip((column.name for column in row.description or ()), row.fetchone() or (), strict=True))
+            said = (task["id"], node, task["fence"], DONE.commit)
+            conn().execute("SELECT finish(%s, %s, %s, 'done', 'committed', '', %s, NULL, 0, '{}', '')", said)
+
+        yield cycle
+
+
+@contextmanager
+def procrastinate_statements(url: str, _node: str) -> Iterator[Cycle]:
+    from procrastinate import sql  # type: ignore[import-not-found]  # noqa: PLC0415  for its half only
+
+    fetch, finish = sql.queries["fetch_job"].encode(), sql.queries["finish_job"].encode()
+    with per_thread(partial(psycopg.connect, url, autocommit=True)) as conn:
+
+        def cycle() -> None:
+            row = conn().execute(fetch, {"queues": None, "worker_id": None}).fetchone()
+            assert row
+            conn().execute(finish, {"job_id": row[0], "status": "succeeded", "delete_job": False})
+
+        yield cycle
 
 
 @contextmanager
 def procrastinate_node(url: str, _node: str) -> Iterator[Cycle]:
-    sys.path.append(str(THEIRS))
-    from procrastinate import sql  # type: ignore[import-not-found]  # noqa: PLC0415  for its half only
+    """Its own interface; each worker has a loop of its own."""
+    from procrastinate import App, PsycopgConnector  # noqa: PLC0415  for its half only
+    from procrastinate.jobs import Status as Ended  # type: ignore[import-not-found]  # noqa: PLC0415  as above
 
-    fetch, finish = sql.queries["fetch_job"].encode(), sql.queries["finish_job"].encode()
-    own = threading.local()
-    opened: list[psycopg.Connection[Any]] = []
+    own, opened = threading.local(), list[tuple[asyncio.AbstractEventLoop, Any]]()
 
     def cycle() -> None:
-        if not hasattr(own, "conn"):
-            own.conn = psycopg.connect(url, autocommit=True)
-            opened.append(own.conn)
-        row = own.conn.execute(fetch, {"queues": None, "worker_id": None}).fetchone()
-        own.conn.execute(finish, {"job_id": row[0], "status": "succeeded", "delete_job": False})
+        if not hasattr(own, "loop"):
+            own.loop = asyncio.new_event_loop()
+            own.app = App(connector=PsycopgConnector(conninfo=url, min_size=1, max_size=1))
+            own.loop.run_until_complete(own.app.open_async())
+            opened.append((own.loop, own.app))
+        own.loop.run_until_complete(one())
+
+    async def one() -> None:
+        job = await own.app.job_manager.fetch_job(queues=None, worker_id=None)
+        await own.app.job_manager.finish_job(job, Ended.SUCCEEDED, delete_job=False)
 
     yield cycle
+    for loop, app in opened:
+        loop.run_until_complete(app.close_async())
+
+
+@contextmanager
+def per_thread(connect: Callable[[], psycopg.Connection[Any]]) -> Iterator[Callable[[], psycopg.Connection[Any]]]:
+    """What gives each thread a connection of its own."""
+    own, opened = threading.local(), list[psycopg.Connection[Any]]()
+
+    def connection() -> psycopg.Connection[Any]:
+        if not hasattr(own, "conn"):
+            own.conn = connect()
+            opened.append(own.conn)
+        found: psycopg.Connection[Any] = own.conn
+        return found
+
+    yield connection
     for conn in opened:
         conn.close()
 
@@ -169,26 +238,29 @@ def claims(server: PostgresServer, flags: argparse.Namespace) -> None:
     url, other = server.database(), server.database()
     with hub(url):
         fill(url, flags.waiting)
-    systems: dict[str, tuple[Opener, str]] = {"the hub": (hub_node, url)}
+    systems: dict[str, tuple[Opener, str]] = {"the hub": (hub_node, url), "its statements": (hub_statements, url)}
     if procrastinate_filled(other, flags.waiting):
         systems["procrastinate"] = (procrastinate_node, other)
+        systems["and its statements"] = (procrastinate_statements, other)
     print(f"claim + finish a second, {flags.waiting:,} waiting, {flags.rounds} rounds of {flags.seconds:g} s")
     for nodes in (1, 4, 16):
         found: dict[str, list[tuple[float, float]]] = {name: [] for name in systems}
         for _ in range(flags.rounds):
             for name, (opener, at) in systems.items():
-                found[name].append(rate(server, opener, at, nodes, flags.seconds))
+                with hub_node(at, "origin") if at == url else nullcontext():
+                    found[name].append(rate(server, opener, at, nodes, flags.seconds))
         for name, runs in found.items():
+            at = systems[name][1]
             rates, costs = zip(*runs, strict=True)
-            pairs = zip(found["the hub"], runs, strict=True)
-            ratio = statistics.median(ours[0] / theirs[0] for ours, theirs in pairs)
+            of_ours = found["its statements" if "statements" in name else "the hub"]
+            ratio = statistics.median(ours[0] / each[0] for ours, each in zip(of_ours, runs, strict=True))
             print(
-                f"  {nodes:2} nodes × {WORKERS}: {name:14} {statistics.median(rates):6.0f}"
+                f"  {nodes:2} nodes × {WORKERS}: {name:18} {statistics.median(rates):6.0f}"
                 f"   ({', '.join(f'{each:.0f}' for each in rates)})   server {statistics.median(costs):.2f} ms a cycle"
-                + (f"   the hub is × {ratio:.2f}" if name != "the hub" else ""),
+                + (f"   the hub's is × {ratio:.2f}" if at == other else ""),
                 flush=True,
             )
-    with psycopg.connect(url, options="-c search_path=nightshift") as conn:
+    with psycopg.connect(url, **IN_SCHEMA) as conn:
         row = conn.execute(
             "SELECT count(*) FILTER (WHERE status = 'done'), count(DISTINCT fence) FILTER (WHERE status = 'done'), "
             "count(*) FILTER (WHERE attempt > 1) FROM tasks"
@@ -199,7 +271,6 @@ def claims(server: PostgresServer, flags: argparse.Namespace) -> None:
 
 def procrastinate_filled(url: str, count: int) -> bool:
     """Tell whether procrastinate is there, and let as many of its jobs wait."""
-    sys.path.append(str(THEIRS))
     try:
         from procrastinate import schema  # noqa: PLC0415  for its half only
     except ImportError:
@@ -213,7 +284,8 @@ def procrastinate_filled(url: str, count: int) -> bool:
             "FROM generate_series(1, %s) AS n",
             (encode(SPEC), count),
         )
-        conn.execute("ANALYZE")
+        conn.execute("VACUUM ANALYZE")
+        conn.execute("CHECKPOINT")
     return True
 
 

@@ -123,12 +123,16 @@ END $$;
 CREATE TRIGGER tasks_move BEFORE INSERT OR UPDATE OF status ON tasks
     FOR EACH ROW EXECUTE FUNCTION refuse_illegal_moves();
 
+-- A node with unread messages was told already. Commits that notify pass one at a time, each with a flush of its own, so
+-- nothing is told that need not be; who reads and is overtaken finds the rest at its next poll.
 CREATE FUNCTION tell(p_node text, p_task bigint) RETURNS void LANGUAGE plpgsql AS $$
+DECLARE has_unread boolean;
 BEGIN
     IF p_node IS NULL THEN RETURN; END IF;
+    has_unread := EXISTS (SELECT 1 FROM mailbox WHERE node = p_node);
     INSERT INTO mailbox (node, task) VALUES (p_node, p_task)
         ON CONFLICT (node, task) DO UPDATE SET number = DEFAULT;
-    PERFORM pg_notify('nightshift', p_node);
+    IF NOT has_unread THEN PERFORM pg_notify('nightshift', p_node); END IF;
 END $$;
 
 -- The one way in which a status changes: the row, its event, and whoever waits for it.
@@ -155,11 +159,14 @@ END $$;
 
 -- What an end means for those that depend on the task: the last one done releases them, a failed one fails them.
 CREATE FUNCTION settle(p_task bigint, p_status text) RETURNS void LANGUAGE plpgsql AS $$
-DECLARE dependant tasks;
+DECLARE one bigint; dependant tasks;
 BEGIN
-    FOR dependant IN SELECT t.* FROM edges e JOIN tasks t ON t.id = e.task
+    FOR one IN SELECT t.id FROM edges e JOIN tasks t ON t.id = e.task
         WHERE e.needs = p_task AND t.status IN ('blocked', 'scheduled') ORDER BY t.id FOR UPDATE OF t
     LOOP
+        -- As it is now: the end of an earlier one may have ended it.
+        SELECT * INTO dependant FROM tasks t WHERE t.id = one AND t.status IN ('blocked', 'scheduled');
+        CONTINUE WHEN NOT FOUND;
         IF p_status <> 'done' THEN
             PERFORM move(dependant, 'failed', 'dependency', format('task %s, which it depends on, %s', p_task,
                 CASE p_status WHEN 'failed' THEN 'failed' ELSE 'was cancelled' END), NULL);

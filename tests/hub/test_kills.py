@@ -310,3 +310,17 @@ def test_a_task_with_a_key_whose_answer_was_lost_is_made_once(
         again = queue.submit(spec)
         assert (again.task_id, again.created) == (1, False)
         assert len(queue.find()) == 1
+
+
+def test_a_node_is_told_of_its_first_unread_message_and_again_once_it_has_read(connections: HubConnections) -> None:
+    queue, worker = a_node(connections, "owner"), a_node(connections, "worker")
+    some_tasks(queue, 6)
+    with connections.listening() as listening:
+        for expected in (1, 0, 1):
+            if expected:
+                queue.read_news([number for number, _ in queue.news()])
+            for claim in worker.claim():
+                worker.finish(claim.held, result("worker", claim.held.fence))
+            told = [notice.payload for notice in listening.notifies(timeout=0.2)]
+            assert told.count("owner") == expected
+    assert len(queue.news()) == 1
