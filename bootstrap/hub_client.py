@@ -1,4 +1,4 @@
-"""The hub for the threads of the server: a pool of its own, and no thread waits for a hub that was away just now."""
+"""The hub for the server's threads: a pool of its own; few of them wait for it, and none while it is known as away."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import socket
 import threading
 import time
 from collections.abc import Callable
+from concurrent.futures import Future
 from typing import TypeVar
 
 from bootstrap.hub import STATE_KEY
@@ -17,6 +18,10 @@ from server.hub_port import OwnNode
 
 AWAY_S = 5.0
 """So long after a failure others are told of it at once; then one of them tries again."""
+AT_ONCE, WAIT_S = 4, 1.0
+"""So many questions may be open at the hub; others wait so long for their turn."""
+ANSWER_S = 12.0
+"""So long an answer is waited for: a server that hangs ends no connection, and longer than a new one may take."""
 _T = TypeVar("_T")
 
 
@@ -27,11 +32,14 @@ class HubClient:
         url: of the hub.
         own: this machine as a node.
         away_s: how long a failure is believed.
+        answer_s: how long an answer is waited for.
     """
 
-    def __init__(self, url: str, own: Callable[[], OwnNode], *, away_s: float = AWAY_S) -> None:
-        self._url, self.own, self._away_s = url, own, away_s
-        self._lock = threading.Lock()
+    def __init__(
+        self, url: str, own: Callable[[], OwnNode], *, away_s: float = AWAY_S, answer_s: float = ANSWER_S
+    ) -> None:
+        self._url, self.own, self._away_s, self._answer_s = url, own, away_s, answer_s
+        self._lock, self._turns = threading.Lock(), threading.Semaphore(AT_ONCE)
         self._connections: HubConnections | None = None
         self._reason, self._failed_at = "", 0.0
 
@@ -40,24 +48,48 @@ class HubClient:
 
         Raises:
             ExtraMissing: the packages that speak with the hub are not installed.
-            HubAway: it cannot be reached, or could not some seconds ago.
+            HubAway: it cannot be reached, or could not some seconds ago, or others wait for it already.
             HubRefused: it refuses.
         """
+        if not self._turns.acquire(timeout=WAIT_S):
+            raise HubAway("the hub is slow to answer; others wait for it already")
+        answer: Future[_T] = Future()
+        # A thread of its own, which may hang with the hub: libpq has no bound on an answer.
+        threading.Thread(target=self._answer, args=(question, answer), name="hub-question", daemon=True).start()
+        try:
+            return answer.result(self._answer_s)
+        except TimeoutError:
+            reason = f"the hub has not answered for {self._answer_s:g} s"
+            self._note_away(reason)
+            raise HubAway(reason) from None
+
+    def _answer(self, question: Callable[[HubConnections], _T], answer: Future[_T]) -> None:
+        try:
+            answer.set_result(self._asked(question))
+        except BaseException as error:  # noqa: BLE001  it is raised where it is waited for
+            answer.set_exception(error)
+        finally:
+            self._turns.release()
+
+    def _asked(self, question: Callable[[HubConnections], _T]) -> _T:
         with self._lock:
             now = time.monotonic()
             if self._reason and now - self._failed_at < self._away_s:
                 raise HubAway(self._reason)
             self._failed_at = now  # who comes while this one tries again is told at once, too
-            connections = self._connections = self._connections or HubConnections(self._url)
+            connections = self._connections = self._connections or HubConnections(self._url, AT_ONCE)
         try:
             found = question(connections)
         except HubAway as error:
-            with self._lock:
-                self._reason, self._failed_at = str(error), time.monotonic()
+            self._note_away(str(error))
             raise
         with self._lock:
             self._reason = ""
         return found
+
+    def _note_away(self, reason: str) -> None:
+        with self._lock:
+            self._reason, self._failed_at = reason, time.monotonic()
 
     def close(self) -> None:
         """Close its connections."""

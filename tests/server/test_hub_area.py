@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+import threading
 import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -10,7 +11,7 @@ from dataclasses import dataclass, replace
 
 import pytest
 
-from bootstrap.hub_client import HubClient
+from bootstrap.hub_client import AT_ONCE, HubClient
 from core.errors import HubAway
 from core.states import Ending, Status
 from core.tasks import TaskSpec
@@ -21,6 +22,7 @@ from server.context import AppContext
 from server.hub_answers import linkable
 from server.hub_port import OwnNode
 from tests.support.app_context import Client, Got, serving
+from tests.support.daemon import until
 from tests.support.postgres import EMBEDDED, PostgresServer, free_port, hub
 
 OWN = OwnNode(id="1", name="a")
@@ -147,6 +149,42 @@ def test_of_many_who_ask_a_hub_that_was_away_one_alone_tries_again() -> None:
         assert all(pool.map(ask, range(8)))
     assert len(tried) == 2
     client.close()
+
+
+def test_few_threads_wait_for_a_hub_that_is_slow_and_the_next_is_told_so() -> None:
+    client, go_on = HubClient("postgresql://nobody@127.0.0.1:1/none", lambda: OWN), threading.Event()
+    with ThreadPoolExecutor(AT_ONCE) as pool:
+        waiting = [pool.submit(client.ask, lambda _: go_on.wait(60)) for _ in range(AT_ONCE)]
+        with pytest.raises(HubAway, match="slow to answer"):
+            client.ask(lambda _: None)
+        go_on.set()
+        assert all(one.result() for one in waiting)
+    client.ask(lambda _: None)
+    client.close()
+
+
+def test_a_hub_that_hangs_is_away_after_a_while_and_others_are_told_at_once() -> None:
+    client = HubClient("postgresql://nobody@127.0.0.1:1/none", lambda: OWN, away_s=600, answer_s=0.2)
+    go_on, ended = threading.Event(), threading.Event()
+
+    def question(_: HubConnections) -> None:
+        go_on.wait(60)
+        ended.set()
+
+    for _ in range(AT_ONCE + 2):
+        with pytest.raises(HubAway, match="has not answered"):
+            client.ask(question)
+    go_on.set()
+    assert ended.wait(60)
+    until(lambda: client_answers(client))
+    client.close()
+
+
+def client_answers(client: HubClient) -> bool:
+    try:
+        return client.ask(lambda _: True)
+    except HubAway:
+        return False
 
 
 def test_missing_packages_are_told_with_the_command_that_brings_them(

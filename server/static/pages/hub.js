@@ -11,6 +11,8 @@ import {html, useEffect, useRef} from '../app/ui.js';
 import {Tasks, web} from './hub/tasks.js';
 
 const LOOK_MS = 4000;
+/** So often an answer that has not come is waited for further. */
+const PATIENCE = 3;
 const KIND = {up: 'ok', draining: 'draining', lost: 'bad'};
 
 /** Nodes, as they were known last while the hub is away. */
@@ -92,9 +94,14 @@ function Hub() {
   const {reload} = found;
   const hub = useLast(found.data);
   useEffect(() => {
-    const again = setInterval(() => { if (!document.hidden) reload(); }, LOOK_MS);
+    let skipped = 0;
+    const again = setInterval(() => {
+      if (document.hidden || (found.loading && skipped++ < PATIENCE)) return;
+      skipped = 0;
+      reload();
+    }, LOOK_MS);
     return () => clearInterval(again);
-  }, [reload]);
+  }, [found]);
   return html`<h1 class="unseen">Nodes</h1>
     <${Loaded} of=${found}>${() => html`<${Whole} hub=${hub} reload=${reload} />`}<//>`;
 }

@@ -102,7 +102,7 @@ export function Tasks({hub, reload: reloadHub}) {
   const found = useData('/api/hub/tasks', {limit: LIMIT, ...(status ? {status} : {}), ...(after ? {after} : {})});
   const reload = async () => { await Promise.all([found.reload(), reloadHub()]); };
   // The hub is looked at every few seconds, and its tasks with it.
-  useEffect(() => { if (hub.reachable) found.reload(); }, [hub]);
+  useEffect(() => { if (hub.reachable && !found.loading) found.reload(); }, [hub]);
   const choose = (name) => {
     setStatus(name);
     setAfter(null);
