@@ -28,7 +28,7 @@ def main() -> int:
     if own.exists() and Path(sys.prefix).resolve() != OWN_PREFIX.resolve():
         os.execv(own, [str(own), str(ROOT / "cli.py"), *sys.argv[1:]])  # noqa: S606  # no shell is meant
     try:
-        from client.command import call  # noqa: PLC0415  # its libraries may be missing
+        from client.quick import call  # noqa: PLC0415  # its libraries may be missing
     except ModuleNotFoundError as missing:
         print(f"{missing.name} is not installed: type `make setup` in {ROOT} first.", file=sys.stderr)
         return 1

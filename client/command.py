@@ -7,9 +7,7 @@ status for few.
 
 from __future__ import annotations
 
-import io
 import json
-import os
 import sys
 from collections.abc import Mapping, Sequence
 from functools import cache
@@ -20,12 +18,11 @@ from click.shell_completion import CompletionItem, get_completion_class
 
 from client.arguments import ALIASES, ASKING, Arguments, Unclear
 from client.commands import every_command
-from client.errors import Exit, exit_of, print_error
+from client.errors import Exit, guarded
 from client.help_screen import write_screen
 from client.output import Color, Printer
-from core.errors import NightshiftError
+from client.quick import version
 from core.program import program, typed
-from core.version import VERSION
 
 COMPLETE_VARIABLE = "_NIGHTSHIFT_COMPLETE"
 
@@ -50,20 +47,18 @@ class Commands(click.Group):
 def call(arguments: Sequence[str]) -> int:
     """Do what the arguments ask; every error becomes a sentence on the standard error stream and an exit code."""
     as_json = "--json" in arguments
-    _accept_every_character()
+    return guarded(lambda: _call(arguments, as_json=as_json), as_json=as_json)
+
+
+def _call(arguments: Sequence[str], *, as_json: bool) -> int:
     try:
         found = Arguments(commands()).arranged(arguments)
         agreed = _asked_about(found, as_json=as_json) if isinstance(found, Unclear) else found
         return Exit.USAGE if agreed is None else perform(agreed)
     except click.ClickException as error:
         return _print_usage_error(error, as_json=as_json)
-    except (click.Abort, KeyboardInterrupt):
+    except click.Abort:
         return Exit.INTERRUPTED
-    except BrokenPipeError:
-        return _leave_pipe()
-    except NightshiftError as error:
-        print_error(error, as_json=as_json)
-        return exit_of(error)
 
 
 def perform(arguments: Sequence[str], session: object = None) -> int:
@@ -86,12 +81,12 @@ def perform(arguments: Sequence[str], session: object = None) -> int:
 @cache
 def commands() -> Commands:
     """The commands, made once."""
-    version = click.Option(
+    version_option = click.Option(
         ["--version"], is_flag=True, is_eager=True, expose_value=False, help="Print the version.",
-        callback=lambda ctx, _, given: ctx.exit(_print_version()) if given else None,
+        callback=lambda ctx, _, given: ctx.exit(version()) if given else None,
     )  # fmt: skip
     root = Commands(
-        commands=every_command(_carry_out), params=[version], invoke_without_command=True, no_args_is_help=False,
+        commands=every_command(_carry_out), params=[version_option], invoke_without_command=True, no_args_is_help=False,
         context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 80},
     )  # fmt: skip
     root.callback = _without_a_command
@@ -121,7 +116,7 @@ def _carry_out(ctx: click.Context, values: Mapping[str, Any]) -> int:
         case "help":
             return _help(ctx, values["words"])
         case "version":
-            return _print_version()
+            return version()
         case "completion":
             return _print_completion(values["shell"])
     printed = {"as_json": values["as_json"], "color": Color.NEVER if values["no_color"] else Color(values["color"])}
@@ -180,11 +175,6 @@ def _print_completion(shell: str) -> int:
     return Exit.OK
 
 
-def _print_version() -> int:
-    click.echo(f"Nightshift {VERSION}")
-    return Exit.OK
-
-
 def _print_usage_error(error: click.ClickException, *, as_json: bool) -> int:
     message = (_of_another(error) if isinstance(error, click.NoSuchOption) else "") or error.format_message()
     if as_json:
@@ -207,16 +197,3 @@ def _of_another(error: click.NoSuchOption) -> str:
     if not having or error.ctx is None:
         return ""
     return f"{name} belongs to {' or '.join(map(str, having))}, and says nothing to {error.ctx.info_name}."
-
-
-def _accept_every_character() -> None:
-    """A terminal or pipe of another encoding than UTF-8 gets escapes instead of an error."""
-    for stream in (sys.stdout, sys.stderr):
-        if isinstance(stream, io.TextIOWrapper):
-            stream.reconfigure(errors="backslashreplace")
-
-
-def _leave_pipe() -> int:
-    """The reader has gone (`logs | head`): print nothing, not even when the interpreter flushes at its end."""
-    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-    return Exit.OK

@@ -5,8 +5,6 @@ from __future__ import annotations
 import time
 from collections.abc import Mapping
 
-import click
-
 from client.errors import Exit
 from client.output import Block, Cell, Lines, Tone
 from client.session import Session
@@ -143,6 +141,8 @@ def report(session: Session, week: str) -> int:
             asked = "" if week == SINCE_CHECKPOINT else week
             since, until = asked_span(database, asked, utc_now(), settings.checkpoint_days)
         except ValueError as error:
+            import click  # noqa: PLC0415  # what a status does without
+
             raise click.UsageError(f"report: {error}.") from None
         summary = summarise(database, since, until)
     try:

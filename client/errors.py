@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import io
 import json
+import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from enum import IntEnum
 from typing import Any
 
@@ -78,6 +80,33 @@ def print_error(error: NightshiftError, *, as_json: bool) -> None:
     if isinstance(error, InvalidTask):
         fields |= {"fields": error.fields, **({"more": error.more} if error.more else {})}
     print(json.dumps(fields), file=sys.stderr)
+
+
+def guarded(action: Callable[[], int], *, as_json: bool) -> int:
+    """Carry out a call; every error becomes a sentence on the standard error stream and an exit code."""
+    _accept_every_character()
+    try:
+        return action()
+    except KeyboardInterrupt:
+        return Exit.INTERRUPTED
+    except BrokenPipeError:
+        return _leave_pipe()
+    except NightshiftError as error:
+        print_error(error, as_json=as_json)
+        return exit_of(error)
+
+
+def _accept_every_character() -> None:
+    """A terminal or pipe of another encoding than UTF-8 gets escapes instead of an error."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")
+
+
+def _leave_pipe() -> int:
+    """The reader has gone (`logs | head`): print nothing, not even when the interpreter flushes at its end."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    return Exit.OK
 
 
 def _lines(error: NightshiftError) -> Sequence[str]:

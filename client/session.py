@@ -13,7 +13,7 @@ from client.output import Block, Cell, Color, Lines, Printer
 from client.views import Views
 from db.codec import encode
 from maintenance.instance_lock import is_held
-from settings.access import Access, remembered
+from settings.access import Access, of_nothing_set, remembered
 from settings.places import Places, find_places, place_is_given, user_folders
 
 if TYPE_CHECKING:
@@ -126,7 +126,7 @@ def access_to(places: Places) -> Access:
     Raises:
         ConfigError: they are not; lists every fault.
     """
-    if found := remembered(places):
+    if found := remembered(places) or of_nothing_set(places):
         return found
     from config import load_access  # noqa: PLC0415  # only where something has changed since they were last read
 

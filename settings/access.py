@@ -13,6 +13,7 @@ import contextlib
 import hashlib
 import json
 import os
+import re
 from collections.abc import Collection
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -23,10 +24,15 @@ from settings.origins import Origin
 from settings.places import Places
 
 OWNER_ALONE = 0o600
+FLASK_HOST, FLASK_PORT = "127.0.0.1", 5000
+"""Where a daemon listens of which nothing is set."""
 KEPT = 8
 """So many sets of sources are remembered: shells and services differ in their variables."""
 _TOKEN = "api_token"  # noqa: S105  # the name of the setting
 _CODE = (*sorted(Path(__file__).parent.glob("*.py")), Path(__file__).parents[1] / "config.py")
+_FIELD = re.compile(r"^    ([a-z]\w*): ", re.MULTILINE)
+_NO_SETTINGS = frozenset({"home", "folders"})
+"""Fields of the settings that no file and no variable has (`settings.places.Layout`)."""
 _LOOPBACK = {"0.0.0.0": "127.0.0.1", "::": "::1", "": "127.0.0.1"}  # noqa: S104  # read, never bound
 
 
@@ -89,6 +95,23 @@ def remembered(places: Places) -> Access | None:
         return Access(places=places, flask_host=found["flask_host"], flask_port=found["flask_port"], api_token=token)
     except (OSError, ValueError, LookupError, TypeError):  # not there, not of this version, or not of these sources
         return None
+
+
+def of_nothing_set(places: Places) -> Access | None:
+    """The access by the defaults, which are sound, where no file and no variable sets anything; else None.
+
+    A home that nobody has used yet remembers nothing.
+    """
+    files = (places.config_file, places.overrides_file, places.dotenv_file)
+    if any(map(os.path.lexists, files)) or not names_in_code().isdisjoint(map(str.lower, os.environ)):
+        return None
+    return Access(places=places, flask_host=FLASK_HOST, flask_port=FLASK_PORT, api_token=None)
+
+
+def names_in_code() -> frozenset[str]:
+    """The names of all settings, and of some other fields, without importing them."""
+    found = (_FIELD.findall(path.read_text(encoding="utf-8")) for path in _CODE)
+    return frozenset(name for names in found for name in names) - _NO_SETTINGS
 
 
 def remember(access: Access, names: Collection[str], digest: str, token: Origin) -> None:

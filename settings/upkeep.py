@@ -6,6 +6,7 @@ from typing import Annotated, ClassVar, Literal
 
 from pydantic import Field, SecretStr
 
+from settings.access import FLASK_HOST, FLASK_PORT
 from settings.fields import ByHand, SettingsGroup, Takes
 from settings.times import QuietHours
 from settings.values import Days, Megabytes, PageAddress, Positive, Seconds, WebAddress
@@ -54,9 +55,9 @@ class DashboardSettings(SettingsGroup):
 
     heading: ClassVar[str] = "Dashboard"
 
-    flask_host: Annotated[str, Takes.RESTART, ByHand("it decides who can reach the daemon")] = "127.0.0.1"
+    flask_host: Annotated[str, Takes.RESTART, ByHand("it decides who can reach the daemon")] = FLASK_HOST
     """The address that dashboard and API listen on. Others than this machine's own need api_token."""
-    flask_port: Annotated[int, Field(ge=0, le=65535), Takes.RESTART] = 5000
+    flask_port: Annotated[int, Field(ge=0, le=65535), Takes.RESTART] = FLASK_PORT
     """The port of dashboard and API; 0 takes a free one."""
     api_token: Annotated[SecretStr | None, Takes.RESTART, ByHand("it decides who is let in")] = None
     """What visitors must know, here or where the dashboard can be reached from other machines."""

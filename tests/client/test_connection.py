@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 from dataclasses import replace
@@ -9,15 +10,32 @@ from pathlib import Path
 
 import pytest
 
+from client import command
 from client.offline import OfflineConnection, stopped_status
-from config import load_settings
+from client.quick import call
+from config import NAMES, load_settings
 from db.database import Database
+from settings.access import names_in_code, of_nothing_set
+from settings.places import Places
 from tests.support.home import ROOT, Home
 
-HEAVY = {"pydantic", "pydantic_core", "flask", "werkzeug", "yaml", "httpx", "asyncio", "rich", "config", "server"}
+HEAVY = {
+    "click",
+    "pydantic",
+    "pydantic_core",
+    "flask",
+    "werkzeug",
+    "yaml",
+    "httpx",
+    "asyncio",
+    "rich",
+    "config",
+    "server",
+}
+OF_HELP = {"click"}
 ASKED = """\
 import sys
-from client.command import call
+from client.quick import call
 sys.argv[1:] and call(sys.argv[1:])
 print(*sorted({name.partition(".")[0] for name in sys.modules}), file=sys.stderr)
 """
@@ -48,9 +66,43 @@ def test_a_status_loads_no_heavy_library_while_the_settings_stay_as_they_are(
     assert ("http" in second, "sqlite3" in second or "pysqlite3" in second) == (True, not up)
 
 
-def test_help_and_version_load_none_of_them_either(home: Home) -> None:
-    for option in ("--version", "--help"):
-        assert not loaded(home, option) & (HEAVY | {"sqlite3", "pysqlite3", "http"})
+@pytest.mark.parametrize("option", ["--version", "--help"])
+def test_help_and_version_load_none_of_them_either(home: Home, option: str) -> None:
+    spared = HEAVY | {"sqlite3", "pysqlite3", "http"}
+    assert not loaded(home, option) & (spared - OF_HELP if option == "--help" else spared)
+
+
+@pytest.mark.parametrize("more", [(), ("--json",)])
+def test_the_first_status_of_a_home_where_nothing_is_set_loads_none_either(home: Home, more: tuple[str, ...]) -> None:
+    assert not loaded(home, "--status", *more) & HEAVY
+    assert not any(home.path.iterdir())
+    for name in ("FLASK_PORT", "worker_count"):
+        assert "pydantic" in loaded(home, "--status", **{name: "3"}), "a variable is checked"
+
+
+@pytest.mark.parametrize("file", ["config_file", "overrides_file", "dotenv_file"])
+def test_the_settings_of_a_new_home_are_read_where_there_is_a_file_with_some(tmp_path: Path, file: str) -> None:
+    places = Places(home=tmp_path, folders=None)
+    if os.environ.keys().isdisjoint(name.upper() for name in NAMES):
+        assert of_nothing_set(places) == load_settings(home=tmp_path).access
+    path = getattr(places, file)
+    path.parent.mkdir(exist_ok=True)
+    path.write_text("")
+    assert of_nothing_set(places) is None
+
+
+def test_every_setting_is_among_the_names_that_are_read_from_the_code() -> None:
+    assert names_in_code() >= NAMES
+
+
+@pytest.mark.parametrize("asked", [["--status"], ["status", "--json"], ["--version"], ["version"]])
+def test_what_is_answered_without_click_is_what_click_would_have_answered(
+    asked: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("NIGHTSHIFT_HOME", str(tmp_path))
+    codes, printed = {call(asked), command.call(asked)}, capsys.readouterr()
+    half = len(printed.out) // 2
+    assert (len(codes), printed.out[:half], bool(half)) == (1, printed.out[half:], True)
 
 
 def test_changed_settings_are_checked_again_before_a_status(home: Home) -> None:
