@@ -477,7 +477,7 @@ def _memory() -> click.Group:
     ]  # fmt: skip
     group = Group("memory", commands=commands, help="What was learned: carry it to another machine.")
     group.section, group.listed = Section.DAEMON, "memory, hub"
-    group.short_help = "What was learned, to and fro; machines with one queue."
+    group.short_help = "Move lessons by file; several machines with one queue."
     return group
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -155,6 +156,18 @@ def test_what_other_nodes_do_is_seen_without_a_reload(page: Page, rig: Rig) -> N
     expect(row(page, "Tasks", "invoice")).to_contain_text("queued")
     rig.rack.cancel(number)
     expect(row(page, "Tasks", "invoice")).to_contain_text("cancelled")
+
+
+def test_the_name_of_another_node_leads_to_its_dashboard_though_it_is_another_site(
+    browser: Browser, rig: Rig, untouched: Daemon
+) -> None:
+    there = untouched.url.replace("127.0.0.1", "localhost")
+    join(rig.connections, Node(id="c", name="cellar", url=there))
+    with context_of(browser, rig.daemon.url) as context:
+        page = visited(context.new_page(), "/hub")
+        row(page, "Nodes", "cellar").get_by_role("link", name="cellar").click()
+        expect(page).to_have_url(f"{there}/")
+        expect(page).to_have_title(re.compile("Brief"))
 
 
 def test_the_navigation_and_the_palette_lead_there(page: Page, rig: Rig) -> None:
