@@ -109,6 +109,12 @@ ACTIONS: Mapping[str, Callable[[Session, Values], int]] = {
     "hub priority": lambda s, v: hub.prioritise(s, v["place"]),
     "hub pause": lambda s, v: hub.pause(s, " ".join(v["reason"])),
     "hub resume": lambda s, _: hub.resume(s),
+    "hub asks": lambda s, _: hub.asks(s),
+    "hub answer": lambda s, v: hub.answer(s, v["id"], v["ask"], " ".join(v["words"])),
+    "hub workspace": lambda s, v: hub.workspace(s, v["url"]),
+    "hub budget": lambda s, v: hub.budget(
+        s, {name: v[name] for name in ("day_cost_usd", "day_tokens", "total_cost_usd", "total_tokens")}, off=v["off"]
+    ),
     "memory export": lambda s, v: transfer.export_memory(s, v["file"]),
     "memory import": lambda s, v: transfer.import_memory(s, v["file"]),
     "memory export-training": lambda s, v: transfer.export_training(s, v["file"]),

@@ -501,6 +501,18 @@ def _hub() -> click.Group:
         _command("pause", "Let no node take a task; what runs goes on.",
                  _argument("reason", nargs=-1, metavar="[REASON]")),
         _command("resume", "Let nodes take tasks again."),
+        _command("asks", "What tasks ask their owner, on whichever node."),
+        _command("answer", "Answer what a task asks: yes, no, or in words.", _argument("id", type=_NUMBER),
+                 _argument("ask", type=_NUMBER), _argument("words", nargs=-1, required=True, metavar="WORDS")),
+        _command("workspace", "Show or set the remote that the workspaces of all nodes follow.\n\nAn empty bare "
+                 "repository will do. Setting it takes the database's owner.",
+                 _argument("url", required=False, metavar="[ADDRESS]")),
+        _command("budget", "Show or set what all nodes may spend together.\n\nSetting it takes the database's owner.",
+                 _option("--day", "day_cost_usd", type=float, metavar="USD", help="In a day of UTC."),
+                 _option("--total", "total_cost_usd", type=float, metavar="USD", help="Ever."),
+                 _option("--day-tokens", type=int, metavar="N", help="Tokens in a day of UTC."),
+                 _option("--total-tokens", type=int, metavar="N", help="Tokens, ever."),
+                 _flag("--off", help="No budget any more.")),
     ]  # fmt: skip
     return Group("hub", commands=commands, help="Several machines with one queue: the hub that HUB_URL names.")
 

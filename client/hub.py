@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
@@ -14,7 +15,7 @@ from client.session import Session
 from client.tasks import id_and_priority
 from client.views import STATUS_TONE
 from core.errors import ConfigError
-from core.formats import duration
+from core.formats import duration, money
 from core.program import typed
 from core.states import Status
 from db.codec import plain
@@ -232,6 +233,69 @@ def resume(session: Session) -> int:
     with opened(session) as connections:
         asking(connections).resume()
     session.print({"paused": None}, Cell("nodes take tasks again"))
+    return Exit.OK
+
+
+def asks(session: Session) -> int:
+    """What tasks ask, with the numbers that `answer` takes."""
+    from hub.overview import asking  # noqa: PLC0415  # as above
+
+    with opened(session) as connections:
+        found = asking(connections).find(Status.WAITING, 200)
+    open_ones = [(one, ask) for one in found for ask in json.loads(one.asks or "[]")]
+    rows = [[cell(one.id), cell(ask["id"]), cell(one.node_name), cell(ask["question"])] for one, ask in open_ones]
+    answer = {"asks": [{"task": one.id, "node": one.node_name, **ask} for one, ask in open_ones]}
+    nothing: Block = Lines(lines=[Cell("no task asks anything")])
+    session.print(answer, [Table(head=("task", "ask", "node", "question"), rows=rows)] if rows else [nothing])
+    return Exit.OK
+
+
+def answer(session: Session, task_id: int, ask_id: int, words: str) -> int:
+    """Answer an ask: `yes`, `no`, or the text that a question wants."""
+    from hub.overview import asking  # noqa: PLC0415  # as above
+
+    said = words.strip()
+    is_text = said.lower() not in {"yes", "no"}
+    with opened(session) as connections:
+        now = asking(connections).answer(task_id, ask_id, granted=said.lower() != "no", text=said if is_text else "")
+    return _said(session, task_id, now, "its node has the answer")
+
+
+def workspace(session: Session, url: str | None) -> int:
+    """Show or set the remote of all workspaces."""
+    from hub import migrations  # noqa: PLC0415  # as above
+
+    with opened(session) as connections:
+        if url is not None:
+            migrations.set_option(connections, migrations.WORKSPACE, url)
+        found = migrations.option(connections, migrations.WORKSPACE)
+    session.print({"workspace": found}, Cell(f"the workspaces of all nodes follow {found}" if found else
+                  "no remote is set: tasks without a repository stay on the node that they were given to"))  # fmt: skip
+    return Exit.OK
+
+
+def budget(session: Session, wanted: Mapping[str, float | None], *, off: bool) -> int:
+    """Show or set what all nodes may spend together; what is not given stays as it is."""
+    from hub import migrations  # noqa: PLC0415  # as above
+    from hub.budget import spending  # noqa: PLC0415  # as above
+
+    with opened(session) as connections:
+        for name, value in wanted.items():
+            if off:
+                migrations.unset_option(connections, name)
+            elif value is not None:
+                migrations.set_option(connections, name, f"{value:g}")
+        limits = {name: migrations.option(connections, name) for name in wanted}
+        spent = spending(connections)
+    names = {"day_cost_usd": "a day", "total_cost_usd": "in all", "day_tokens": "a day", "total_tokens": "in all"}
+    texts = [
+        f"{money(float(limit)) if name.endswith('usd') else f'{int(float(limit)):,} tokens'} {names[name]}"
+        for name, limit in limits.items()
+        if limit is not None
+    ]
+    used = [f"{span}: {money(cost_usd)}" for span, cost_usd in spent.items()]
+    lines = [Cell(f"all nodes together: {', '.join(texts) or 'no budget'}"), *(Cell(f"spent {one}") for one in used)]
+    session.print({"budget": limits, "spent_usd": spent}, [Lines(lines=lines)])
     return Exit.OK
 
 

@@ -90,3 +90,10 @@ class HubBudget:
             except HubAway:
                 return
             self._unsettled.pop(0)
+
+
+def spending(connections: HubConnections) -> dict[str, float]:
+    """What was spent today (UTC) and in all, in USD, where budgets are or were set."""
+    query = "SELECT is_total, cost_usd FROM spending_list WHERE is_total OR day = (now() AT TIME ZONE 'UTC')::date"
+    found = {row["is_total"]: float(row["cost_usd"]) for row in connections.rows(query)}
+    return {"today": found.get(False, 0.0), "all time": found[True]} if True in found else {}

@@ -17,7 +17,17 @@ from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
 from core.clock import Clock, utc_now
-from core.errors import GitError, HubAway, HubError, HubRefused, IllegalMove, InvalidTask, StaleFence, UnknownTask
+from core.errors import (
+    GitError,
+    HubAway,
+    HubError,
+    HubRefused,
+    IllegalMove,
+    InvalidTask,
+    StaleFence,
+    TaskError,
+    UnknownTask,
+)
 from core.events import Emitter, ErrorData, Event, Kind, Level
 from core.ports import Sink
 from core.states import ENDED, Status
@@ -182,6 +192,7 @@ class Dispatcher:
         for entry in self._local.read(outbox.outbox):
             self._tell(entry)
         self._read_news()
+        self._take_answers()
         self._claim()
 
     def _beat(self, held: Sequence[Task]) -> None:
@@ -311,6 +322,14 @@ class Dispatcher:
                 )
                 self._take_over(elsewhere, f"on {told.node_name}" if told.node_name else "in the hub")
             self.hub.read_news([number for number, _ in found])
+
+    def _take_answers(self) -> None:
+        for one in self.hub.answers():
+            try:
+                self._local.decide(one.approval_id, one.granted, one.text).result()
+            except TaskError as error:  # somebody answered here, or it asks something else by now
+                self._events.emit(Kind.HUB_TASK, f"an answer came too late: {error}")
+            self.hub.read_answers([one.id])
 
     def _take_over(self, found: shared.Elsewhere, on: str) -> None:
         self._local.apply(lambda tx: shared.stands_elsewhere(tx, found, on)).result()

@@ -105,6 +105,16 @@ class Result:
     signature: str = ""
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Answer:
+    """What an owner said on some node to what a task of this one asked; `approval_id` is this node's number."""
+
+    id: int
+    approval_id: int
+    granted: bool
+    text: str
+
+
 class HubQueue:
     """The queue as one node sees it; for any thread. Every method may raise `HubAway` or `HubRefused`.
 
@@ -279,6 +289,27 @@ class HubQueue:
     def prioritise(self, task_id: int, priority: int) -> Status:
         """Let a task be claimed sooner (higher) or later; raises UnknownTask for one that is done, too."""
         return self._asked("prioritise(%s, %s)", task_id, priority)
+
+    def answer(self, task_id: int, approval_id: int, *, granted: bool, text: str = "") -> Status:
+        """Answer what a task asks; the node that has it decides by it. `approval_id` is that node's number.
+
+        Raises:
+            UnknownTask: there is none with that id.
+            IllegalMove: it asks nothing.
+        """
+        return self._asked("answer(%s, %s, %s, %s)", task_id, approval_id, granted, _plain(text))
+
+    def answers(self) -> list[Answer]:
+        """What was answered to tasks of this node, oldest first, until `read_answers`."""
+        rows = self._hub.rows("SELECT id, approval, granted, answer FROM answers_for(%s)", (self.node,))
+        return [
+            Answer(id=row["id"], approval_id=row["approval"], granted=row["granted"], text=row["answer"])
+            for row in rows
+        ]
+
+    def read_answers(self, numbers: Sequence[int]) -> None:
+        """Remove answers that this node has taken."""
+        self._hub.rows("SELECT read_answers(%s, %s::bigint[])", (self.node, list(numbers)))
 
     def pause(self, reason: str = "") -> None:
         """Let no node claim anything; what runs goes on."""

@@ -67,6 +67,12 @@ def set_option(connections: HubConnections, name: str, value: str) -> None:
         conn.execute(query, (name, value))
 
 
+def unset_option(connections: HubConnections, name: str) -> None:
+    """Take away what was set, as the schema's owner."""
+    with connections.connection() as conn:
+        conn.execute("DELETE FROM options WHERE name = %s", (name,))
+
+
 def option(connections: HubConnections, name: str) -> str | None:
     """What was set; None where nothing was."""
     row = connections.row("SELECT value FROM option_list WHERE name = %s", (name,))

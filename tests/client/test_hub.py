@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -145,6 +146,33 @@ def test_tasks_are_listed_cancelled_retried_and_made_urgent(home: Home, queue: H
     assert "asked to cancel it" in home.cli("hub", "cancel", str(claim.held.task_id)).out
     assert home.cli("hub", "retry", str(good)).code == Exit.REFUSED
     assert home.cli("hub", "cancel", "99").code == Exit.NOT_FOUND
+
+
+def test_what_tasks_ask_is_listed_and_answered_for_the_node_that_has_them(home: Home, queue: HubQueue) -> None:
+    assert home.cli("hub", "asks").out == "no task asks anything\n"
+    number = queue.submit(TaskSpec(description="Add a test")).task_id
+    (claim,) = queue.claim()
+    queue.wait_for_owner(claim.held, json.dumps([{"id": 5, "kind": "question", "question": f"Which one? {EVIL}"}]))
+    shown = home.cli("hub", "asks").out
+    assert "Which one?" in shown
+    assert "\x1b" not in shown
+    assert home.cli("hub", "answer", str(number), "5", "the", "second").code == Exit.OK
+    assert home.cli("hub", "answer", str(number), "6", "no").code == Exit.OK
+    assert [(one.approval_id, one.granted, one.text) for one in queue.answers()] == [
+        (5, True, "the second"),
+        (6, False, ""),
+    ]
+    queue.wait_for_owner(claim.held, "")
+    assert home.cli("hub", "answer", str(number), "5", "yes").code == Exit.REFUSED
+
+
+def test_the_owner_sets_what_holds_for_all_nodes(home: Home, connections: HubConnections) -> None:
+    assert "no remote is set" in home.cli("hub", "workspace").out
+    assert home.cli("hub", "workspace", "/srv/shared.git").out.endswith("follow /srv/shared.git\n")
+    assert home.cli("hub", "budget").out == "all nodes together: no budget\n"
+    shown = home.cli("hub", "budget", "--day", "5", "--total-tokens", "2000000").out
+    assert shown == "all nodes together: $5.00 a day, 2,000,000 tokens in all\n"
+    assert home.cli("hub", "budget", "--off").out == "all nodes together: no budget\n"
 
 
 def test_without_a_hub_each_says_how_to_name_one(home: Home, monkeypatch: pytest.MonkeyPatch) -> None:

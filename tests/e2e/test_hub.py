@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import random
 import time
 from pathlib import Path
@@ -106,9 +107,24 @@ def test_owners_cancel_retry_and_prioritise_from_any_node(tmp_path: Path) -> Non
         assert fed.landed()[0] == f"hub-{by_origin[numbers[2]]}"
 
 
+def test_a_question_is_answered_from_anywhere(tmp_path: Path) -> None:
+    with federation(tmp_path) as fed:
+        daemon = fed.daemon("a")
+        number = daemon.submit(**task(3), clarify=True)
+        until(lambda: any(one.status is Status.WAITING for one in fed.tasks()))
+        (asking,) = fed.tasks()
+        (asked,) = json.loads(asking.asks)
+        assert asked["question"] == "Which number?"
+        fed.queue.answer(asking.id, asked["id"], granted=True, text="three")
+        until_all_ended(fed)
+        assert_each_landed_once(fed, 1)
+        assert daemon.get("/api/approvals")["approvals"][0]["answer"] == "three"
+        assert daemon.get(f"/api/task/{number}")["status"] == "done"
+
+
 @pytest.mark.slow
 @pytest.mark.timeout(3600)
-def test_many_tasks_end_once_while_nodes_are_killed_at_random(tmp_path: Path) -> None:
+def test_many_tasks_end_once_while_nodes_are_killed_and_cut_off_at_random(tmp_path: Path) -> None:
     chance, count = random.Random(21), 200
     with federation(tmp_path, latency_s=0.05) as fed:
         daemons = {name: fed.daemon(name) for name in "abc"}
@@ -116,10 +132,15 @@ def test_many_tasks_end_once_while_nodes_are_killed_at_random(tmp_path: Path) ->
             daemons[chance.choice("abc")].submit(**task(number))
         while fed.open_tasks() or len(fed.tasks()) < count:
             time.sleep(chance.uniform(1, 2 * LEASE_S))
-            name = chance.choice("abc")
-            daemons[name].kill()
-            time.sleep(chance.uniform(0, 2 * LEASE_S))
-            fed.daemon(name)
+            name, away_s = chance.choice("abc"), chance.uniform(0, 2 * LEASE_S)
+            if chance.random() < 0.5:
+                daemons[name].kill()
+                time.sleep(away_s)
+                fed.daemon(name)
+            else:
+                fed.ways[name].cut()
+                time.sleep(away_s)
+                fed.ways[name].mend()
         assert_each_landed_once(fed, count)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -12,6 +13,7 @@ from core.states import Status
 from hub import migrations
 from hub.connection import HubConnections
 from hub.queue import HubQueue, HubTask
+from tests.support.cut_proxy import CutProxy
 from tests.support.daemon import Daemon, git, settings_for
 from tests.support.postgres import EMBEDDED, PostgresServer, hub
 from tests.support.wire_server import WireServer
@@ -24,6 +26,10 @@ def answer(phase: str, messages: list[dict[str, str]]) -> str:
     text = "\n".join(message["content"] for message in messages)
     found = re.search(r"number_(\d+)", text)
     name = found[1] if found else "0"
+    if phase == "CLARIFYING":
+        return json.dumps(
+            {"goal": "know a number", "questions": [{"question": "Which number?", "default": "this one"}]}
+        )
     if phase == "PLANNING":
         return f"1. number_{name}.py with a function value"
     return f"Summary: Know the number {name}\n\n```python path=number_{name}.py\ndef value():\n    return {name}\n```"
@@ -49,11 +55,15 @@ class Federation:
     connections: HubConnections
     remote: Path
     daemons: dict[str, Daemon] = field(default_factory=dict)
+    ways: dict[str, CutProxy] = field(default_factory=dict)
+    """How each daemon reaches the hub."""
 
     def daemon(self, name: str, **more: str) -> Daemon:
         """A daemon of that name, started; the same home each time."""
+        way = self.ways.setdefault(name, CutProxy(self.server.port))
+        url = self.url.replace(f":{self.server.port}/", f":{way.port}/")
         settings = settings_for(
-            self.models, HUB_URL=self.url, NODE_NAME=name, HUB_LEASE_S=str(LEASE_S), PROMPT_TOKENS="4000", **more
+            self.models, HUB_URL=url, NODE_NAME=name, HUB_LEASE_S=str(LEASE_S), PROMPT_TOKENS="4000", **more
         )
         daemon = self.daemons.setdefault(name, Daemon(self.folder / name, settings))
         daemon.start()
@@ -92,3 +102,5 @@ def federation(folder: Path, *, latency_s: float = 0.0) -> Iterator[Federation]:
                 for daemon in made.daemons.values():
                     if daemon.process and daemon.process.poll() is None:
                         daemon.stop()
+                for way in made.ways.values():
+                    way.close()
