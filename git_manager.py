@@ -259,6 +259,10 @@ class GitManager:
         """
         return history.commit_of(self._repositories.find(workspace), replace(workspace, task_id=task_id))
 
+    def landed(self, workspace: Workspace) -> Commit | None:
+        """The commit of the workspace's task that stands in the target, whichever node put it there, or None."""
+        return history.landed(self._repositories.find(workspace), workspace)
+
     def contains(self, workspace: Workspace, commit: Commit) -> bool:
         """Tell whether the target holds the commit."""
         return history.contains(self._repositories.find(workspace), self.tip(workspace), commit.id)

@@ -22,6 +22,7 @@ from attempt.integration import Integration, Landed
 from attempt.limits import PausableTimeLimit, TaskBudget, TimedModel
 from attempt.regression import WithRegression
 from attempt.services import AttemptServices
+from attempt.shared_integration import SharedIntegration
 from attempt.tool_log import AttemptToolLog
 from core.attempt_state import AttemptContext, AttemptState, Step
 from core.benchmarked import Benchmarked, WorkSettings
@@ -285,7 +286,8 @@ class Attempt:
             if state.phase is Phase.ABANDON:
                 return self.ended(state.ending or Ending.GAVE_UP, state.reason)
             held = state.still_held(self._held)
-            landing = Integration(
+            is_shared = self.services.landing is not None and self.task.hub_fence is not None
+            landing = (SharedIntegration if is_shared else Integration)(
                 self.task, self.services, self.events, held=held, resumed=resumed, test_paths=self._test_paths,
                 stays=self._origin.held,
             )  # fmt: skip

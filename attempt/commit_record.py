@@ -138,8 +138,11 @@ async def landed_before(
     known = from_text(mark["since"]) if restored and mark["since"] else None
     looked = replace(workspace, since=max(filter(None, (workspace.since, known)), default=None))
     moving = not held and await _moving(task, services, workspace)
-    found = await to_thread(services.git.find_commit, looked, task.id)
-    if found is None or (moving and not await to_thread(services.git.contains, looked, found)):
+    if moving:
+        found = await to_thread(services.git.landed, looked)
+    else:
+        found = await to_thread(services.git.find_commit, looked, task.id)
+    if found is None:
         return None
     await _enter(task, services, workspace, found, moving=moving)
     return found

@@ -10,23 +10,21 @@ from __future__ import annotations
 
 import asyncio
 import re
-from collections.abc import Collection, Sequence
-from contextlib import nullcontext, suppress
+from collections.abc import Collection
+from contextlib import nullcontext
 from dataclasses import dataclass, replace
-from datetime import timedelta
 
 from attempt import landed_packages
 from attempt.commit_record import Landing, changed_files
 from attempt.commit_record import commit_row as ledger_entry
 from attempt.environment import EnvironmentChoice
 from attempt.evidence import to_note
-from attempt.merge_queue import Candidate, JointWork, merge
 from attempt.regression import WithRegression
 from attempt.services import AttemptServices
 from core.attempt_state import AttemptState
 from core.commit_message import message_for
 from core.dependencies import closure, dependants
-from core.errors import GitError, MergeConflict, Parked, RemoteAway
+from core.errors import GitError, MergeConflict
 from core.events import CommitData, Emitter, Kind, Level
 from core.held_out import HeldOut
 from core.isolation import RunLimits
@@ -38,10 +36,7 @@ from core.tasks import Change, Files, Task
 from core.tree import Tree, text_of
 from core.verdicts import Label, SuiteJob, Verdict
 from db.commit_signs import ChangedFile
-from hub.landing import Turn, Waiting
 
-REMOTE_S = 60.0
-"""While the remote cannot be reached, what is ready to land is tried again after so long."""
 _ASKS_FOR_TESTS = re.compile(r"\btests?\b", re.IGNORECASE)
 
 
@@ -104,7 +99,7 @@ class Integration:
         wanted = not self._stays and (workspace.is_own or self._integration_wanted())
         blocked = await asyncio.to_thread(self.services.git.blocked, workspace) if wanted else None
         moving = wanted and blocked is None
-        end = await (self._landed_shared if self._is_shared else self._landed)(workspace, state, moving=moving)
+        end = await self._landed(workspace, state, moving=moving)
         if end is None:
             return Landed(reason=self._nothing_changed(state))
         if isinstance(end, Reopened):
@@ -118,10 +113,6 @@ class Integration:
             reason = f"{reason}; it stays on {commit.branch} until it is kept"
         return Landed(reason=f"{reason}; {blocked}" if blocked else reason, commit=commit.id, branch=commit.branch)
 
-    @property
-    def _is_shared(self) -> bool:
-        return self.services.landing is not None and self.task.hub_fence is not None
-
     async def _landed(self, workspace: Workspace, state: AttemptState, *, moving: bool) -> End | Reopened | None:
         """Commit, and move the target where that is wanted; None where nothing had to be changed."""
         async with self.services.merge_locks[workspace.git_dir] if moving else nullcontext():
@@ -131,122 +122,6 @@ class Integration:
             if commit is None:
                 return None
             return await self._integrate(workspace, commit, state) if moving else (commit, state.verdict)
-
-    async def _landed_shared(self, workspace: Workspace, state: AttemptState, *, moving: bool) -> End | Reopened | None:
-        """The same for a task of a hub: the remote's branch is what is moved, or gets a branch of the task's.
-
-        Raises:
-            Parked: hub or remote cannot be reached.
-        """
-        git, landing = self.services.git, self.services.landing
-        assert landing, "a task of a hub has a way to land"
-        offered = ""
-
-        async def offer() -> tuple[str, str]:
-            nonlocal offered
-            assert commit, "what is offered was committed"
-            offered = await asyncio.to_thread(git.publish_branch, workspace, commit)
-            return commit.id, offered
-
-        try:
-            await asyncio.to_thread(git.follow, workspace, workspace.target)
-            if moving and (again := await asyncio.to_thread(self._without_project, workspace, state)):
-                return again
-            commit = await self._committed(workspace, state, moving=moving)
-            if commit is None:
-                return None
-            if not moving:
-                async with landing.turn(self.task, workspace):
-                    branch = await asyncio.to_thread(git.publish_branch, workspace, commit)
-                return replace(commit, branch=branch), state.verdict
-            async with (
-                landing.turn(self.task, workspace, offer, self._kind(state)) as turn,
-                self.services.merge_locks[workspace.git_dir],
-            ):
-                await asyncio.to_thread(git.follow, workspace, workspace.target)
-                end = await self._in_turn(turn, workspace, commit, state)
-            if offered:
-                with suppress(RemoteAway):  # a branch that is left over does no harm
-                    await asyncio.to_thread(git.unpublish, workspace, offered, commit.id)
-            return end
-        except RemoteAway as error:
-            until = self.services.clock() + timedelta(seconds=REMOTE_S)
-            raise Parked(f"it is ready to land, and waits for the remote: {error}", until) from error
-
-    def _kind(self, state: AttemptState) -> str:
-        """What may be judged in one run with this one; empty for what has a run of its own kind."""
-        spec, verdict = self.task.spec, state.verdict
-        own_kind = spec.test_command or spec.mcp or state.packages or state.removed_tests or state.moved
-        documents = verdict is not None and verdict.evidence.label is Label.DOCUMENTED
-        return "" if own_kind or documents or state.removes_project else f"{spec.language}"
-
-    async def _in_turn(self, turn: Turn, workspace: Workspace, commit: Commit, state: AttemptState) -> End | Reopened:
-        """Land while the branch is this node's to move; with others that wait, if they pass together."""
-        git = self.services.git
-        if turn.landed:
-            facts = await asyncio.to_thread(git.describe, workspace, turn.landed)
-            landed = Commit(id=turn.landed, tree=facts.tree, branch=commit.branch, parent=facts.parents[0])
-            self._events.emit(Kind.INTEGRATED, f"{landed.id[:10]} was landed by another node", **_data(landed))
-            return landed, state.verdict
-        if turn.others and (end := await self._together(turn, workspace, commit, state)):
-            return end
-        return await self._integrate(workspace, commit, state)
-
-    async def _together(self, turn: Turn, workspace: Workspace, commit: Commit, state: AttemptState) -> End | None:
-        """Land with what others have ready, judged on one merged tree; None where this one has to be landed alone."""
-        git, landing = self.services.git, self.services.landing
-        assert landing, "a task of a hub has a way to land"
-        tip = await asyncio.to_thread(git.tip, workspace)
-        mine = Candidate(key=self.task.hub_id or 0, commit=commit, spec=self.task.spec)
-        candidates = [mine, *await asyncio.to_thread(self._candidates, workspace, turn.others)]
-        passed = list[Verdict]()
-
-        async def judge(work: JointWork) -> bool:
-            verdict = await self._judged_together(work, workspace, state)
-            passed.extend([verdict] if verdict.passed else [])
-            return verdict.passed
-
-        merged, alone = await merge(git, workspace, tip, candidates, judge)
-        landed = {one.key: made for one, made in merged.commits}
-        if mine.key not in landed or not await asyncio.to_thread(git.publish, workspace, merged.last, tip):
-            return None
-        made = landed.pop(mine.key)
-        await asyncio.to_thread(git.follow, workspace, workspace.target)
-        ends = {key: one.id for key, one in landed.items()} | {one.key: None for one in alone}
-        await landing.end(turn.line, ends)
-        text = f"{made.id[:10]} is on {workspace.target}, judged and landed with {len(landed)} more"
-        self._events.emit(Kind.INTEGRATED, text, **_data(made))
-        return made, passed[-1]
-
-    def _candidates(self, workspace: Workspace, others: Sequence[Waiting]) -> list[Candidate]:
-        """What others have ready, fetched; not what stands in the target already, or is gone from the remote."""
-        git, found = self.services.git, list[Candidate]()
-        for one in others:
-            there = git.find_commit(replace(workspace, mark=one.mark), 0)
-            if there and git.contains(workspace, there):
-                continue  # its own node finds it as well
-            if commit := git.fetched(workspace, one.branch, one.commit):
-                found.append(Candidate(key=one.task_id, commit=commit, spec=one.spec))
-        return found
-
-    async def _judged_together(self, work: JointWork, workspace: Workspace, state: AttemptState) -> Verdict:
-        environment = await EnvironmentChoice(self.task, self.services, self._events).of(work.base)
-        job = SuiteJob(
-            base=work.base,
-            change=work.change,
-            given=work.given,
-            own=work.own,
-            own_proven=True,
-            held=self._held,
-            allow=self.task.spec.allow,
-            language=self.task.spec.language,
-            packages=state.packages,
-            environment=environment.digest,
-            whole_tree=not workspace.is_own,
-            limits=self._run_limits(),
-        )
-        regression = WithRegression(self.services.suite, self.services.imports, test_paths=self._test_paths)
-        return await regression.judge(job)
 
     async def _committed(self, workspace: Workspace, state: AttemptState, *, moving: bool) -> Commit | None:
         """The commit of this work, on its base, or on the newer tip that it will join where the two lie apart."""
@@ -262,7 +137,7 @@ class Integration:
         commit = await asyncio.to_thread(git.commit, workspace, parent, change, message)
         if commit:
             subject = message.text().partition("\n")[0]
-            self._events.emit(Kind.COMMITTED, f"{commit.id[:10]} on {commit.branch}: {subject}", **_data(commit))
+            self._events.emit(Kind.COMMITTED, f"{commit.id[:10]} on {commit.branch}: {subject}", **commit_data(commit))
         return commit
 
     def _integration_wanted(self) -> bool:
@@ -313,20 +188,17 @@ class Integration:
                     return await self._broken(workspace, state, candidate, verdict)
             if await self._moved(workspace, candidate, tip):
                 self._events.emit(
-                    Kind.INTEGRATED, f"{candidate.id[:10]} is the tip of {workspace.target}", **_data(candidate)
+                    Kind.INTEGRATED, f"{candidate.id[:10]} is the tip of {workspace.target}", **commit_data(candidate)
                 )
                 return candidate, verdict
 
     async def _moved(self, workspace: Workspace, candidate: Commit, tip: str) -> bool:
-        """Move the target from its tip to the candidate; of a hub's task at the remote, which decides."""
-        git = self.services.git
-        if not self._is_shared:
-            return await asyncio.to_thread(git.advance, workspace, candidate, tip)
-        if not await asyncio.to_thread(git.publish, workspace, candidate.id, tip):
-            await asyncio.to_thread(git.follow, workspace, workspace.target)
-            return False
-        await asyncio.to_thread(git.advance, workspace, candidate, tip)  # else what follows the remote has done it
-        return True
+        """Move the target from its tip to the candidate; False where it has moved meanwhile."""
+        return await asyncio.to_thread(self.services.git.advance, workspace, candidate, tip)
+
+    async def _pushed(self, workspace: Workspace, branch: str) -> bool:
+        """Push what landed, where that is wanted; the note goes with the branch."""
+        return (await asyncio.to_thread(self.services.git.push, workspace, branch)).pushed
 
     # --- the merged tree
 
@@ -366,7 +238,7 @@ class Integration:
         )
         regression = WithRegression(self.services.suite, self.services.imports, test_paths=self._test_paths)
         verdict = await regression.judge(job)
-        self._events.emit(Kind.SUITE_JUDGED, f"together with newer work: {verdict.reason}", **_data(candidate))
+        self._events.emit(Kind.SUITE_JUDGED, f"together with newer work: {verdict.reason}", **commit_data(candidate))
         return verdict
 
     def _run_limits(self) -> RunLimits:
@@ -472,7 +344,7 @@ class Integration:
         """The change merges cleanly but fails together with newer work: carry it over to the new tip and reflect."""
         change = await self._carried(workspace, state, state.change, candidate.parent, candidate.id)
         why = f"together with newer work: {verdict.reason}"
-        self._events.emit(Kind.CONFLICT, why, level=Level.WARNING, **_data(candidate))
+        self._events.emit(Kind.CONFLICT, why, level=Level.WARNING, **commit_data(candidate))
         return Reopened(
             why=why,
             state=replace(
@@ -501,7 +373,7 @@ class Integration:
     async def _record(
         self, workspace: Workspace, state: AttemptState, commit: Commit, verdict: Verdict | None, *, integrated: bool
     ) -> None:
-        git, store = self.services.git, self.services.state
+        store = self.services.state
         landing = Landing(
             task=self.task, workspace=workspace, state=state, commit=commit, verdict=verdict, integrated=integrated
         )
@@ -516,8 +388,7 @@ class Integration:
         )
         if integrated:
             await self._keep_packages(workspace, state)
-        # A hub's task is at the remote already; else the note goes with the branch.
-        if self._is_shared or (await asyncio.to_thread(git.push, workspace, target)).pushed:
+        if await self._pushed(workspace, target):
             await asyncio.wrap_future(store.record_push(entry.repo, entry.commit))
 
     async def _keep_packages(self, workspace: Workspace, state: AttemptState) -> None:
@@ -565,7 +436,8 @@ class Integration:
             await asyncio.to_thread(self.services.git.note, workspace, commit.id, text)
 
 
-def _data(commit: Commit) -> CommitData:
+def commit_data(commit: Commit) -> CommitData:
+    """What events tell of a commit."""
     return CommitData(commit=commit.id, branch=commit.branch)
 
 

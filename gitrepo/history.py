@@ -28,10 +28,18 @@ def commit_of(found: Repository, workspace: Workspace) -> Commit | None:
         id_, _, name = line.partition(" ")
         if counts(id_):
             return _described(found, id_, name.removeprefix("refs/heads/"))
+    return landed(found, workspace)
+
+
+def landed(found: Repository, workspace: Workspace) -> Commit | None:
+    """The task's commit in the target's history, whoever put it there; None when there is none that still stands."""
+    tip = found.resolve(workspace.target)[0] if workspace.target else None
     since = [f"--since={int(workspace.since.timestamp()) - 1}"] if workspace.since else []
     grep = ("log", "--format=%H", "--fixed-strings", f"--grep=Task: {workspace.named}", *since)
     candidates = found.view(*grep, tip).text.split() if tip else []
-    ours = next((id_ for id_ in candidates if counts(id_)), None)
+    ours = next(
+        (id_ for id_ in candidates if is_ours(found, id_, workspace) and not reverted_by(found, id_, tip or "")), None
+    )
     return _described(found, ours, workspace.branch) if ours else None
 
 

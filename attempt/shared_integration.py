@@ -1,0 +1,156 @@
+"""Integration of a hub's task: the remote decides, and what waits for the same branch lands together."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import replace
+from datetime import timedelta
+
+from attempt.environment import EnvironmentChoice
+from attempt.integration import End, Integration, Reopened, commit_data
+from attempt.merge_queue import Candidate, JointWork, merge
+from attempt.regression import WithRegression
+from core.attempt_state import AttemptState
+from core.errors import Parked, RemoteAway
+from core.events import Kind
+from core.revisions import Commit, Workspace
+from core.verdicts import Label, SuiteJob, Verdict
+from hub.landing import Turn, Waiting
+
+REMOTE_S = 60.0
+"""While the remote cannot be reached, what is ready to land is tried again after so long."""
+
+
+class SharedIntegration(Integration):
+    """Lands the work of a task that the hub gave to this node; `services.landing` is there."""
+
+    async def _landed(self, workspace: Workspace, state: AttemptState, *, moving: bool) -> End | Reopened | None:
+        """Commit, and move the remote's branch, or give the commit one of its own there.
+
+        Raises:
+            Parked: hub or remote cannot be reached.
+        """
+        git, landing = self.services.git, self.services.landing
+        assert landing, "a task of a hub has a way to land"
+        offered = ""
+
+        async def offer() -> tuple[str, str]:
+            nonlocal offered
+            assert commit, "what is offered was committed"
+            offered = await asyncio.to_thread(git.publish_branch, workspace, commit)
+            return commit.id, offered
+
+        try:
+            await asyncio.to_thread(git.follow, workspace, workspace.target)
+            if moving and (landed := await asyncio.to_thread(git.landed, workspace)):
+                return self._found(landed, state)
+            if moving and (again := await asyncio.to_thread(self._without_project, workspace, state)):
+                return again
+            commit = await self._committed(workspace, state, moving=moving)
+            if commit is None:
+                return None
+            if not moving:
+                async with landing.turn(self.task, workspace):
+                    branch = await asyncio.to_thread(git.publish_branch, workspace, commit)
+                return replace(commit, branch=branch), state.verdict
+            async with (
+                landing.turn(self.task, workspace, offer, self._kind(state)) as turn,
+                self.services.merge_locks[workspace.git_dir],
+            ):
+                await asyncio.to_thread(git.follow, workspace, workspace.target)
+                end = await self._in_turn(turn, workspace, commit, state)
+            if offered:
+                with suppress(RemoteAway):  # a branch that is left over does no harm
+                    await asyncio.to_thread(git.unpublish, workspace, offered, commit.id)
+            return end
+        except RemoteAway as error:
+            until = self.services.clock() + timedelta(seconds=REMOTE_S)
+            raise Parked(f"it is ready to land, and waits for the remote: {error}", until) from error
+
+    def _kind(self, state: AttemptState) -> str:
+        """What may be judged in one run with this one; empty for what has a run of its own kind."""
+        spec, verdict = self.task.spec, state.verdict
+        own_kind = spec.test_command or spec.mcp or state.packages or state.removed_tests or state.moved
+        documents = verdict is not None and verdict.evidence.label is Label.DOCUMENTED
+        return "" if own_kind or documents or state.removes_project else f"{spec.language}"
+
+    async def _in_turn(self, turn: Turn, workspace: Workspace, commit: Commit, state: AttemptState) -> End | Reopened:
+        """Land while the branch is this node's to move; with others that wait, if they pass together."""
+        # Whoever landed it may have died before he told.
+        if landed := await asyncio.to_thread(self.services.git.landed, workspace):
+            return self._found(landed, state)
+        if turn.others and (end := await self._together(turn, workspace, commit, state)):
+            return end
+        return await self._integrate(workspace, commit, state)
+
+    def _found(self, landed: Commit, state: AttemptState) -> End:
+        self._events.emit(Kind.INTEGRATED, f"{landed.id[:10]} was landed by another node", **commit_data(landed))
+        return landed, state.verdict
+
+    async def _together(self, turn: Turn, workspace: Workspace, commit: Commit, state: AttemptState) -> End | None:
+        """Land with what others have ready, judged on one merged tree; None where this one has to be landed alone."""
+        git, landing = self.services.git, self.services.landing
+        assert landing, "a task of a hub has a way to land"
+        tip = await asyncio.to_thread(git.tip, workspace)
+        mine = Candidate(key=self.task.hub_id or 0, commit=commit, spec=self.task.spec)
+        candidates = [mine, *await asyncio.to_thread(self._candidates, workspace, turn.others)]
+        passed = list[Verdict]()
+
+        async def judge(work: JointWork) -> bool:
+            verdict = await self._judged_together(work, workspace, state)
+            passed.extend([verdict] if verdict.passed else [])
+            return verdict.passed
+
+        merged, alone = await merge(git, workspace, tip, candidates, judge)
+        landed = {one.key: made for one, made in merged.commits}
+        if mine.key not in landed or not await asyncio.to_thread(git.publish, workspace, merged.last, tip):
+            return None
+        made = landed.pop(mine.key)
+        await asyncio.to_thread(git.follow, workspace, workspace.target)
+        ends = {key: one.id for key, one in landed.items()} | {one.key: None for one in alone}
+        await landing.end(turn.line, ends)
+        text = f"{made.id[:10]} is on {workspace.target}, judged and landed with {len(landed)} more"
+        self._events.emit(Kind.INTEGRATED, text, **commit_data(made))
+        return made, passed[-1]
+
+    def _candidates(self, workspace: Workspace, others: Sequence[Waiting]) -> list[Candidate]:
+        """What others have ready, fetched; not what stands in the target already, or is gone from the remote."""
+        git, found = self.services.git, list[Candidate]()
+        for one in others:
+            if git.landed(replace(workspace, mark=one.mark, since=None)):
+                continue  # its own node finds it as well
+            if commit := git.fetched(workspace, one.branch, one.commit):
+                found.append(Candidate(key=one.task_id, commit=commit, spec=one.spec))
+        return found
+
+    async def _judged_together(self, work: JointWork, workspace: Workspace, state: AttemptState) -> Verdict:
+        environment = await EnvironmentChoice(self.task, self.services, self._events).of(work.base)
+        job = SuiteJob(
+            base=work.base,
+            change=work.change,
+            given=work.given,
+            own=work.own,
+            own_proven=True,
+            held=self._held,
+            allow=self.task.spec.allow,
+            language=self.task.spec.language,
+            packages=state.packages,
+            environment=environment.digest,
+            whole_tree=not workspace.is_own,
+            limits=self._run_limits(),
+        )
+        regression = WithRegression(self.services.suite, self.services.imports, test_paths=self._test_paths)
+        return await regression.judge(job)
+
+    async def _moved(self, workspace: Workspace, candidate: Commit, tip: str) -> bool:
+        git = self.services.git
+        if not await asyncio.to_thread(git.publish, workspace, candidate.id, tip):
+            await asyncio.to_thread(git.follow, workspace, workspace.target)
+            return False
+        await asyncio.to_thread(git.advance, workspace, candidate, tip)  # else what follows the remote has done it
+        return True
+
+    async def _pushed(self, workspace: Workspace, branch: str) -> bool:  # noqa: ARG002  it is at the remote already
+        return True
