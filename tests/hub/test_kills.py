@@ -25,7 +25,7 @@ from tests.support.hub_client import NEVER, result
 from tests.support.hub_model import moves_told
 from tests.support.postgres import EMBEDDED, PostgresServer, hub, until_back
 
-STATEMENTS = 20
+STATEMENTS = 22
 """How many statements the script of `tests.support.hub_client` has."""
 
 

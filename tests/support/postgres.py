@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import itertools
 import os
+import shutil
 import signal
 import socket
-import shutil
 import subprocess
 import tempfile
 import time
