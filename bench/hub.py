@@ -175,6 +175,7 @@ def procrastinate_node(url: str, _node: str) -> Iterator[Cycle]:
     yield cycle
     for loop, app in opened:
         loop.run_until_complete(app.close_async())
+        loop.close()
 
 
 @contextmanager
