@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
@@ -138,8 +139,10 @@ def nodes(session: Session) -> int:
 
     with opened(session) as connections:
         found = all_nodes(connections)
+    named = Counter(one.name for one in found)
     rows = [
-        [cell(one.name), _standing(one), cell(f"{one.busy}/{one.slots}"), cell(duration(one.unseen_s)),
+        [cell(one.name if named[one.name] == 1 else f"{one.name} ({one.id})"),
+         _standing(one), cell(f"{one.busy}/{one.slots}"), cell(duration(one.unseen_s)),
          cell("yes" if one.draining else None), cell(one.version), cell(", ".join(one.labels)), cell(one.url)]
         for one in found
     ]  # fmt: skip

@@ -131,6 +131,15 @@ def test_nodes_are_a_table_and_one_is_drained_and_let_in_again(home: Home, queue
     assert (unknown.code, unknown.err) == (Exit.NOT_FOUND, "error: there is no one node c; there are: a\n")
 
 
+def test_two_nodes_of_one_name_are_told_apart_by_their_ids(
+    home: Home, queue: HubQueue, connections: HubConnections
+) -> None:
+    join(connections, Node(id="7f3a", name="a"))
+    assert "a (7f3a)" in home.cli("hub", "nodes").out
+    assert home.cli("hub", "drain", "a").code == Exit.NOT_FOUND
+    assert home.cli("hub", "drain", "7f3a").out == "a takes nothing new\n"
+
+
 def test_tasks_are_listed_cancelled_retried_and_made_urgent(home: Home, queue: HubQueue) -> None:
     bad = failed(queue, "no")
     good = queue.submit(TaskSpec(description="Add a page\nwith more")).task_id
