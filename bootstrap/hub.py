@@ -12,6 +12,7 @@ from pathlib import Path
 
 from bootstrap.store import StoreServices
 from config import Settings
+from core.events import Emitter, Kind, Level
 from core.revisions import Workspace
 from core.tasks import Language
 from core.version import VERSION
@@ -22,6 +23,7 @@ from hub.budget import HubBudget
 from hub.connection import HubConnections
 from hub.dispatcher import Dispatcher, NodeServices, NodeState
 from hub.landing import Landing
+from hub.lessons import LessonExchange
 from hub.nodes import Node
 from hub.repositories import WORKSPACE, SharedRepositories, label_of
 from hub.signing import NodeKey
@@ -76,7 +78,19 @@ def open_hub(
         url=settings.node_url or url(),
         version=VERSION,
     )
-    services = NodeServices(queue=store.queue, repositories=found, state=state, emit=store.events.emit)
+    emitter = Emitter(store.events.emit)
+    lessons = LessonExchange(
+        connections,
+        node.id,
+        db=store.db,
+        state=store.state,
+        mask=store.mask,
+        repositories=found,
+        report=lambda text: emitter.emit(Kind.HUB_TASK, text, level=Level.WARNING),
+    )
+    services = NodeServices(
+        queue=store.queue, repositories=found, state=state, emit=store.events.emit, share_lessons=lessons.turn
+    )
     dispatcher = Dispatcher(connections, node, NodeKey(settings.hub_dir / "key"), services, settings.hub_lease_s)
     landing = Landing(connections, dispatcher.hub, lambda workspace: _line(found, workspace), settings.hub_lease_s)
     store.queue.shares = found.shares

@@ -63,12 +63,13 @@ class NodeState:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NodeServices:
-    """What the dispatcher needs of its node; `state` is called on its thread, `emit` takes its events."""
+    """What the dispatcher needs of its node; `state` and `share_lessons` are called on its thread."""
 
     queue: QueueManager
     repositories: SharedRepositories
     state: Callable[[], NodeState]
     emit: Sink
+    share_lessons: Callable[[], None] = lambda: None
     clock: Clock = utc_now
 
 
@@ -89,7 +90,7 @@ class Dispatcher:
         self.node, self._key = replace(node, public_key=key.public), key
         self._connections, self._local, self._repositories = connections, services.queue, services.repositories
         self._state, self._clock, self._lease_s = services.state, services.clock, lease_s
-        self._events = Emitter(services.emit)
+        self._events, self._share_lessons = Emitter(services.emit), services.share_lessons
         self.hub = HubQueue(connections, node.id, lease_s)
         self._woken, self._stopping = threading.Event(), threading.Event()
         self._threads = [
@@ -211,6 +212,7 @@ class Dispatcher:
                     self._prioritise(task.id, priorities[hub_id])
         self.hub.sweep(MAX_CRASHES)
         self._connections.rows("SELECT count_lost_spending()")
+        self._share_lessons()
 
     def _lose(self, task: Task) -> None:
         reason = "the hub has given it to another node, or taken it back"

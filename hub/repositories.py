@@ -69,6 +69,12 @@ class SharedRepositories:
             return spec, WORKSPACE
         return replace(spec, repo=None, base=spec.base or self.git.branch(spec.repo)), self.remote(spec.repo)
 
+    def path_of(self, address: str) -> str | None:
+        """Where a repository is on this machine; None where it is not here yet."""
+        clone = self.clones / _folder_name(address)
+        known = (path for path in self.known() if self.remote(path) == address)
+        return next(known, str(clone) if clone.exists() else None)
+
     def refresh(self, spec: TaskSpec) -> None:
         """Bring what a task of this node begins from to the remote's newest.
 
@@ -88,11 +94,10 @@ class SharedRepositories:
                 raise GitError("the workspace of this node follows no remote")
             self.git.follow(None, "main")
             return replace(spec, repo=None)
-        path = next((path for path in self.known() if self.remote(path) == repository), None)
+        path = self.path_of(repository)
         if path is None:
             folder = self.clones / _folder_name(repository)
-            if not folder.exists():
-                self.git.clone(repository, folder)
+            self.git.clone(repository, folder)
             path = str(folder)
         if self.git.follow(path, spec.base) is None:
             raise GitError(f"{repository} has no branch {spec.base or ''}".rstrip())

@@ -82,6 +82,13 @@ def lines(conn: Connection, masker: Masker) -> Iterator[str]:
             yield encode(masker.masked_data(plain({"kind": kind, **fields})))
 
 
+def mark(conn: Connection) -> tuple[object, ...]:
+    """What differs whenever there is a lesson more; far cheaper than the lessons."""
+    failures = "SELECT count(*), max(id), max(fixed_at) FROM failures WHERE solved = 1 AND retired = 0"
+    patterns = "SELECT count(*), max(id) FROM patterns WHERE retired = 0"
+    return (*conn.execute(failures).fetchone(), *conn.execute(patterns).fetchone())
+
+
 def read(text: str) -> list[FailureIn | PatternIn]:
     """The lessons of a file.
 

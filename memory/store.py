@@ -15,6 +15,7 @@ import math
 from collections.abc import Collection, Mapping, Sequence
 from concurrent.futures import Future
 from datetime import datetime
+from pathlib import Path
 
 from core.attempt_state import AttemptState, Lesson
 from core.clock import Clock, utc_now
@@ -291,8 +292,8 @@ def _concerns(one: Stored, language: str, repo: str) -> bool:
     """Tell whether a lesson may help a task of this language and repository.
 
     One of another repository may where its error is about the language or a library. What was imported has no task,
-    and was brought here to be used.
+    and was brought here to be used; but one of a repository that is on this machine, as a hub brings it, stays with it.
     """
-    if one.task_id is None or one.repo == repo:
+    if one.repo == repo or (one.task_id is None and not (one.repo and Path(one.repo).is_dir())):
         return True
     return one.kind == "failure" and one.language == language and is_general(one.about)

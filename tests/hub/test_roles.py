@@ -257,7 +257,7 @@ def test_a_wrong_password_is_refused_and_the_right_one_may_have_any_letters(tmp_
         for way in ways(asked.format("x").replace("guest", "stranger")):
             with pytest.raises(HubRefused, match="pg_hba"):
                 way()
-        assert PASSWORD not in (tmp_path / "server" / "log").read_text()
+        assert PASSWORD not in (server.folder / "log").read_text()
 
 
 # ---- TLS ------------------------------------------------------------------------------------------------------------
