@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-import shutil
 import socket
 import uuid
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from dataclasses import dataclass
-from pathlib import Path
 
+from bootstrap.labels import machine_labels
 from bootstrap.store import StoreServices
 from config import Settings
 from core.events import Emitter, Kind, Level
 from core.revisions import Workspace
-from core.tasks import Language
 from core.version import VERSION
 from db import repositories as used_repositories
 from git_manager import GitManager
@@ -31,8 +29,6 @@ from taskqueue.shared import share_waiting
 
 STATE_KEY = "hub_node"
 BUDGET_KEY = "hub_budget"
-_PROGRAMS = {Language.JAVASCRIPT: "node", Language.GO: "go"}
-_GPUS = ("/dev/nvidia0", "/dev/kfd")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -106,14 +102,8 @@ def open_hub(
 
 
 def labels(settings: Settings, found: SharedRepositories) -> Iterator[str]:
-    """What this machine can do: languages, a GPU, repositories that it knows, and what the settings add."""
-    yield Language.PYTHON
-    for language, program in _PROGRAMS.items():
-        if shutil.which(program):
-            yield language
-    if any(Path(device).exists() for device in _GPUS):
-        yield "gpu"
-    yield from settings.node_labels
+    """What this machine can do, and the repositories that it knows."""
+    yield from machine_labels(settings)
     for path in found.known():
         if remote := found.remote(path):
             yield label_of(remote)

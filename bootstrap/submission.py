@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection
 from pathlib import Path
 
+from bootstrap.labels import machine_labels
 from checks.hooks.hooks import CommandHooks
 from checks.policy import Policy
 from config import Settings
@@ -29,6 +30,7 @@ def machine_check(settings: Settings) -> MachineCheck:
         hooks=CommandHooks(settings.blocked_commands, off=policy.harmless),
         programs=_programs(settings),
         servers=tuple(settings.mcp_servers),
+        labels=None if settings.hub_url else frozenset(machine_labels(settings)),
     )
 
 

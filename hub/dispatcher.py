@@ -7,6 +7,7 @@ are here go on to their commit; what moves a shared branch waits for it (`hub.la
 
 from __future__ import annotations
 
+import contextlib
 import json
 import threading
 import time
@@ -190,6 +191,8 @@ class Dispatcher:
             self._beat(held)
         for task in self._local.read(shared.held):
             self._hand_in(task)
+            if self._stopping.is_set():
+                self._hand_over(task)
         for entry in self._local.read(outbox.outbox):
             self._tell(entry)
         self._read_news()
@@ -238,6 +241,15 @@ class Dispatcher:
                 self._local.apply(lambda tx: shared.taken_back(tx, task.id, held.fence, reason)).result()
         except StaleFence:
             self._lose(task)
+
+    def _hand_over(self, task: Task) -> None:
+        """Give back what waits here for a worker: this node stops, and another one may go on with it at once."""
+        if task.status not in {Status.QUEUED, Status.SCHEDULED}:
+            return
+        held, reason = _held(task), f"{self.node.name} stops"
+        with contextlib.suppress(StaleFence):  # it is somebody else's by now
+            self.hub.put_back(held, reason, task.not_before)
+        self._local.apply(lambda tx: shared.taken_back(tx, task.id, held.fence, reason)).result()
 
     def _result(self, task: Task) -> Result:
         ending = task.ending

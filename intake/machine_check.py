@@ -29,6 +29,7 @@ class MachineCheck:
         hooks: the commands that never run.
         programs: the programs that the sandbox has; None where they are not known.
         servers: the names of the MCP servers that are configured.
+        labels: what this machine has, where no other could take the task; None where a hub finds one.
     """
 
     refuse_place: Callable[[str, str | None], None]
@@ -36,6 +37,7 @@ class MachineCheck:
     hooks: CommandHooks
     programs: Callable[[], Collection[str]] | None = None
     servers: Sequence[str] = ()
+    labels: Collection[str] | None = None
 
     def __call__(self, spec: TaskSpec) -> None:
         """Do nothing for a task that may begin.
@@ -43,7 +45,8 @@ class MachineCheck:
         Raises:
             InvalidTask: names what is wrong, and the nearest name that is right.
         """
-        faults = self._rules(spec) | self._command(spec) | self._place(spec) | faults_of(spec.mcp, self.servers)
+        faults = self._rules(spec) | self._command(spec) | self._place(spec) | self._needs(spec)
+        faults |= faults_of(spec.mcp, self.servers)
         if faults:
             raise InvalidTask(faults)
 
@@ -51,6 +54,16 @@ class MachineCheck:
         known = (*RULES, *self.hooks.rules)
         found = {f"allow.{n}": unknown(name, known) for n, name in enumerate(spec.allow) if "/" not in name}
         return {field: why for field, why in found.items() if why}
+
+    def _needs(self, spec: TaskSpec) -> dict[str, str]:
+        if self.labels is None:
+            return {}
+        has = ", ".join(sorted(self.labels))
+        return {
+            f"needs.{n}": f"this machine has no {name} and belongs to no hub; it has {has} (NODE_LABELS adds to them)"
+            for n, name in enumerate(spec.needs)
+            if name not in self.labels
+        }
 
     def _command(self, spec: TaskSpec) -> dict[str, str]:
         if not spec.test_command:

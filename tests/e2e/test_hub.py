@@ -107,6 +107,20 @@ def test_owners_cancel_retry_and_prioritise_from_any_node(tmp_path: Path) -> Non
         assert fed.landed()[0] == f"hub-{by_origin[numbers[2]]}"
 
 
+def test_a_node_that_stops_hands_over_what_it_has(tmp_path: Path) -> None:
+    with federation(tmp_path, latency_s=1.0) as fed:
+        first = fed.daemon("a", WORKER_COUNT="1", DRAIN_S="0", HUB_LEASE_S="600")
+        first.submit(**task(5))
+        until(lambda: any(one.phase == "CODING" for one in fed.models.requests))
+        first.stop()
+        (handed,) = fed.tasks()
+        assert (handed.status, handed.reason) == (Status.QUEUED, "a stops")
+        fed.daemon("b", WORKER_COUNT="1")
+        until_all_ended(fed)
+        assert_each_landed_once(fed, 1)
+        assert [request.phase for request in fed.models.requests].count("PLANNING") == 1
+
+
 def test_a_question_is_answered_from_anywhere(tmp_path: Path) -> None:
     with federation(tmp_path) as fed:
         daemon = fed.daemon("a")

@@ -106,3 +106,12 @@ def test_a_refused_task_is_not_stored_and_a_known_one_not_looked_at_again(check:
         assert queue.submit(spec).result().task_id == first.task_id
         with pytest.raises(InvalidTask, match="did you mean"):
             queue.submit(TaskSpec(description="x", repo=str(tmp_path / "move"))).result()
+
+
+def test_labels_that_this_machine_lacks_are_refused_where_no_other_could_have_them(check: MachineCheck) -> None:
+    spec = TaskSpec(description="x", needs=("gpu", "python"))
+    replace(check, labels=None)(spec)
+    with pytest.raises(InvalidTask) as refused:
+        replace(check, labels=frozenset({"python"}))(spec)
+    assert refused.value.fields.keys() == {"needs.0"}
+    assert "belongs to no hub; it has python" in refused.value.fields["needs.0"]

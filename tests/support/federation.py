@@ -62,9 +62,8 @@ class Federation:
         """A daemon of that name, started; the same home each time."""
         way = self.ways.setdefault(name, CutProxy(self.server.port))
         url = self.url.replace(f":{self.server.port}/", f":{way.port}/")
-        settings = settings_for(
-            self.models, HUB_URL=url, NODE_NAME=name, HUB_LEASE_S=str(LEASE_S), PROMPT_TOKENS="4000", **more
-        )
+        usual = {"HUB_URL": url, "NODE_NAME": name, "HUB_LEASE_S": str(LEASE_S), "PROMPT_TOKENS": "4000"}
+        settings = settings_for(self.models, **usual | more)
         daemon = self.daemons.setdefault(name, Daemon(self.folder / name, settings))
         daemon.start()
         return daemon
