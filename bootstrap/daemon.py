@@ -190,6 +190,12 @@ class Daemon:
             self._services.models.share_budget(member.budget)
         return member
 
+    def _hub_notice(self) -> str:
+        """Why this node works without its hub; empty where it does not."""
+        if self._hub is None or not (trouble := self._hub.dispatcher.trouble):
+            return ""
+        return f"This node works without its hub: {trouble}. Shared tasks wait; what is here goes on."
+
     def _node_state(self) -> NodeState:
         """What the hub is told of this node; on the dispatcher's thread."""
         paused = self._store.queue.pause_state().paused
@@ -376,7 +382,7 @@ class Daemon:
                 *self._live.notices,
                 *notices(self._store, self._clock()),
                 *(self._inbox.notices() if self._inbox else ()),
-                *filter(None, (outlook.warning,)),
+                *filter(None, (outlook.warning, self._hub_notice())),
             ),
             forecast=outlook.line,
             forecast_range=outlook.range,

@@ -78,9 +78,11 @@ def test_what_a_node_finishes_while_the_hub_is_away_is_handed_in_later(tmp_path:
         waiting = daemon.submit(**task(3))
         assert daemon.get(f"/api/task/{waiting}")["status"] == "shared"
         until(lambda: "ready to land" in str(daemon.get("/api/tasks")), within_s=120)
+        assert "works without its hub: the hub cannot be reached" in str(daemon.get("/api/status")["notices"])
         fed.server.start()
         until_all_ended(fed)
         assert_each_landed_once(fed, 3)
+        assert "without its hub" not in str(daemon.get("/api/status")["notices"])
 
 
 def test_owners_cancel_retry_and_prioritise_from_any_node(tmp_path: Path) -> None:
