@@ -120,24 +120,26 @@ class HubConnections:
         """A connection of its own that is told what the hub's functions tell (`CHANNEL`)."""
         import psycopg  # noqa: PLC0415  an extra
 
-        self._refuse_what_is_no_address()
         try:
-            with psycopg.connect(self._url, **self._settings) as conn:  # type: ignore[arg-type]  # values of many types
+            with self._connected() as conn:
                 conn.execute(f"LISTEN {CHANNEL}".encode())
-                yield conn  # type: ignore[misc]  # as above
+                yield conn
         except psycopg.Error as error:
             raise _translated(error, self._mask) from error
 
     def lock(self, name: str) -> NamedLock:
         """A lock that one holder has at a time, on a connection of its own: it ends with that."""
+        return NamedLock(self._connected(), name, self._mask)
+
+    def _connected(self) -> Connection[DictRow]:
+        """A connection beside the pool."""
         import psycopg  # noqa: PLC0415  an extra
 
         self._refuse_what_is_no_address()
         try:
-            conn = psycopg.connect(self._url, **self._settings)  # type: ignore[arg-type]  # as above
+            return psycopg.connect(self._url, **self._settings)  # type: ignore[arg-type]  # values of many types
         except psycopg.Error as error:
             raise _translated(error, self._mask) from error
-        return NamedLock(conn, name, self._mask)  # type: ignore[arg-type]  # as above
 
     def _refuse_what_is_no_address(self) -> None:
         """Without libpq's words, which are parts of the password then."""
@@ -148,15 +150,10 @@ class HubConnections:
             )
 
     def _why_no_connection(self) -> str:
-        import psycopg  # noqa: PLC0415  an extra
-
         try:
-            psycopg.connect(self._url, **self._settings).close()  # type: ignore[arg-type]  # mixed values
-        except psycopg.Error as error:
-            found = _translated(error, self._mask)
-            if isinstance(found, HubRefused):
-                raise found from None
-            return str(found)
+            self._connected().close()
+        except HubAway as away:
+            return str(away)
         return "all connections to the hub are in use"
 
 

@@ -113,15 +113,14 @@ def _grant(conn: Connection[DictRow]) -> None:
         if not (row and row["may"]):
             return
         conn.execute(f"CREATE ROLE {ROLE} NOLOGIN".encode())
-    internal = ("move", "settle", "begin_waiting", "tell", "held")
     conn.execute(f"REVOKE ALL ON ALL FUNCTIONS IN SCHEMA {SCHEMA} FROM PUBLIC".encode())
     conn.execute(f"GRANT USAGE ON SCHEMA {SCHEMA} TO {ROLE}".encode())
-    names = conn.execute(
-        "SELECT p.oid::regprocedure::text AS signature FROM pg_proc p WHERE p.pronamespace = %s::regnamespace "
-        "AND p.prosecdef AND p.proname <> ALL (%s)",
-        (SCHEMA, list(internal)),
-    ).fetchall()
-    for each in names:
-        conn.execute(f"GRANT EXECUTE ON FUNCTION {each['signature']} TO {ROLE}".encode())
-    lists = "task_list, node_list, option_list, pause_list, event_list, spending_list, landing_list, migrations"
-    conn.execute(f"GRANT SELECT ON {lists} TO {ROLE}".encode())
+    functions = conn.execute(
+        "SELECT oid::regprocedure::text AS name FROM pg_proc WHERE pronamespace = %s::regnamespace AND prosecdef",
+        (SCHEMA,),
+    )
+    for each in functions.fetchall():  # those that are for the functions alone run as whoever calls them
+        conn.execute(f"GRANT EXECUTE ON FUNCTION {each['name']} TO {ROLE}".encode())
+    views = conn.execute("SELECT viewname AS name FROM pg_views WHERE schemaname = %s", (SCHEMA,)).fetchall()
+    for name in ("migrations", *(each["name"] for each in views)):
+        conn.execute(f"GRANT SELECT ON {name} TO {ROLE}".encode())
