@@ -382,7 +382,7 @@ class GitManager:
         Raises:
             RemoteAway: the remote could not be asked.
         """
-        if sharing.follow_other(self._repositories.find(workspace), branch, self._push_env, timeout_s) != commit:
+        if sharing.fetched(self._repositories.find(workspace), branch, self._push_env, timeout_s) != commit:
             return None
         facts = self.describe(workspace, commit)
         return Commit(id=commit, tree=facts.tree, branch=branch, parent=facts.parents[0] if facts.parents else "")

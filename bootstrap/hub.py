@@ -69,7 +69,7 @@ def open_hub(
     found = SharedRepositories(git, settings.hub_dir / "clones", lambda: used_repositories.used(store.db.reader()))
     node = Node(
         id=_node_id(store),
-        name=settings.node_name or socket.gethostname()[:60] or "node",
+        name=node_name(settings),
         labels=tuple(labels(settings, found)),
         url=settings.node_url or url(),
         version=VERSION,
@@ -99,6 +99,11 @@ def open_hub(
         remember=lambda is_set: store.state.set(BUDGET_KEY, is_set),
     )
     return HubMember(connections=connections, dispatcher=dispatcher, landing=landing, budget=budget)
+
+
+def node_name(settings: Settings) -> str:
+    """What this machine is called in the hub."""
+    return settings.node_name or socket.gethostname()[:60] or "node"
 
 
 def labels(settings: Settings, found: SharedRepositories) -> Iterator[str]:

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import socket
 import threading
 import time
 from collections.abc import Callable
 from concurrent.futures import Future
 from typing import TypeVar
 
-from bootstrap.hub import STATE_KEY
+from bootstrap.hub import STATE_KEY, node_name
 from config import Settings
 from core.errors import HubAway
 from db.state_store import StateStore
@@ -102,7 +101,7 @@ def hub_client(settings: Settings, state: StateStore) -> HubClient | None:
     """The hub that the settings name; None where they name none."""
     if settings.hub_url is None:
         return None
-    name = settings.node_name or socket.gethostname()[:60] or "node"
+    name = node_name(settings)
 
     def own() -> OwnNode:
         known = state.get(STATE_KEY)

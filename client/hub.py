@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from hub.connection import HubConnections
     from hub.nodes import NodeStatus
     from hub.overview import Overview
+    from hub.queue import HubQueue
 
 NEWEST_FAILURES = 5
 NO_HUB = (
@@ -63,6 +64,15 @@ def opened(session: Session, *, checked: bool = True) -> Iterator[HubConnections
         yield connections
     finally:
         connections.close()
+
+
+@contextmanager
+def queue_of(session: Session) -> Iterator[HubQueue]:
+    """The hub's queue; raises as `opened`."""
+    with opened(session) as connections:
+        from hub.overview import asking  # noqa: PLC0415  # as above
+
+        yield asking(connections)
 
 
 def init(session: Session) -> int:
@@ -169,10 +179,8 @@ def drain(session: Session, name: str, *, undo: bool) -> int:
 
 def tasks(session: Session, status: str | None, limit: int) -> int:
     """The newest tasks of all nodes."""
-    from hub.overview import asking  # noqa: PLC0415  # as above
-
-    with opened(session) as connections:
-        found = asking(connections).find(Status(status) if status else None, limit)
+    with queue_of(session) as queue:
+        found = queue.find(Status(status) if status else None, limit)
     rows = [
         [cell(one.id), cell(one.status, STATUS_TONE.get(one.status, Tone.PLAIN)), cell(one.priority),
          cell(one.node_name), stamp(one.created_at, short=session.views.short), cell(one.title)]
@@ -188,20 +196,16 @@ def tasks(session: Session, status: str | None, limit: int) -> int:
 
 def cancel(session: Session, task_id: int) -> int:
     """Cancel a task, wherever it is."""
-    from hub.overview import asking  # noqa: PLC0415  # as above
-
-    with opened(session) as connections:
-        now = asking(connections).cancel(task_id)
+    with queue_of(session) as queue:
+        now = queue.cancel(task_id)
     asked = now is not Status.CANCELLED
     return _said(session, task_id, now, "its node is asked to cancel it" if asked else "cancelled")
 
 
 def retry(session: Session, task_id: int) -> int:
     """Queue a task again that failed or was cancelled."""
-    from hub.overview import asking  # noqa: PLC0415  # as above
-
-    with opened(session) as connections:
-        now = asking(connections).retry(task_id)
+    with queue_of(session) as queue:
+        now = queue.retry(task_id)
     return _said(session, task_id, now, str(now))
 
 
@@ -212,39 +216,31 @@ def prioritise(session: Session, words: Sequence[str]) -> int:
         click.UsageError: it was not given so.
     """
     task_id, priority = id_and_priority(words, "hub priority")
-    from hub.overview import asking  # noqa: PLC0415  # as above
-
-    with opened(session) as connections:
-        now = asking(connections).prioritise(task_id, priority)
+    with queue_of(session) as queue:
+        now = queue.prioritise(task_id, priority)
     return _said(session, task_id, now, f"{now}, priority {priority}")
 
 
 def pause(session: Session, reason: str) -> int:
     """Let no node claim anything."""
-    from hub.overview import asking  # noqa: PLC0415  # as above
-
-    with opened(session) as connections:
-        asking(connections).pause(reason)
+    with queue_of(session) as queue:
+        queue.pause(reason)
     session.print({"paused": reason}, Cell("paused: no node takes a task until you resume; what runs goes on"))
     return Exit.OK
 
 
 def resume(session: Session) -> int:
     """Let nodes claim again."""
-    from hub.overview import asking  # noqa: PLC0415  # as above
-
-    with opened(session) as connections:
-        asking(connections).resume()
+    with queue_of(session) as queue:
+        queue.resume()
     session.print({"paused": None}, Cell("nodes take tasks again"))
     return Exit.OK
 
 
 def asks(session: Session) -> int:
     """What tasks ask, with the numbers that `answer` takes."""
-    from hub.overview import asking  # noqa: PLC0415  # as above
-
-    with opened(session) as connections:
-        found = asking(connections).find(Status.WAITING, 200)
+    with queue_of(session) as queue:
+        found = queue.find(Status.WAITING, 200)
     open_ones = [(one, ask) for one in found for ask in json.loads(one.asks or "[]")]
     rows = [[cell(one.id), cell(ask["id"]), cell(one.node_name), cell(ask["question"])] for one, ask in open_ones]
     answer = {"asks": [{"task": one.id, "node": one.node_name, **ask} for one, ask in open_ones]}
@@ -255,12 +251,10 @@ def asks(session: Session) -> int:
 
 def answer(session: Session, task_id: int, ask_id: int, words: str) -> int:
     """Answer an ask: `yes`, `no`, or the text that a question wants."""
-    from hub.overview import asking  # noqa: PLC0415  # as above
-
     said = words.strip()
     is_text = said.lower() not in {"yes", "no"}
-    with opened(session) as connections:
-        now = asking(connections).answer(task_id, ask_id, granted=said.lower() != "no", text=said if is_text else "")
+    with queue_of(session) as queue:
+        now = queue.answer(task_id, ask_id, granted=said.lower() != "no", text=said if is_text else "")
     return _said(session, task_id, now, "its node has the answer")
 
 

@@ -42,9 +42,9 @@ def follow(found: Repository, branch: str, env: Mapping[str, str], timeout_s: fl
         GitError: both have gone different ways.
     """
     if not found.is_own:
-        return _fetched(found, branch, env, timeout_s)
+        return fetched(found, branch, env, timeout_s)
     for _ in range(_RETRIES):
-        there, local = _fetched(found, branch, env, timeout_s), found.resolve(MAIN)[0]
+        there, local = fetched(found, branch, env, timeout_s), found.resolve(MAIN)[0]
         if local and there is None and publish(found, local, branch, None, env, timeout_s):
             return local
         if there and _joined(found, local, there):
@@ -54,8 +54,12 @@ def follow(found: Repository, branch: str, env: Mapping[str, str], timeout_s: fl
     raise GitError(f"the workspace {found.root} could not follow its remote, which moves all the time")
 
 
-def _fetched(found: Repository, branch: str, env: Mapping[str, str], timeout_s: float) -> str | None:
-    """The tip of a branch at the remote, None where it has none such."""
+def fetched(found: Repository, branch: str, env: Mapping[str, str], timeout_s: float) -> str | None:
+    """Fetch a branch; its tip at the remote, None where it has none such.
+
+    Raises:
+        RemoteAway: the remote could not be asked.
+    """
     try:
         here = fetch(found, branch, env, timeout_s)
     except GitError as error:
@@ -80,15 +84,6 @@ def _joined(found: Repository, local: str | None, there: str) -> bool:
         f"the workspace {found.root} and {where} have different histories; join them by hand, or move the workspace "
         "away and let it be made anew"
     )
-
-
-def follow_other(found: Repository, branch: str, env: Mapping[str, str], timeout_s: float) -> str | None:
-    """Fetch a branch that nothing here follows; its tip, None where the remote has none such.
-
-    Raises:
-        RemoteAway: the remote could not be asked.
-    """
-    return _fetched(found, branch, env, timeout_s)
 
 
 def publish(

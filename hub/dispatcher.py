@@ -98,7 +98,7 @@ class Dispatcher:
             threading.Thread(target=target, name=name, daemon=True)
             for target, name in ((self._run, "hub"), (self._listen, "hub-listener"))
         ]
-        self._joined, self.trouble = False, "not joined yet"
+        self._joined, self.trouble = False, "it has not been reached yet"
         self._beat_at = -lease_s
         self._kept: dict[int, object] = {}
         self._asked: dict[int, str] = {}
@@ -219,10 +219,13 @@ class Dispatcher:
 
     def _lose(self, task: Task) -> None:
         reason = "the hub has given it to another node, or taken it back"
-        self._local.apply(lambda tx: shared.taken_back(tx, task.id, task.hub_fence or 0, reason)).result()
-        self._kept.pop(task.id, None)
+        self._give_up(task, reason)
         if task.status not in ENDED:
             self._events.bind(task_id=task.id).emit(Kind.HUB_TASK, f"lost: {reason}", level=Level.WARNING)
+
+    def _give_up(self, task: Task, reason: str) -> None:
+        self._local.apply(lambda tx: shared.taken_back(tx, task.id, task.hub_fence or 0, reason)).result()
+        self._kept.pop(task.id, None)
 
     def _hand_in(self, task: Task) -> None:
         """Tell the hub what has changed with a task of this node."""
@@ -237,8 +240,7 @@ class Dispatcher:
             self._tell_asks(task, held)
             if task.status is Status.SCHEDULED and task.not_before is None:
                 self.hub.put_back(held, task.reason, self._in(PARKED_S))
-                reason = "no model can be had here; the hub may give it to another node"
-                self._local.apply(lambda tx: shared.taken_back(tx, task.id, held.fence, reason)).result()
+                self._give_up(task, "no model can be had here; the hub may give it to another node")
         except StaleFence:
             self._lose(task)
 
@@ -246,10 +248,10 @@ class Dispatcher:
         """Give back what waits here for a worker: this node stops, and another one may go on with it at once."""
         if task.status not in {Status.QUEUED, Status.SCHEDULED}:
             return
-        held, reason = _held(task), f"{self.node.name} stops"
+        reason = f"{self.node.name} stops"
         with contextlib.suppress(StaleFence):  # it is somebody else's by now
-            self.hub.put_back(held, reason, task.not_before)
-        self._local.apply(lambda tx: shared.taken_back(tx, task.id, held.fence, reason)).result()
+            self.hub.put_back(_held(task), reason, task.not_before)
+        self._give_up(task, reason)
 
     def _result(self, task: Task) -> Result:
         ending = task.ending

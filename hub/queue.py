@@ -17,7 +17,7 @@ from core.clock import Moment, utc_now
 from core.errors import StaleFence, UnknownTask
 from core.queueing import Heartbeat, Submitted
 from core.states import Ending, Status
-from core.tasks import Spent, Task, TaskSpec
+from core.tasks import Spent, TaskSpec
 from db.codec import decode, encode, storable
 from hub.connection import HubConnections
 
@@ -383,27 +383,6 @@ def _task(row: dict[str, Any]) -> HubTask:
             "spent": Spent(**json.loads(row["spent"])),
             "commit": row["commit_id"],
         }
-    )
-
-
-def as_local(task: HubTask, spec: TaskSpec) -> Task:
-    """A task of the hub as the queue of a node would have it."""
-    return Task(
-        id=task.id,
-        spec=spec,
-        status=task.status,
-        created_at=task.created_at,
-        ending=task.ending,
-        reason=task.reason,
-        attempt=task.attempt,
-        crashes=task.crashes,
-        not_before=task.not_before,
-        cancel_requested=task.cancel_requested,
-        iterations=task.iterations,
-        commit=task.commit,
-        branch=task.branch,
-        spent=task.spent,
-        ended_at=task.ended_at,
     )
 
 

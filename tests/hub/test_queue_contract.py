@@ -22,7 +22,7 @@ from core.tasks import Task, TaskSpec
 from db.database import Database
 from db.event_log import EventLog
 from hub.nodes import Node, join
-from hub.queue import Held, HubQueue, Result, as_local
+from hub.queue import Held, HubQueue, HubTask, Result
 from queue_manager import QueueManager
 from tests.support.postgres import PostgresServer, hub, servers
 
@@ -165,6 +165,27 @@ class OfTheHub:
 
     def close(self) -> None:
         self._opened.__exit__(None, None, None)
+
+
+def as_local(task: HubTask, spec: TaskSpec) -> Task:
+    """A task of the hub as the queue of a node would have it."""
+    return Task(
+        id=task.id,
+        spec=spec,
+        status=task.status,
+        created_at=task.created_at,
+        ending=task.ending,
+        reason=task.reason,
+        attempt=task.attempt,
+        crashes=task.crashes,
+        not_before=task.not_before,
+        cancel_requested=task.cancel_requested,
+        iterations=task.iterations,
+        commit=task.commit,
+        branch=task.branch,
+        spent=task.spent,
+        ended_at=task.ended_at,
+    )
 
 
 def _held(pair: tuple[int, int]) -> Held:
