@@ -313,12 +313,17 @@ def parts_of_a_task(home: Path, tasks: int) -> str:
     return ", ".join(f"{name} {statistics.median(each) * 1000:.0f}" for name, each in found.items() if each)
 
 
-def wait_for_embedder(home: Path) -> None:
-    """Until a model makes the vectors; it is loaded when there first is something to recall."""
+def embedders_ready(home: Path) -> int:
+    """How often a model has been loaded that makes the vectors."""
+    with books(home) as db:
+        return int(db.execute("SELECT count(*) FROM execution_logs WHERE kind = 'embedder_ready'").fetchone()[0])
+
+
+def wait_for_embedder(home: Path, before: int) -> None:
+    """Until a model makes the vectors; each daemon loads it when there first is something to recall."""
     for _ in range(1200):
-        with books(home) as db:
-            if db.execute("SELECT 1 FROM execution_logs WHERE kind = 'embedder_ready'").fetchone():
-                return
+        if embedders_ready(home) > before:
+            return
         time.sleep(0.5)
     raise SystemExit("the embedder did not come up")
 
@@ -344,6 +349,7 @@ def main() -> None:
         homes = [Path(folder, name) for name in ("now", "before")[: 2 if a.beside else 1]]
         began_with = a.home or Path(folder, "home")
         done = prepare(began_with, settings, script, a)
+        loaded = embedders_ready(began_with)
         for home in homes:
             shutil.copytree(began_with, home, symlinks=True)
         endless = numbered(a.items, done)
@@ -357,7 +363,7 @@ def main() -> None:
             for side in sides:
                 through_the_daemon(side.daemon, first, script, side.group)
                 if a.embedder != "hashed":
-                    wait_for_embedder(side.daemon.home)
+                    wait_for_embedder(side.daemon.home, loaded)
             bare(plain, first[:4], a.workers)
             for number in range(a.rounds):
                 items = list(islice(endless, a.tasks))

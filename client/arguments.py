@@ -14,6 +14,7 @@ import shlex
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
+from functools import cached_property
 
 import click
 
@@ -146,7 +147,10 @@ class Arguments:
     def __init__(self, root: click.Group) -> None:
         self._root = root
         self.known = {*root.commands, *ALIASES}
-        self._takes = dict(_options(root))
+
+    @cached_property
+    def _takes(self) -> Mapping[str, bool]:
+        return dict(_options(self._root))
 
     def arranged(self, arguments: Sequence[str]) -> list[str] | Unclear:
         """The arguments with a command in front, which click reads.

@@ -20,7 +20,6 @@ from client.arguments import ALIASES, ASKING, Arguments, Unclear
 from client.commands import every_command
 from client.errors import Exit, guarded
 from client.help_screen import write_screen
-from client.output import Color, Printer
 from client.quick import version
 from core.program import program, typed
 
@@ -119,6 +118,8 @@ def _carry_out(ctx: click.Context, values: Mapping[str, Any]) -> int:
             return version()
         case "completion":
             return _print_completion(values["shell"])
+    from client.output import Color, Printer  # noqa: PLC0415  # what help and usage errors do without
+
     printed = {"as_json": values["as_json"], "color": Color.NEVER if values["no_color"] else Color(values["color"])}
     if name == "doctor":  # it must go where no session can be made, such as with broken settings
         from client.doctor import doctor  # noqa: PLC0415

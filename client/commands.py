@@ -6,7 +6,7 @@ in `client/arguments.py`, which turns them into these.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from enum import StrEnum
 from pathlib import Path
 from typing import Any
@@ -14,12 +14,7 @@ from typing import Any
 import click
 from click.shell_completion import CompletionItem
 
-from client.new_task import LIMITS
-from client.output import Color
-from core.events import Level
 from core.program import typed
-from core.states import Status
-from core.tasks import Explore, Kind, Language
 
 NEWEST = 40
 """How many tasks a shell offers where an id is typed."""
@@ -87,13 +82,35 @@ class Command(click.Command):
     """A command with its place in the help.
 
     Args:
+        later: makes parameters that follow the others, when somebody asks for them: the screen of all commands does
+            not wait for what the options of each import.
         section: its heading.
         listed: how it stands there, with its arguments; empty where another one speaks for it.
     """
 
-    def __init__(self, *args: Any, section: Section | None = None, listed: str = "", **attributes: Any) -> None:
+    def __init__(
+        self,
+        *args: Any,
+        later: Iterable[Callable[[], list[click.Parameter]]] = (),
+        section: Section | None = None,
+        listed: str = "",
+        **attributes: Any,
+    ) -> None:
         self.section, self.listed = section, listed
+        self._made: list[click.Parameter] = []
+        self._later = list(later)
         super().__init__(*args, **attributes)
+
+    @property
+    def params(self) -> list[click.Parameter]:
+        """All its parameters."""
+        while self._later:
+            self._made += self._later.pop(0)()
+        return self._made
+
+    @params.setter
+    def params(self, made: list[click.Parameter]) -> None:
+        self._made = made
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write one part for each heading, in the order of declaration; what all commands take comes last."""
@@ -149,13 +166,18 @@ def every_command(act: Act) -> list[click.Command]:
         leaves = command.commands.values() if isinstance(command, click.Group) else [command]
         for leaf in leaves:
             leaf.callback = carried_out
-            leaf.params += _output()
         made.append(command)
     return made
 
 
-def _command(name: str, text: str, *params: click.Parameter, **more: Any) -> Command:
-    return Command(name, help=text, params=list(params), **more)
+def _command(
+    name: str,
+    text: str,
+    *params: click.Parameter,
+    later: Callable[[], list[click.Parameter]] | None = None,
+    **more: Any,
+) -> Command:
+    return Command(name, help=text, params=list(params), later=[*([later] if later else []), _output], **more)
 
 
 def _argument(name: str, **attributes: Any) -> click.Argument:
@@ -171,6 +193,8 @@ def _flag(*names: str, **attributes: Any) -> Option:
 
 
 def _output() -> list[click.Parameter]:
+    from client.output import Color  # noqa: PLC0415  # see `Command`
+
     home = click.Path(file_okay=False, path_type=Path)
     return [
         _flag("--json", "as_json", group=OUTPUT, help="JSON on the standard output, for scripts; times are UTC."),
@@ -184,6 +208,9 @@ def _output() -> list[click.Parameter]:
 
 def new_task_options() -> list[click.Parameter]:
     """What can be said of a new task, beside its words."""
+    from client.new_task import LIMITS  # noqa: PLC0415  # see `Command`
+    from core.tasks import Explore, Kind, Language  # noqa: PLC0415  # as above
+
     files: dict[str, Any] = {"multiple": True, "metavar": "FILE", "type": click.Path(path_type=str)}
     more: dict[str, Any] = {"group": MORE}
     many: dict[str, Any] = {"multiple": True, **more}
@@ -219,6 +246,26 @@ def new_task_options() -> list[click.Parameter]:
     ]  # fmt: skip
 
 
+def _which_lines() -> list[click.Parameter]:
+    from core.events import Level  # noqa: PLC0415  # see `Command`
+
+    return [
+        _option("--level", type=click.Choice(list(map(str, Level)), case_sensitive=False),
+                help="Only lines of this level and above."),
+        _option("--task", "log_task", metavar="ID", type=_ID, help="Only lines of this task."),
+    ]  # fmt: skip
+
+
+def _which_tasks() -> list[click.Parameter]:
+    from core.states import Status  # noqa: PLC0415  # see `Command`
+
+    return [
+        _option("--status", type=click.Choice(list(map(str, Status))), metavar="STATUS",
+                help="Only those of this status, such as running or failed."),
+        _option("--limit", type=Whole(1000), default=20, metavar="N", help="So many; 20 by default."),
+    ]  # fmt: skip
+
+
 def _switch(name: str, text: str, *more: str) -> Option:
     return _option(f"--{name}/--no-{name}", *more, default=None, help=text)
 
@@ -233,15 +280,15 @@ def _tasks() -> Iterator[click.Command]:
         "without a text, your editor asks for it. `add` may be left out where the text is in quotes.",
         _argument("text", nargs=-1),
         _flag("--clipboard", help="Take the text from the clipboard; TEXT, if given, comes before it."),
-        *new_task_options(),
-        section=Section.TASKS, listed='add "TEXT"', short_help="Add a task; the word `add` may be left out.",
+        later=new_task_options, section=Section.TASKS, listed='add "TEXT"',
+        short_help="Add a task; the word `add` may be left out.",
         epilog=_examples('add "Create a FastAPI health check endpoint"',
                          'add --priority 5 --tests test_login.py "Fix the login bug"',
                          'add --repo ~/shop --base main "Let the export be dry-run"'),
     )  # fmt: skip
     yield _command(
         "run", "Work on a task until it ends.\n\nIt is done by the daemon where one runs, else by this process. The "
-        "exit code is 0 where it passed.", _argument("text", nargs=-1, required=True), *new_task_options(),
+        "exit code is 0 where it passed.", _argument("text", nargs=-1, required=True), later=new_task_options,
         section=Section.TASKS, listed='run "TEXT"', short_help="Work on a task until it ends.",
         epilog=_examples('run "Write fizzbuzz" && echo it passed'),
     )  # fmt: skip
@@ -304,10 +351,7 @@ def _looking() -> Iterator[click.Command]:
         "logs", "The last N lines of the log; 50 by default.",
         _argument("n", type=Whole(1000), default=50, metavar="[N]"),
         _flag("-f", "--follow", help="Go on with what happens next."),
-        _option("--level", type=click.Choice(list(map(str, Level)), case_sensitive=False),
-                help="Only lines of this level and above."),
-        _option("--task", "log_task", metavar="ID", type=_ID, help="Only lines of this task."),
-        section=Section.LOOK, listed="logs [N]",
+        later=_which_lines, section=Section.LOOK, listed="logs [N]",
         short_help="The last lines of the log; --follow, --task 7.",
     )  # fmt: skip
     yield _command("history", "The newest N tasks; 20 by default.",
@@ -490,10 +534,7 @@ def _hub() -> click.Group:
         _command("nodes", "All nodes: what they are, and what they do."),
         _command("drain", "Let a node take nothing new; what it has goes on.",
                  _argument("node", metavar="NODE"), _flag("--undo", help="It takes tasks again.")),
-        _command("tasks", "The newest tasks of all nodes.",
-                 _option("--status", type=click.Choice(list(map(str, Status))), metavar="STATUS",
-                         help="Only those of this status, such as running or failed."),
-                 _option("--limit", type=Whole(1000), default=20, metavar="N", help="So many; 20 by default.")),
+        _command("tasks", "The newest tasks of all nodes.", later=_which_tasks),
         _command("cancel", "Cancel a task, whichever node has it.", _argument("id", type=_NUMBER)),
         _command("retry", "Queue a task again that failed or was cancelled.", _argument("id", type=_NUMBER)),
         _command("priority", "Let a task be claimed sooner (higher) or later.",
