@@ -62,12 +62,16 @@ class Failure:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TriedMutant:
-    """A small fault that was put into a line of the change, in words, and whether a self-written test noticed it."""
+    """A small fault that was put into a line of the change, in words, and whether a self-written test noticed it.
+
+    `by` is the first test that failed on it; empty where none did, or where the run did not come to its end.
+    """
 
     path: str
     line: int
     noticed: bool
     what: str
+    by: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -24,7 +24,7 @@ import asyncio
 import hashlib
 import math
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from core.line_changes import written
@@ -148,16 +148,23 @@ def _mutant(candidate: _Candidate, text: str) -> Mutant:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MutationScore:
-    """How many mutants were tried, and those that no test noticed; trying stops when it is decided."""
+    """The mutants that were tried, and by which test each was noticed (`TriedMutant.by`; None where none did).
 
-    tried: int
-    survivors: tuple[Mutant, ...]
+    Trying stops when it is decided.
+    """
+
+    tried: tuple[tuple[Mutant, str | None], ...]
     needed: int
+
+    @property
+    def survivors(self) -> tuple[Mutant, ...]:
+        """Those that no test noticed."""
+        return tuple(mutant for mutant, by in self.tried if by is None)
 
     @property
     def killed(self) -> int:
         """How many were noticed."""
-        return self.tried - len(self.survivors)
+        return len(self.tried) - len(self.survivors)
 
     @property
     def suffices(self) -> bool:
@@ -170,7 +177,14 @@ class MutationScore:
         if not self.tried:
             return "no mutants: the change holds no Python function that could be broken"
         but = f"; no test notices when {_stories(self.survivors)}" if self.survivors else ""
-        return f"{self.killed} of {self.tried} mutants killed{but}"
+        return f"{self.killed} of {len(self.tried)} mutants killed{but}"
+
+    def told(self) -> Iterator[TriedMutant]:
+        """What is kept of each as evidence."""
+        for one, by in self.tried:
+            yield TriedMutant(
+                path=one.path, line=one.line, noticed=by is not None, what=one.story[:MOST_STORY], by=by or ""
+            )
 
 
 async def prove_own(job: SuiteJob, run: Run, found: Judgement, runs: SuiteRuns) -> Judgement:
@@ -197,9 +211,7 @@ async def prove_own(job: SuiteJob, run: Run, found: Judgement, runs: SuiteRuns) 
     time = _time(job, run, runs)
     share = _OF_ALTERED if altered else _OF_WRITTEN
     score = await _measured(job, broken, math.ceil(len(broken) * share), time, runs)
-    found = replace(
-        found, notes=(*found.notes, score.note), mutants=tuple(_told(broken[: score.tried], score.survivors))
-    )
+    found = replace(found, notes=(*found.notes, score.note), mutants=tuple(score.told()))
     if not score.suffices:
         return replace(found, reason=f"the self-written tests prove too little: {_blunt(score.survivors)}", weak=weak)
     noticed = await _noticed_before(job, broken, time, runs) if job.former and score.survivors else ()
@@ -208,11 +220,6 @@ async def prove_own(job: SuiteJob, run: Run, found: Judgement, runs: SuiteRuns) 
         reason = f"the self-written tests were written again and notice less than before: {_blunt(lost)}"
         return replace(found, reason=reason, weak=weak)
     return found
-
-
-def _told(tried: Iterable[Mutant], survivors: Collection[Mutant]) -> Iterator[TriedMutant]:
-    for one in tried:
-        yield TriedMutant(path=one.path, line=one.line, noticed=one not in survivors, what=one.story[:MOST_STORY])
 
 
 def _time(job: SuiteJob, run: Run, runs: SuiteRuns) -> TimeLimit:
@@ -227,20 +234,23 @@ async def _measured(
     job: SuiteJob, found: Sequence[Mutant], needed: int, time: TimeLimit, runs: SuiteRuns
 ) -> MutationScore:
     """Try mutants, two at a time, until enough are killed or cannot be any more; all where there is a former."""
-    tried, survivors = 0, list[Mutant]()
-    while tried < len(found) and (job.former or tried - len(survivors) < needed <= len(found) - len(survivors)):
-        pair = found[tried : tried + AT_ONCE]
-        killed = await asyncio.gather(*(_is_killed(job, mutant, time, runs) for mutant in pair))
-        survivors += [mutant for mutant, gone in zip(pair, killed, strict=True) if not gone]
-        tried += len(pair)
-    return MutationScore(tried=tried, survivors=tuple(survivors), needed=needed)
+    score = MutationScore(tried=(), needed=needed)
+    while (at := len(score.tried)) < len(found) and (
+        job.former or score.killed < needed <= len(found) - len(score.survivors)
+    ):
+        pair = found[at : at + AT_ONCE]
+        noticed = await asyncio.gather(*(_noticed(job, mutant, time, runs) for mutant in pair))
+        score = replace(score, tried=(*score.tried, *zip(pair, noticed, strict=True)))
+    return score
 
 
-async def _is_killed(job: SuiteJob, mutant: Mutant, time: TimeLimit, runs: SuiteRuns) -> bool:
-    """Tell whether a self-written test fails on a mutant, or does not come to its end."""
+async def _noticed(job: SuiteJob, mutant: Mutant, time: TimeLimit, runs: SuiteRuns) -> str | None:
+    """The first self-written test that fails on a mutant; "" where they do not come to their end, None if all pass."""
     broken = _broken(job, mutant)
     found = judging.judge(await runs.run(broken, plan.first_failure(await runs.plan(broken)), time))
-    return found.stopped or any(result.result is not Result.PASSED for result in found.results)
+    failed = [result for result in found.results if result.result is not Result.PASSED]
+    named = (result.id for result in failed if result.result in {Result.FAILED, Result.ERROR})
+    return next(named, "") if found.stopped or failed else None
 
 
 async def _noticed_before(

@@ -195,11 +195,14 @@ def test_each_hunk_says_what_tests_noticed_in_its_lines_and_nothing_where_that_i
         {"old": first, "new": first, "lines": [{"kind": "added", "old": None, "new": first, "parts": "x"}]}
         for first in (1, 20, 40)
     ]
-    tried = [(1, True, "a"), (1, False, "b becomes c"), (20, True, "d")]
-    mutants = [{"path": "x.py", "line": line, "noticed": noticed, "what": what} for line, noticed, what in tried]
+    tried = [(1, "t.py::test_a", "a"), (1, None, "b becomes c"), (20, "", "d")]
+    mutants = [
+        {"path": "x.py", "line": line, "noticed": by is not None, "what": what, "by": by or ""}
+        for line, by, what in tried
+    ]
     rows = call(library, "difference", "rowsOf", hunks, mutants)
     assert [row["parts"] for row in rows if row["kind"] == "place"] == [
-        "The tests noticed 1 of 2 small faults in these lines. No test notices when:",
+        "The tests noticed 1 of 2 small faults in these lines (test_a). No test notices when:",
         "b becomes c",
         "line 20",
         "The tests noticed 1 of 1 small fault in these lines",

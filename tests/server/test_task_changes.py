@@ -102,7 +102,7 @@ def test_a_file_that_is_committed_as_it_was_judged_has_the_mutants_of_its_verdic
         StateStore(context.database).record_commit(entry).result()
         context.queue.finish(1, task.fence, Ending.COMMITTED, commit=made, branch="b").result()
         calc, other = client.get("/api/task/1/diff").json["files"]
-        shown = [{"path": "calc.py", "line": 2, "noticed": False, "what": mutant.what}]
+        shown = [{"path": "calc.py", "line": 2, "noticed": False, "what": mutant.what, "by": ""}]
         assert (calc["mutants"], other["mutants"]) == (shown if judged == RIGHT else [], [])
 
 

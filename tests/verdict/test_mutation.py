@@ -203,6 +203,8 @@ async def test_evidence_names_the_faults_that_no_test_notices(judge: Judge) -> N
     assert all(one.what.startswith("`") and f"(clamp.py:{one.line})" in one.what for one in tried)
     assert note.startswith(f"{sum(one.noticed for one in tried)} of 4 ")
     assert all(one.what in note for one in tried if not one.noticed)
+    assert {one.by for one in tried if one.noticed} == {"test_clamp.py::test_low"}, "and which test notices the others"
+    assert {one.by for one in tried if not one.noticed} == {""}
 
 
 async def test_only_own_tests_are_measured_and_those_proven_before_are_not(judge: Judge) -> None:
@@ -239,7 +241,8 @@ async def test_only_what_the_change_wrote_is_broken(judge: Judge) -> None:
 )
 def test_half_of_the_mutants_suffices(tried: int, standing: int, needed: int, enough: bool) -> None:
     (one, *_) = mutants({"a.py": "def f(x):\n    return x\n"}, lambda _: None)
-    assert MutationScore(tried=tried, survivors=(one,) * standing, needed=needed).suffices is enough
+    outcomes = [(one, None if n < standing else "t.py::test_f") for n in range(tried)]
+    assert MutationScore(tried=tuple(outcomes), needed=needed).suffices is enough
 
 
 def test_of_a_long_file_only_the_mutants_that_are_tried_are_made() -> None:

@@ -23,7 +23,8 @@ function noticed(hunk, mutants) {
   const tried = mutants.filter(({line}) => lines.has(line));
   if (!tried.length) return [];
   const missed = tried.filter((one) => !one.noticed);
-  const text = `The tests noticed ${tried.length - missed.length} of ${counted(tried.length, 'small fault')} in these lines${missed.length ? '. No test notices when:' : ''}`;
+  const by = [...new Set(tried.map((one) => one.by.replace(/^.*?::/, '')).filter(Boolean))];
+  const text = `The tests noticed ${tried.length - missed.length} of ${counted(tried.length, 'small fault')} in these lines${by.length ? ` (${by.join(', ')})` : ''}${missed.length ? '. No test notices when:' : ''}`;
   return [{kind: 'place', tone: missed.length ? 'warn' : 'good', parts: text}, ...missed.map(({what}) => ({kind: 'place', tone: 'warn', parts: what}))];
 }
 
