@@ -20,7 +20,7 @@ AWAY_S = 5.0
 AT_ONCE, WAIT_S = 4, 1.0
 """So many questions may be open at the hub; others wait so long for their turn."""
 ANSWER_S = 12.0
-"""So long an answer is waited for: a server that hangs ends no connection, and longer than a new one may take."""
+"""So long an answer is waited for: longer than a new connection may take, and less than a node waits."""
 _T = TypeVar("_T")
 
 
@@ -53,7 +53,7 @@ class HubClient:
         if not self._turns.acquire(timeout=WAIT_S):
             raise HubAway("the hub is slow to answer; others wait for it already")
         answer: Future[_T] = Future()
-        # A thread of its own, which may hang with the hub: libpq has no bound on an answer.
+        # A thread of its own, which may wait for a hub that hangs for longer than a page does.
         threading.Thread(target=self._answer, args=(question, answer), name="hub-question", daemon=True).start()
         try:
             return answer.result(self._answer_s)

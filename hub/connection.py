@@ -3,11 +3,17 @@
 A hub that is away is nothing that ends work: nodes finish what they have and hand it in later. So whatever may pass by
 itself (no route, a restart, a failover, a full disk, a lock that is waited for) is `HubAway`, and only what will not
 (a password, a schema of another version, a refusal) is `HubRefused`.
+
+A server that hangs, or a network that swallows what is sent, ends no connection. So each answer has a bound here
+(`hub.bounded`), a little longer than the one that the server has for a statement; the kernel's own bounds, which are
+set as well, only see a peer that acknowledges nothing.
 """
 
 from __future__ import annotations
 
 import logging
+import select
+import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -21,9 +27,15 @@ if TYPE_CHECKING:
     from psycopg import Connection, Error
     from psycopg.rows import DictRow
 
+    from hub.bounded import Bounded
+
 SCHEMA = "nightshift"
 CHANNEL = "nightshift"
 _CONNECT_S, _STATEMENT_S = 5, 20
+ANSWER_S = _STATEMENT_S + 5.0
+"""So long an answer is waited for: the server gives a statement up before that, so only one that hangs is slower."""
+_TRUSTED_S = 10.0
+"""A connection that was not used for so long is asked whether it works; else a look at its socket is enough."""
 _PASSING = ("08", "53", "55P03", "57", "58", "40", "25006")
 """SQLSTATEs, or how they begin, of what passes by itself: no connection, no room, a lock, a shutdown, a disk's trouble,
 a deadlock, a server that is still a standby."""
@@ -47,12 +59,15 @@ class HubConnections:
     Args:
         url: `postgresql://…`, as libpq reads it.
         most: how many there are at most.
+        answer_s: how long an answer is waited for, in seconds.
     """
 
-    def __init__(self, url: str, most: int = 4) -> None:
+    def __init__(self, url: str, most: int = 4, answer_s: float = ANSWER_S) -> None:
         try:
             import psycopg_pool  # noqa: PLC0415  an extra
             from psycopg.rows import dict_row  # noqa: PLC0415  as above
+
+            from hub.bounded import bounded  # noqa: PLC0415  as above
         except ModuleNotFoundError as error:
             raise ExtraMissing(f"a hub needs packages: {install_by_hand('hub')} brings them") from error
         parts = _parts(url)
@@ -70,15 +85,21 @@ class HubConnections:
             "keepalives_count": 3,
             "tcp_user_timeout": 1000 * _STATEMENT_S,
         }
-        self._settings = settings
+        self._settings, self._class = settings, bounded(answer_s)
         self._pool = psycopg_pool.ConnectionPool(
-            url, kwargs=settings, min_size=0, max_size=most, open=False, timeout=_CONNECT_S, name="hub",
-            check=psycopg_pool.ConnectionPool.check_connection, reconnect_timeout=_CONNECT_S,
+            url, connection_class=self._class, kwargs=settings, min_size=0, max_size=most, open=False,
+            timeout=_CONNECT_S, name="hub", check=self._check, reconnect_timeout=_CONNECT_S,
         )  # fmt: skip
 
     def close(self) -> None:
         """Close all of them."""
         self._pool.close(timeout=1)
+
+    def _check(self, conn: Bounded) -> None:
+        """Make sure that a connection works before it is used: without a question, where it was used just now."""
+        fresh = time.monotonic() - conn.answered_at < _TRUSTED_S
+        if not fresh or select.select([conn.fileno()], [], [], 0)[0]:  # an end can be read, and nothing else is due
+            conn.execute("")
 
     @contextmanager
     def connection(self) -> Iterator[Connection[DictRow]]:
@@ -95,7 +116,7 @@ class HubConnections:
         try:
             self._pool.open()
             with self._pool.connection() as conn:
-                yield conn  # type: ignore[misc]  # rows are dicts, as `row_factory` says
+                yield conn
         except psycopg_pool.PoolTimeout:
             raise HubAway(self._why_no_connection()) from None
         except psycopg.Error as error:
@@ -117,7 +138,10 @@ class HubConnections:
 
     @contextmanager
     def listening(self) -> Iterator[Connection[DictRow]]:
-        """A connection of its own that is told what the hub's functions tell (`CHANNEL`)."""
+        """A connection of its own that is told what the hub's functions tell (`CHANNEL`).
+
+        Only a statement finds out whether it still works.
+        """
         import psycopg  # noqa: PLC0415  an extra
 
         try:
@@ -137,7 +161,7 @@ class HubConnections:
 
         self._refuse_what_is_no_address()
         try:
-            return psycopg.connect(self._url, **self._settings)  # type: ignore[arg-type]  # values of many types
+            return self._class.connect(self._url, **self._settings)  # type: ignore[arg-type]  # values of many types
         except psycopg.Error as error:
             raise _translated(error, self._mask) from error
 

@@ -47,6 +47,8 @@ from taskqueue.outbox import Outgoing, Wish
 IDLE_S = 5.0
 """How long nothing is looked at when nothing is heard: notices may be lost with their connection."""
 AWAY_S = 3.0
+LISTEN_S = 30.0
+"""How often the connection that listens is tried."""
 REFUSED_S = 60.0
 MAX_CRASHES = 5
 PARKED_S = 60.0
@@ -166,10 +168,14 @@ class Dispatcher:
             try:
                 with self._connections.listening() as conn:
                     self.wake()
+                    tried_at = time.monotonic()
                     while not self._stopping.is_set():
                         for notice in conn.notifies(timeout=1.0):
                             if notice.payload in {"queued", self.node.id}:
                                 self.wake()
+                        if time.monotonic() - tried_at >= LISTEN_S:
+                            conn.execute("SELECT 1")  # whether anything could be heard at all
+                            tried_at = time.monotonic()
             except HubError:
                 self._stopping.wait(AWAY_S)
 

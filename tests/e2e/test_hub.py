@@ -68,18 +68,19 @@ def test_a_node_that_dies_is_replaced_in_the_step_that_it_was_in_without_paying_
         until(lambda: first.get("/api/task/1")["status"] == "done")
 
 
-def test_what_a_node_finishes_while_the_hub_is_away_is_handed_in_later(tmp_path: Path) -> None:
+@pytest.mark.parametrize("how", ["it ended", "it hangs"])
+def test_what_a_node_finishes_while_the_hub_is_away_is_handed_in_later(tmp_path: Path, how: str) -> None:
     with federation(tmp_path, latency_s=0.5) as fed:
         daemon = fed.daemon("a")
         for number in (1, 2):
             daemon.submit(**task(number))
         until(lambda: any(one.status is Status.RUNNING for one in fed.tasks()))
-        fed.server.stop()
-        waiting = daemon.submit(**task(3))
-        assert daemon.get(f"/api/task/{waiting}")["status"] == "shared"
-        until(lambda: "ready to land" in str(daemon.get("/api/tasks")), within_s=120)
-        assert "works without its hub: the hub cannot be reached" in str(daemon.get("/api/status")["notices"])
-        fed.server.start()
+        with fed.away(hangs=how == "it hangs"):
+            waiting = daemon.submit(**task(3))
+            assert daemon.get(f"/api/task/{waiting}")["status"] == "shared"
+            until(lambda: "ready to land" in str(daemon.get("/api/tasks")), within_s=120)
+            why = "works without its hub: the hub cannot be reached"
+            until(lambda: why in str(daemon.get("/api/status")["notices"]), within_s=120)
         until_all_ended(fed)
         assert_each_landed_once(fed, 3)
         assert "without its hub" not in str(daemon.get("/api/status")["notices"])

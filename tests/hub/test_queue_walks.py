@@ -116,6 +116,28 @@ class HubWalk(RuleBasedStateMachine):
         ]
         self.claims += [(one.held.task_id, node, one.held.fence) for one in found]
 
+    @precondition(lambda self: any(self.model.held_by(node) for node in LABELS))
+    @rule(data=st.data())
+    def a_node_claims_again_and_says_all_under_the_fence_of_before(self, data: st.DataObject) -> None:
+        """Nothing but the fence tells the two claims apart, if it has the same task again."""
+        held = [(task.id, node, task.fence) for node in LABELS for task in self.model.held_by(node)]
+        one = data.draw(st.sampled_from(held), label="held")
+        queue, before = self.queues[one[1]], _held(one)
+        self.both(lambda: queue.put_back(before, "again"), self.model.put_back(one, later=False))
+        self.beat(one[1], None)
+        self.claim(one[1], 3)
+        end = Result(status=Status.DONE, ending=Ending.COMMITTED)
+        said = [
+            (partial(queue.confirm, before), self.model.confirm(one)),
+            (partial(queue.adopted, before, 9), self.model.adopted(one, 9)),
+            (partial(queue.keep, before, "{}"), self.model.keep(one, "{}")),
+            (partial(queue.wait_for_owner, before, "?"), self.model.wait_for_owner(one, "?")),
+            (partial(queue.finish, before, end), self.model.finish(one, end.status, end.ending, None)),
+            (partial(queue.put_back, before, "again"), self.model.put_back(one, later=False)),
+        ]
+        for call, expected in data.draw(st.permutations(said), label="said"):
+            self.both(call, expected)
+
     @rule(node=nodes, dropped=st.none() | st.integers(0, 3))
     def beat(self, node: str, dropped: int | None) -> None:
         """A node names all that it ever claimed; or it has forgotten one of those."""

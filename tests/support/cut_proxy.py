@@ -1,4 +1,4 @@
-"""A way to a server that can be cut: connections end, and none is taken until it is mended."""
+"""A way to a server that can be cut (connections end, none is taken) or swallow what is sent, until it is mended."""
 
 from __future__ import annotations
 
@@ -16,6 +16,8 @@ class CutProxy:
 
     def __init__(self, target: int) -> None:
         self._target, self._is_cut = target, threading.Event()
+        self._passes = threading.Event()
+        self._passes.set()
         self._ends: set[socket.socket] = set()
         self._listener = socket.create_server(("127.0.0.1", 0))
         self.port = int(self._listener.getsockname()[1])
@@ -27,14 +29,20 @@ class CutProxy:
         for end in tuple(self._ends):
             _end(end)
 
+    def swallow(self) -> None:
+        """Pass nothing on, and end nothing."""
+        self._passes.clear()
+
     def mend(self) -> None:
-        """Take connections again."""
+        """Take connections again, and pass on."""
         self._is_cut.clear()
+        self._passes.set()
 
     def close(self) -> None:
         """End for good."""
         self._listener.close()
         self.cut()
+        self._passes.set()
 
     def _accept(self) -> None:
         with suppress(OSError):
@@ -54,6 +62,7 @@ class CutProxy:
     def _pass(self, source: socket.socket, target: socket.socket) -> None:
         with suppress(OSError):
             while data := source.recv(1 << 16):
+                self._passes.wait()
                 target.sendall(data)
         for end in (source, target):
             _end(end)

@@ -68,6 +68,17 @@ class Federation:
         daemon.start()
         return daemon
 
+    @contextmanager
+    def away(self, *, hangs: bool) -> Iterator[None]:
+        """The server has ended, or stands still with all connections open."""
+        if hangs:
+            with self.server.stands_still():
+                yield
+        else:
+            self.server.stop()
+            yield
+            self.server.start()
+
     @property
     def queue(self) -> HubQueue:
         """The hub's queue, as a client that is no node reads it."""

@@ -121,6 +121,20 @@ class PostgresServer:
         psutil.wait_procs(backends)
         (self.folder / "data" / "postmaster.pid").unlink(missing_ok=True)
 
+    @contextmanager
+    def stands_still(self) -> Iterator[None]:
+        """No process of it runs, and none of its connections ends."""
+        assert self.process
+        main = psutil.Process(self.process.pid)
+        processes = [main, *main.children()]
+        for process in processes:
+            process.suspend()
+        try:
+            yield
+        finally:
+            for process in processes:
+                process.resume()
+
     def database(self) -> str:
         """The address of a new, empty database."""
         name = f"hub{os.getpid()}_{next(_numbers)}"
