@@ -184,7 +184,7 @@ class Daemon:
         if self._settings.hub_url is None:
             return None
         self._services.extras.ensure("hub")
-        member = open_hub(self._settings, self._store, self._services.git, self._node_state, lambda: host.url, stack)
+        member = open_hub(self._settings, self._store, self._services, self._node_state, lambda: host.url, stack)
         if member:
             self._services.landing = member.landing
             self._services.models.share_budget(member.budget)

@@ -9,13 +9,13 @@ from contextlib import ExitStack
 from dataclasses import dataclass
 
 from bootstrap.labels import machine_labels
+from bootstrap.services import Services
 from bootstrap.store import StoreServices
 from config import Settings
 from core.events import Emitter, Kind, Level
 from core.revisions import Workspace
 from core.version import VERSION
 from db import repositories as used_repositories
-from git_manager import GitManager
 from gitrepo.sharing import short
 from hub.budget import HubBudget
 from hub.connection import HubConnections
@@ -44,7 +44,7 @@ class HubMember:
 def open_hub(
     settings: Settings,
     store: StoreServices,
-    git: GitManager,
+    services: Services,
     state: Callable[[], NodeState],
     url: Callable[[], str],
     stack: ExitStack,
@@ -54,7 +54,7 @@ def open_hub(
     Args:
         settings: those of this daemon.
         store: the database and what stands on it.
-        git: repositories.
+        services: repositories and memory.
         state: what this node does now; called on the dispatcher's thread.
         url: where its dashboard is.
         stack: closes what is opened.
@@ -66,7 +66,8 @@ def open_hub(
         return None
     connections = HubConnections(settings.hub_url.get_secret_value())
     stack.callback(connections.close)
-    found = SharedRepositories(git, settings.hub_dir / "clones", lambda: used_repositories.used(store.db.reader()))
+    clones = settings.hub_dir / "clones"
+    found = SharedRepositories(services.git, clones, lambda: used_repositories.used(store.db.reader()))
     node = Node(
         id=_node_id(store),
         name=node_name(settings),
@@ -82,12 +83,13 @@ def open_hub(
         state=store.state,
         mask=store.mask,
         repositories=found,
+        hear=services.memory.hear,
         report=lambda text: emitter.emit(Kind.HUB_TASK, text, level=Level.WARNING),
     )
-    services = NodeServices(
+    node_services = NodeServices(
         queue=store.queue, repositories=found, state=state, emit=store.events.emit, share_lessons=lessons.turn
     )
-    dispatcher = Dispatcher(connections, node, NodeKey(settings.hub_dir / "key"), services, settings.hub_lease_s)
+    dispatcher = Dispatcher(connections, node, NodeKey(settings.hub_dir / "key"), node_services, settings.hub_lease_s)
     landing = Landing(connections, dispatcher.hub, lambda workspace: _line(found, workspace), settings.hub_lease_s)
     store.queue.shares = found.shares
     store.queue.apply(share_waiting).result()  # before a worker could begin one

@@ -104,6 +104,11 @@ def _shared_tasks(db: Tables) -> None:
         db.execute(statement)
 
 
+def _lessons_elsewhere(db: Tables) -> None:
+    for statement in schema.LESSONS_ELSEWHERE:
+        db.execute(statement)
+
+
 STEPS: tuple[tuple[str, Callable[[Tables], None]], ...] = (
     ("0001_tables", _tables),
     ("0002_vectors", _vectors),
@@ -121,6 +126,7 @@ STEPS: tuple[tuple[str, Callable[[Tables], None]], ...] = (
     ("0020_replay", _replay),
     ("0021_task_messages", _task_messages),
     ("0022_shared_tasks", _shared_tasks),
+    ("0023_lessons_elsewhere", _lessons_elsewhere),
 )
 
 

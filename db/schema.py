@@ -495,3 +495,28 @@ SHARED_TASKS = (
         value INTEGER)""",
     "CREATE INDEX hub_outbox_task ON hub_outbox (task_id)",
 )
+
+# The twenty-third migration: what nodes of a hub tell each other of lessons beside their texts (memory.elsewhere).
+LESSONS_ELSEWHERE = (
+    """CREATE TABLE lesson_keys (
+        kind TEXT NOT NULL, -- failure or pattern
+        item INTEGER NOT NULL, -- its id
+        key TEXT NOT NULL, -- what all nodes know it by
+        PRIMARY KEY (kind, item)) WITHOUT ROWID""",
+    "CREATE INDEX lesson_keys_key ON lesson_keys (key)",
+    # Of all other nodes together, since a time, as `patterns.judged_from`.
+    """CREATE TABLE lesson_tallies (
+        key TEXT PRIMARY KEY, -- '': attempts from which any lesson was withheld
+        judged_from TEXT NOT NULL,
+        used INTEGER NOT NULL,
+        helped INTEGER NOT NULL,
+        shown INTEGER NOT NULL,
+        shown_solved INTEGER NOT NULL,
+        withheld INTEGER NOT NULL,
+        withheld_solved INTEGER NOT NULL) WITHOUT ROWID""",
+    # What does not come back from another node.
+    """CREATE TABLE forgotten (
+        kind TEXT NOT NULL, -- lesson or shape
+        key TEXT NOT NULL, -- the lesson's key, or the shape
+        PRIMARY KEY (kind, key)) WITHOUT ROWID""",
+)

@@ -16,19 +16,21 @@ from core.masking import Masker
 from core.plain_data import read_json
 from db.codec import encode, plain
 from db.sqlite import Connection
+from memory.elsewhere import Item
 from memory.lessons import MAX_CODE, MAX_ERROR, MAX_FIX, MAX_LESSON
+from memory.vector_index import LessonKind
 
 MAX_LINES = 200_000
 MAX_LINE_VALUES = 1000
 MAX_FAULTS = 20
 _SLACK = 200
 _FAILURES = (
-    "SELECT signature, error, code, fix, lesson, language, repo, created_at, fixed_at AS learned_at FROM failures "
-    "WHERE solved = 1 AND retired = 0 ORDER BY id"
+    "SELECT id, retired, signature, error, code, fix, lesson, language, repo, created_at, fixed_at AS learned_at "
+    "FROM failures WHERE solved = 1 AND retired <= ? ORDER BY id"
 )
 _PATTERNS = (
-    "SELECT problem, solution, lesson, language, repo, created_at, created_at AS learned_at FROM patterns "
-    "WHERE retired = 0 ORDER BY id"
+    "SELECT id, retired, problem, solution, lesson, language, repo, created_at, created_at AS learned_at "
+    "FROM patterns WHERE retired <= ? ORDER BY id"
 )
 
 Text = Annotated[str, Field(min_length=1, max_length=MAX_CODE)]
@@ -73,13 +75,30 @@ class Taken:
     known: int
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Entry:
+    """A lesson of this database with its line."""
+
+    item: Item
+    is_retired: bool
+    line: str
+
+
 def lines(conn: Connection, masker: Masker) -> Iterator[str]:
     """Every lesson in use, one JSON object a line, oldest first."""
-    for kind, select in (("failure", _FAILURES), ("pattern", _PATTERNS)):
-        for row in conn.execute(select):
+    return (entry.line for entry in entries(conn, masker, retired=False))
+
+
+def entries(conn: Connection, masker: Masker, *, retired: bool = True) -> Iterator[Entry]:
+    """Every lesson in use, and where that is wanted every retired one, oldest first."""
+    selects: dict[LessonKind, str] = {"failure": _FAILURES, "pattern": _PATTERNS}
+    for kind, select in selects.items():
+        for row in conn.execute(select, (int(retired),)):
             fields = dict(zip(row.keys(), tuple(row), strict=True))
+            item, is_retired = fields.pop("id"), bool(fields.pop("retired"))
             fields["learned_at"] = fields["learned_at"] or fields["created_at"]
-            yield encode(masker.masked_data(plain({"kind": kind, **fields})))
+            line = encode(masker.masked_data(plain({"kind": kind, **fields})))
+            yield Entry(item=(kind, item), is_retired=is_retired, line=line)
 
 
 def mark(conn: Connection) -> tuple[object, ...]:

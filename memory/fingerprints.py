@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from core.parsing import parse_quietly
 from core.tasks import Change
 from db.sqlite import Connection
+from memory import elsewhere
 
 LEAST_NODES = 20
 """Of a function's syntax tree, without the contexts of names; some three lines of code."""
@@ -134,7 +135,8 @@ def add(conn: Connection, failure: int, digests: Collection[str]) -> None:
 
 
 def forget(conn: Connection, digests: Collection[str]) -> None:
-    """Take back what was noted of functions that have passed since: the fault lay elsewhere."""
+    """Take back what was noted of functions that have passed since, on all nodes: the fault was another."""
+    elsewhere.forget(conn, "shape", digests)
     conn.executemany("DELETE FROM failed_shapes WHERE shape = ?", [(digest,) for digest in digests])
 
 

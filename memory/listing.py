@@ -16,7 +16,7 @@ from core.clock import from_text, to_text
 from core.shares import Share
 from db.codec import like, storable
 from db.sqlite import Connection, Row
-from memory import recall_log
+from memory import elsewhere, recall_log
 from memory.recall_log import Assignment
 from memory.vector_index import LessonKind
 
@@ -48,7 +48,8 @@ class Listed:
     """A lesson. `about` is the error text or the task; `signature` and `code` (a patch) are empty for a pattern.
 
     `shown` and `withheld` are the attempts that saw it and that would have, each with how many were solved, since
-    `judged_from` where its owner restored it.
+    `judged_from` where its owner restored it. These and the uses are those of all nodes; `elsewhere` are the attempts
+    among `shown` and `withheld` that other nodes counted.
     """
 
     kind: LessonKind
@@ -72,6 +73,7 @@ class Listed:
     judged_from: datetime | None
     shown: Share
     withheld: Share
+    elsewhere: int
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -108,7 +110,11 @@ _TEXTS: dict[LessonKind, tuple[str, ...]] = {
     "failure": ("signature", "error", "lesson", "fix"),
     "pattern": ("problem", "lesson", "solution"),
 }
-_ORDERS: dict[Order, str] = {"newest": "at DESC", "used": "times_used DESC, at DESC"}
+_USED = (
+    "times_used + coalesce((SELECT t.used FROM lesson_keys k JOIN lesson_tallies t ON t.key = k.key "
+    "WHERE k.kind = lessons.kind AND k.item = lessons.id), 0)"
+)
+_ORDERS: dict[Order, str] = {"newest": "at DESC", "used": f"{_USED} DESC, at DESC"}
 
 
 def page(
@@ -117,7 +123,7 @@ def page(
     """The lessons that are wanted from `offset` on, and how many there are in all."""
     source, values = _source(wanted)
     # All ids are read, since a search for words would read every text once more to count what it found.
-    select = f"SELECT kind, id FROM ({source}) ORDER BY {_ORDERS[order]}, kind, id DESC"  # noqa: S608  our own names
+    select = f"SELECT kind, id FROM ({source}) AS lessons ORDER BY {_ORDERS[order]}, kind, id DESC"  # noqa: S608  our own names
     rows = conn.execute(select, values).fetchall()
     return [(row[0], int(row[1])) for row in rows[offset : offset + limit]], len(rows)
 
@@ -161,15 +167,19 @@ def _listed(conn: Connection, kind: LessonKind, row: Row) -> Listed:
     shown, withheld = recall_log.tallies(conn, kind, row["id"], row["judged_from"])
     texts = {name: row[name] for name in ("signature", "about", "code", "fix", "lesson", "language", "repo")}
     times = {name: _time(row, name) for name in ("last_used_at", "retired_at", "judged_from")}
-    counts = {name: row[name] for name in ("id", "task_id", "times_used", "helped", "retired_by")}
+    there = elsewhere.tally(conn, kind, row["id"])
+    counts = {name: row[name] for name in ("id", "task_id", "retired_by")}
     facts: Mapping[str, Any] = {**texts, **times, **counts}
     return Listed(
         kind=kind,
         state=_state(row),
         created_at=from_text(row["created_at"]),
         learned_at=from_text(row["learned_at"]),
+        times_used=row["times_used"] + there.used,
+        helped=row["helped"] + there.helped,
         shown=shown,
         withheld=withheld,
+        elsewhere=there.shown.whole + there.withheld.whole if there.judged_from == row["judged_from"] else 0,
         **facts,
     )
 

@@ -7,13 +7,16 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from enum import StrEnum
 
 from core.clock import to_text
 from core.shares import Interval, Share, difference, mean_difference
 from db.sqlite import Connection
+from memory import elsewhere
+from memory.elsewhere import EVERYONE, Tally, added
+from memory.rows import TABLES
 from memory.vector_index import LessonKind
 
 
@@ -91,22 +94,62 @@ def any_of(conn: Connection, task_id: int, attempt: int) -> bool:
 
 
 def tallies(conn: Connection, kind: LessonKind, item: int, judged_from: str = "") -> tuple[Share, Share]:
-    """The attempts since `judged_from` that saw a lesson, and those that would have, with how many were solved."""
+    """The attempts since `judged_from` that saw a lesson, and those that would have, with how many were solved.
+
+    Those of other nodes are among them (`memory.elsewhere`), unless they count from another time: then they are sent
+    again.
+    """
     select = (
         "SELECT arm = 'shown', COALESCE(SUM(solved), 0), COUNT(*) FROM recalls "
         "WHERE kind = ? AND item = ? AND solved IS NOT NULL AND at >= ? GROUP BY 1"
     )
     found = {bool(row[0]): Share(int(row[1]), int(row[2])) for row in conn.execute(select, (kind, item, judged_from))}
-    return found.get(True, Share()), found.get(False, Share())
+    shown, without = found.get(True, Share()), found.get(False, Share())
+    there = elsewhere.tally(conn, kind, item)
+    if there.judged_from != judged_from:
+        return shown, without
+    return added(shown, there.shown), added(without, there.withheld)
 
 
 def withheld(conn: Connection) -> Share:
-    """The attempts from which any lesson was withheld, with how many were solved."""
+    """The attempts of this node and all others from which any lesson was withheld, with how many were solved."""
+    return added(_withheld_here(conn), elsewhere.withheld(conn))
+
+
+def _withheld_here(conn: Connection) -> Share:
     select = (
         "SELECT COALESCE(SUM(solved), 0), COUNT(*) FROM (SELECT DISTINCT task_id, attempt, solved FROM recalls "
         "WHERE arm <> 'shown' AND solved IS NOT NULL)"
     )
     return Share(*map(int, conn.execute(select).fetchone()))
+
+
+def mark(conn: Connection) -> int:
+    """What differs whenever an attempt more was counted."""
+    return int(conn.execute("SELECT count(*) FROM concluded").fetchone()[0])
+
+
+def own_tallies(conn: Connection) -> dict[str, Tally]:
+    """What this node alone has counted, by lesson; without those of which it has counted nothing."""
+    found = {EVERYONE: Tally(withheld=_withheld_here(conn))}
+    for kind, table in TABLES.items():
+        uses = conn.execute(
+            "SELECT k.key, MAX(l.judged_from), SUM(l.times_used), SUM(l.helped) "  # noqa: S608  our own names
+            f"FROM lesson_keys k JOIN {table} l ON l.id = k.item WHERE k.kind = ? GROUP BY 1",
+            (kind,),
+        )
+        for key, since, used, helped in map(tuple, uses.fetchall()):
+            found[key] = Tally(judged_from=since, used=int(used), helped=int(helped))
+        ends = conn.execute(
+            "SELECT k.key, r.arm = 'shown', SUM(r.solved), COUNT(*) FROM lesson_keys k "  # noqa: S608  our own names
+            f"JOIN {table} l ON l.id = k.item JOIN recalls r ON r.kind = k.kind AND r.item = k.item "
+            "WHERE k.kind = ? AND r.solved IS NOT NULL AND r.at >= l.judged_from GROUP BY 1, 2",
+            (kind,),
+        )
+        for key, is_shown, solved, count in map(tuple, ends.fetchall()):
+            share = Share(int(solved), int(count))
+            found[key] = replace(found[key], shown=share) if is_shown else replace(found[key], withheld=share)
+    return {key: one for key, one in found.items() if one != Tally()}
 
 
 def uplift(conn: Connection) -> MemoryUplift:

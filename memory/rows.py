@@ -10,6 +10,7 @@ from typing import Literal
 from core.attempt_state import Lesson
 from core.clock import from_text, to_text
 from db.sqlite import Connection
+from memory import elsewhere
 from memory.uplift import Standing
 from memory.vector_index import LessonKind, Near
 
@@ -24,13 +25,13 @@ _LESSON = {
     "language, repo FROM patterns",
 }
 RetiredBy = Literal["owner", "measured"]
-_TABLES: dict[LessonKind, str] = {"failure": "failures", "pattern": "patterns"}
-KINDS: tuple[LessonKind, ...] = tuple(_TABLES)
+TABLES: dict[LessonKind, str] = {"failure": "failures", "pattern": "patterns"}
+KINDS: tuple[LessonKind, ...] = tuple(TABLES)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Stored:
-    """A memory as it lies in the database, with the similarity that found it.
+    """A memory as it lies in the database, with the similarity that found it; uses are those of all nodes.
 
     `language` and `repo` are those of its task; empty where they are not known, and in the daemon's own workspace.
     """
@@ -103,9 +104,11 @@ def solve(conn: Connection, failure: int, fix: str, lesson: str, at: datetime) -
 
 
 def drop_patterns(conn: Connection, task_id: int) -> list[tuple[LessonKind, int]]:
-    """Forget the patterns of a task; gives what is gone."""
-    gone = conn.execute("DELETE FROM patterns WHERE task_id = ? RETURNING id", (task_id,))
-    return [("pattern", int(row[0])) for row in gone.fetchall()]
+    """Forget the patterns of a task, here and wherever they are known; gives what is gone."""
+    rows = conn.execute("DELETE FROM patterns WHERE task_id = ? RETURNING id", (task_id,)).fetchall()
+    gone: list[tuple[LessonKind, int]] = [("pattern", int(row[0])) for row in rows]
+    elsewhere.forget_items(conn, gone)
+    return gone
 
 
 def add_pattern(conn: Connection, task_id: int, problem: str, solution: str, lesson: str, at: datetime) -> None:
@@ -124,18 +127,26 @@ def conclude(conn: Connection, task_id: int, attempt: int) -> bool:
     return bool(conn.execute("SELECT changes()").fetchone()[0])
 
 
-def used(conn: Connection, lessons: Sequence[Lesson], *, helped: bool, at: datetime) -> None:
-    """Count a use of each lesson, and whether its task was solved."""
-    for kind, table in _TABLES.items():
-        update = f"UPDATE {table} SET times_used = times_used + 1, helped = helped + ?, last_used_at = ? WHERE id = ?"  # noqa: S608
+def used(
+    conn: Connection, lessons: Sequence[Lesson], task_id: int, attempt: int, *, helped: bool, at: datetime
+) -> None:
+    """Count a use of each lesson, and whether its task was solved.
+
+    Only of those that were near to the attempt here: one that another node began names lessons by that node's ids.
+    """
+    for kind, table in TABLES.items():
+        update = (
+            f"UPDATE {table} SET times_used = times_used + 1, helped = helped + ?, last_used_at = ? WHERE id = ? "  # noqa: S608  our own name
+            "AND EXISTS (SELECT 1 FROM recalls WHERE task_id = ? AND attempt = ? AND kind = ? AND item = ?)"
+        )
         for lesson in (lesson for lesson in lessons if lesson.source == kind):
-            conn.execute(update, (int(helped), to_text(at), lesson.id))
+            conn.execute(update, (int(helped), to_text(at), lesson.id, task_id, attempt, kind, lesson.id))
 
 
 def retire(conn: Connection, kind: LessonKind, item: int, by: RetiredBy, at: datetime) -> bool:
     """Recall a lesson no more; False when it was retired before or is gone."""
     update = (
-        f"UPDATE {_TABLES[kind]} SET retired = 1, retired_by = ?, retired_at = ? "  # noqa: S608  our own name
+        f"UPDATE {TABLES[kind]} SET retired = 1, retired_by = ?, retired_at = ? "  # noqa: S608  our own name
         "WHERE id = ? AND retired = 0"
     )
     return bool(conn.execute(update, (by, to_text(at), item)).rowcount)
@@ -144,28 +155,43 @@ def retire(conn: Connection, kind: LessonKind, item: int, by: RetiredBy, at: dat
 def restore(conn: Connection, kind: LessonKind, item: int, at: datetime) -> bool:
     """Recall a lesson again; attempts before now say nothing about it any more. False when it had not retired."""
     update = (
-        f"UPDATE {_TABLES[kind]} SET retired = 0, retired_by = '', retired_at = NULL, "  # noqa: S608  our own name
+        f"UPDATE {TABLES[kind]} SET retired = 0, retired_by = '', retired_at = NULL, "  # noqa: S608  our own name
         "standing = 'trusted', judged_from = ? WHERE id = ? AND retired = 1"
     )
     return bool(conn.execute(update, (to_text(at), item)).rowcount)
 
 
+def use_again(conn: Connection, kind: LessonKind, item: int) -> bool:
+    """Recall a lesson again that was retired since it seemed not to help; False for any other."""
+    update = (
+        f"UPDATE {TABLES[kind]} SET retired = 0, retired_by = '', retired_at = NULL "  # noqa: S608  our own name
+        "WHERE id = ? AND retired = 1 AND retired_by = 'measured'"
+    )
+    return bool(conn.execute(update, (item,)).rowcount)
+
+
+def judge_from(conn: Connection, kind: LessonKind, item: int, since: str) -> None:
+    """Let attempts before a time say nothing about a lesson any more, unless a later time holds already."""
+    update = f"UPDATE {TABLES[kind]} SET judged_from = ?, standing = 'trusted' WHERE id = ? AND judged_from < ?"  # noqa: S608
+    conn.execute(update, (since, item, since))
+
+
 def standing(conn: Connection, kind: LessonKind, item: int) -> Standing:
     """What was thought of a lesson when the last attempt ended that it was near to."""
-    select = f"SELECT standing FROM {_TABLES[kind]} WHERE id = ?"  # noqa: S608  our own name
+    select = f"SELECT standing FROM {TABLES[kind]} WHERE id = ?"  # noqa: S608  our own name
     row = conn.execute(select, (item,)).fetchone()
     return Standing(row[0]) if row else Standing.TRUSTED
 
 
 def judged_from(conn: Connection, kind: LessonKind, item: int) -> str:
     """Since when attempts say something about a lesson; empty: since ever."""
-    row = conn.execute(f"SELECT judged_from FROM {_TABLES[kind]} WHERE id = ?", (item,)).fetchone()  # noqa: S608
+    row = conn.execute(f"SELECT judged_from FROM {TABLES[kind]} WHERE id = ?", (item,)).fetchone()  # noqa: S608
     return str(row[0]) if row else ""
 
 
 def judge(conn: Connection, kind: LessonKind, item: int, found: Standing) -> None:
     """Note what is thought of a lesson now."""
-    conn.execute(f"UPDATE {_TABLES[kind]} SET standing = ? WHERE id = ?", (found, item))  # noqa: S608  our own name
+    conn.execute(f"UPDATE {TABLES[kind]} SET standing = ? WHERE id = ?", (found, item))  # noqa: S608  our own name
 
 
 def any_lesson(conn: Connection) -> bool:
@@ -177,7 +203,7 @@ def without_vector(conn: Connection, kind: LessonKind, embedder: str, limit: int
     """Id and text of memories that this embedder has not seen, newest first."""
     select = (
         f"{_TEXT[kind]} AND NOT EXISTS (SELECT 1 FROM memory_vectors AS v "  # noqa: S608  our own names
-        f"WHERE v.embedder = ? AND v.kind = ? AND v.item = {_TABLES[kind]}.id) ORDER BY id DESC LIMIT ?"
+        f"WHERE v.embedder = ? AND v.kind = ? AND v.item = {TABLES[kind]}.id) ORDER BY id DESC LIMIT ?"
     )
     return [(int(row[0]), str(row[1])) for row in conn.execute(select, (embedder, kind, limit))]
 
@@ -190,5 +216,8 @@ def stored(conn: Connection, near: Sequence[Near]) -> list[Stored]:
         if row := conn.execute(select, (one.item,)).fetchone():
             fields = dict(zip(row.keys(), tuple(row), strict=True))
             fields["at"] = from_text(fields["at"])
+            there = elsewhere.tally(conn, one.kind, one.item)
+            fields["times_used"] += there.used
+            fields["helped"] += there.helped
             found.append(Stored(kind=one.kind, similarity=one.similarity, **fields))
     return found

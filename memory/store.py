@@ -25,7 +25,8 @@ from core.ports import Sink
 from core.shares import Share
 from db.database import Database
 from db.sqlite import Connection
-from memory import fingerprints, recall_log, rows
+from memory import elsewhere, fingerprints, recall_log, rows
+from memory.elsewhere import Item, News
 from memory.embedders import Choice
 from memory.embedding_space import EmbeddingSpaces
 from memory.lessons import as_patch, difference, errors_of, format_lesson, from_patch, lesson_of
@@ -35,8 +36,6 @@ from memory.signature import is_error, is_general, signature
 from memory.uplift import Standing, standing
 from memory.vector_index import LessonKind, Near
 
-Item = tuple[LessonKind, int]
-"""A lesson by its kind and id."""
 CANDIDATES = 20
 PROBATION_SHARE = 0.5
 """How often a lesson under suspicion is left out."""
@@ -149,6 +148,23 @@ class LongTermMemory:
 
         return self._db.write(job)
 
+    def hear(self, news: News) -> Future[None]:
+        """Take in what other nodes have found out about lessons, and judge those again by what all have counted."""
+        forgetters, at = self._spaces.forgetters(), self._clock()
+
+        def job(conn: Connection) -> None:
+            gone = elsewhere.take(conn, news)
+            everyone = recall_log.withheld(conn)
+            known = [(item, tally) for key, tally in news.tallies.items() for item in elsewhere.items(conn, key)]
+            for item, tally in known:
+                rows.judge_from(conn, *item, tally.judged_from)
+                if self._judged_again(conn, item, everyone, at) is Standing.RETIRED:
+                    gone.append(item)
+            for forget in forgetters:
+                forget(conn, gone)
+
+        return self._db.write_retrying(job)
+
     async def remember(self, work: AttemptState, task_id: int, description: str) -> None:  # noqa: ARG002  tasks has it too
         """Store the failures that the last verdict of `work` shows; those this attempt has met before are renewed.
 
@@ -253,7 +269,7 @@ class LongTermMemory:
             for id_, fix in fixes:
                 rows.solve(conn, id_, fix, lesson, at)
                 fingerprints.add(conn, id_, shapes[id_])
-            rows.used(conn, work.lessons, helped=solved, at=at)
+            rows.used(conn, work.lessons, task_id, work.attempt, helped=solved, at=at)
             gone = self._retired(conn, work, task_id, solved)
             if fixes and problem:
                 gone += rows.drop_patterns(conn, task_id)
@@ -282,6 +298,13 @@ class LongTermMemory:
                 f"{shown.part} of {shown.whole} attempts were solved with it, {without.part} of {without.whole} without"
             )
             self._report(Kind.LESSON_RETIRED, kind, item, f"retires: {counts}")
+        return found
+
+    def _judged_again(self, conn: Connection, lesson: Item, everyone: Share, at: datetime) -> Standing:
+        """As `_judged`, where counts of other nodes changed: what had retired by fewer counts may be used again."""
+        found = self._judged(conn, lesson, everyone, at)
+        if found is not Standing.RETIRED and rows.use_again(conn, *lesson):
+            self._report(Kind.LESSON_RESTORED, *lesson, "is used again, by what all nodes have counted together")
         return found
 
     def _report(self, what: Kind, kind: LessonKind, item: int, text: str) -> None:

@@ -25,7 +25,8 @@ class LessonRow(Answer):
     """A lesson. `id` is `failure-12` or `pattern-3`; `about` the error, or the task that it solved.
 
     `shown` counts the attempts that saw it, `withheld` those that it was kept from by lot; `uplift` is the difference
-    of their solve rates, null while one side is empty. `nearness` (0 to 1) tells how it was found by meaning.
+    of their solve rates, null while one side is empty. All nodes of a hub are counted together; `elsewhere` are the
+    attempts of the others among them. `nearness` (0 to 1) tells how it was found by meaning.
     """
 
     id: str
@@ -42,6 +43,7 @@ class LessonRow(Answer):
     helped: int
     shown: Share
     withheld: Share
+    elsewhere: int
     uplift: Interval | None
     nearness: float | None = None
 

@@ -98,7 +98,7 @@ def test_a_lesson_is_retired_after_a_question_and_used_again(visit: Visit, seede
     expect(rows(page).first).to_have_attribute("data-key", name)
     rows(page).first.get_by_role("link").click()
     dialog.get_by_role("button", name="Use it again").click()
-    expect(dialog).to_contain_text("when you restored it")
+    expect(dialog).to_contain_text("when it was restored")
     assert seeded.daemon.get(f"/api/lesson/{name}")["state"] == "active"
 
 

@@ -215,7 +215,8 @@ async def test_a_lesson_that_harms_is_put_to_the_test_and_retires_and_one_that_h
 
 async def test_an_attempt_that_ends_twice_scores_its_lessons_once(memory: LongTermMemory, store: Store) -> None:
     await learn(memory, store, "Parse a CSV file of prices", ERROR, "Good advice.")
-    (lesson,), other = await memory.recall(ERROR, 1), submit(store)
+    other = submit(store)
+    (lesson,) = await memory.recall(ERROR, 1, task_id=other)
     for _ in range(2):
         await memory.conclude(work("x\n", lessons=(lesson,)), other, True)
     assert tuple(store.db.reader().execute("SELECT times_used, helped FROM failures").fetchone()) == (1, 1)

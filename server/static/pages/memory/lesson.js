@@ -42,11 +42,12 @@ const Facts = ({lesson}) => html`<dl class="lesson-facts">
   <dt>State</dt><dd><${State} state=${lesson.state} /> ${lesson.retired_at ? html`<span class="hint">${WHY[lesson.retired_by] ?? ''} <${Moment} at=${lesson.retired_at} /></span>` : null}</dd>
   <dt>Solved with it</dt><dd>${share(lesson.shown)}</dd>
   <dt>Without it</dt><dd>${share(lesson.withheld)}</dd>
+  ${lesson.elsewhere ? html`<dt>Of these</dt><dd>${counted(lesson.elsewhere, 'attempt')} on other nodes of the hub</dd>` : null}
   <dt>Effect</dt><dd>${lesson.uplift ? html`<${Range} found=${lesson.uplift} most=${1} width=${200}
       label=${`${Math.round(lesson.uplift.estimate * 100)} points, from ${Math.round(lesson.uplift.low * 100)} to ${Math.round(lesson.uplift.high * 100)}`} />
     <span class="hint"> ${Math.round(lesson.uplift.low * 100)} to ${Math.round(lesson.uplift.high * 100)} points</span>` : html`<span class="hint">not known yet</span>`}</dd>
   <dt>Shown</dt><dd>${counted(lesson.times_used, 'time')}, ${lesson.helped} of them solved ${lesson.last_used_at ? html`<span class="hint">last <${Moment} at=${lesson.last_used_at} /></span>` : null}</dd>
-  ${lesson.judged_from ? html`<dt>Judged from</dt><dd><${Moment} at=${lesson.judged_from} /> <span class="hint">, when you restored it</span></dd>` : null}
+  ${lesson.judged_from ? html`<dt>Judged from</dt><dd><${Moment} at=${lesson.judged_from} /> <span class="hint">, when it was restored</span></dd>` : null}
   <dt>Learned</dt><dd><${Moment} at=${lesson.learned_at} /> ${lesson.task_id ? html`from <a href=${`/task/${lesson.task_id}`}>task ${lesson.task_id}</a>` : 'elsewhere'}
     ${' '}<span class="hint">${[lesson.language, lesson.repo].filter(Boolean).join(' · ')}</span></dd>
 </dl>`;
