@@ -131,12 +131,12 @@ class Dispatcher:
         while True:
             self._woken.clear()
             stopping = self._stopping.is_set()
-            wait_s = self._guarded_turn()
+            wait_s = self.turn()
             if stopping:
                 return
             self._woken.wait(wait_s)
 
-    def _guarded_turn(self) -> float:
+    def turn(self) -> float:
         """One turn; how long to wait for the next one, in seconds."""
         try:
             if not self._joined:
@@ -300,22 +300,31 @@ class Dispatcher:
             if entry.wish is Wish.SUBMIT:
                 self._submit(entry, task)
                 return
-            self._wish(entry, task.hub_id or 0)
+            self._wish(entry, task)
         except (InvalidTask, IllegalMove, UnknownTask, GitError) as error:
             text = str(error)
+            if entry.wish is Wish.REVISE and not isinstance(error, UnknownTask):
+                said = self.hub.spec(task.hub_id or 0)
+                self._local.apply(lambda tx: shared.not_revised(tx, entry, said, text)).result()
+                return
             self._local.apply(lambda tx: shared.refused(tx, entry, text)).result()
             return
         self._local.apply(lambda tx: outbox.told(tx, entry.id)).result()
 
     def _submit(self, entry: Outgoing, task: Task) -> None:
-        spec, repository = self._repositories.named(task.spec)
-        needed = [self._local.get(number) for number in spec.depends_on]
-        waits = tuple(one.hub_id for one in needed if one.status is not Status.DONE and one.hub_id is not None)
-        spec = replace(spec, depends_on=waits, key=f"{self.node.id}:{task.id}")
+        spec, repository = self._named(task)
         sent = self.hub.submit(spec, repository=repository, created_at=task.created_at, origin_task=task.id)
         self._local.apply(lambda tx: shared.submitted(tx, entry, sent.task_id)).result()
 
-    def _wish(self, entry: Outgoing, hub_id: int) -> None:
+    def _named(self, task: Task) -> tuple[TaskSpec, str]:
+        """What a task asks for, as all nodes understand it, and the name of its repository."""
+        spec, repository = self._repositories.named(task.spec)
+        needed = [self._local.get(number) for number in spec.depends_on]
+        waits = tuple(one.hub_id for one in needed if one.status is not Status.DONE and one.hub_id is not None)
+        return replace(spec, depends_on=waits, key=f"{self.node.id}:{task.id}"), repository
+
+    def _wish(self, entry: Outgoing, task: Task) -> None:
+        hub_id = task.hub_id or 0
         match entry.wish:
             case Wish.RETRY:
                 self.hub.retry(hub_id)
@@ -326,6 +335,9 @@ class Dispatcher:
                     self.hub.cancel(hub_id)
             case Wish.PRIORITISE:
                 self.hub.prioritise(hub_id, entry.value or 0)
+            case Wish.REVISE:
+                spec, repository = self._named(task)
+                self.hub.revise(hub_id, spec, repository=repository)
 
     def _read_news(self) -> None:
         while found := self.hub.news():
@@ -400,7 +412,7 @@ class Dispatcher:
             return self._repositories.here(claim.spec, claim.repository)
         spec = self._local.get(own).spec
         self._repositories.refresh(spec)
-        return spec
+        return replace(claim.spec, repo=spec.repo, base=spec.base)
 
     def _in(self, seconds: float) -> datetime:
         return self._clock() + timedelta(seconds=seconds)

@@ -290,6 +290,18 @@ class HubQueue:
         """Let a task be claimed sooner (higher) or later; raises UnknownTask for one that is done, too."""
         return self._asked("prioritise(%s, %s)", task_id, priority)
 
+    def revise(self, task_id: int, spec: TaskSpec, *, repository: str = "") -> Status:
+        """Put another specification in the place of a task's; what it depends on stays.
+
+        Raises:
+            UnknownTask: there is none with that id.
+            IllegalMove: another node works on it, or it is done.
+        """
+        values = (self.node, encode(spec), _plain(_title(spec)), repository, sorted(set(spec.needs)), spec.priority)
+        return self._asked(
+            "revise(%s, %s, %s, %s, %s, %s::text[], %s, %s::timestamptz)", task_id, *values, spec.not_before
+        )
+
     def answer(self, task_id: int, approval_id: int, *, granted: bool, text: str = "") -> Status:
         """Answer what a task asks; the node that has it decides by it. `approval_id` is that node's number.
 

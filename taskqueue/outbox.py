@@ -26,6 +26,7 @@ class Wish(StrEnum):
     CANCEL = "cancel"
     WITHDRAW = "withdraw"
     PRIORITISE = "prioritise"
+    REVISE = "revise"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -50,6 +51,12 @@ def note(tx: Transaction, task_id: int, wish: Wish, value: int | None = None) ->
     """Put something into the outbox; it replaces an earlier entry of its kind."""
     tx.conn.execute("DELETE FROM hub_outbox WHERE task_id = ? AND what = ?", (task_id, wish))
     tx.conn.execute("INSERT INTO hub_outbox (task_id, what, value) VALUES (?, ?, ?)", (task_id, wish, value))
+
+
+def is_noted(conn: Connection, task_id: int, wish: Wish) -> bool:
+    """Whether that is still to be told."""
+    query = "SELECT 1 FROM hub_outbox WHERE task_id = ? AND what = ?"
+    return conn.execute(query, (task_id, wish)).fetchone() is not None
 
 
 def outbox(conn: Connection, limit: int = 200) -> list[Outgoing]:

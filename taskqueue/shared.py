@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
 
-from core.events import Kind
+from core.events import Kind, Level
 from core.states import ENDED, OPEN, Ending, Status
 from core.tasks import Spent, Task, TaskSpec
 from db import checkpoint_copy
@@ -66,6 +66,25 @@ def refused(tx: Transaction, entry: Outgoing, reason: str) -> None:
     outbox.told(tx, entry.id)
 
 
+def not_revised(tx: Transaction, entry: Outgoing, told: TaskSpec, reason: str) -> None:
+    """Give a task the words back that the hub has for it, which refuses others; and say so."""
+    take_words(tx, entry.task_id, told)
+    about = tx.emitter.bind(task_id=entry.task_id)
+    about.emit(Kind.HUB_TASK, f"the new words were not taken: {reason}", level=Level.WARNING)
+    outbox.told(tx, entry.id)
+
+
+def take_words(tx: Transaction, task_id: int, told: TaskSpec) -> None:
+    """Let a task ask for what the hub says; where it works, and what it waits for here, stays."""
+    own = store.read(tx.conn, task_id).task.spec
+    spec = replace(
+        told, key=own.key, depends_on=own.depends_on, repo=own.repo, base=own.base, not_before=own.not_before,
+        priority=own.priority,
+    )  # fmt: skip
+    if spec != own:
+        store.amend(tx.conn, task_id, spec)
+
+
 def share_waiting(tx: Transaction) -> int:
     """Share what was submitted before there was a hub and has not begun; returns how many."""
     waiting = "status IN ('queued', 'scheduled', 'blocked') AND attempt = 0 AND hub_id IS NULL"
@@ -101,6 +120,9 @@ def adopt(tx: Transaction, given: Adopted) -> Task:
     task = store.read(tx.conn, task_id).task
     if task.hub_fence == given.fence:
         return task
+    if not outbox.is_noted(tx.conn, task_id, Wish.REVISE):  # else the hub has not heard this node's words yet
+        take_words(tx, task_id, given.spec)
+        task = store.read(tx.conn, task_id).task
     columns: dict[str, Value] = {"hub_id": given.hub_id, "hub_fence": given.fence, "priority": given.priority}
     columns |= {"cancel_requested": 0, "crashes": 0}
     if given.checkpoint:

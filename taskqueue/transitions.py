@@ -293,6 +293,7 @@ def retry(tx: Transaction, task_id: int, amendment: Amendment = NOTHING) -> Task
     anew: dict[str, Value] = {"tries": 0, "crashes": 0, "resume": 0, "not_before": None, "spent_before": before}
     if amendment != NOTHING:
         store.amend(tx.conn, task_id, amended(task.spec, amendment))
+        _tell_words(tx, task)
     if shared:
         outbox.note(tx, task_id, Wish.SUBMIT if task.hub_id is None else Wish.RETRY)
     return move(tx, task, status, anew, reason="retried by the owner")
@@ -301,21 +302,34 @@ def retry(tx: Transaction, task_id: int, amendment: Amendment = NOTHING) -> Task
 def revise(tx: Transaction, task_id: int, spec: TaskSpec) -> Task:
     """Put a specification in the place of one that was not begun; later add its words as a note.
 
-    Words that are there already are not added again, and a task that is done stays as it is.
+    Words that are there already are not added again, and a task that is done stays as it is. So does one that another
+    node works on by then: the hub refuses, and the words that it has come back.
 
     Raises:
         UnknownTask: there is none with that id.
-        InvalidTask: words and note are too long together.
+        InvalidTask: words and note are too long together, or the hub has the task and could not give it to others.
     """
     task = store.read(tx.conn, task_id).task
     if task.status is Status.DONE:
         return task
     if not task.attempt:
+        if task.hub_id is not None and not tx.shares(spec):
+            raise InvalidTask(
+                {"description": "the hub has the task, and what it would be now only this machine can do"}
+            )
         store.amend(tx.conn, task_id, replace(spec, key=task.spec.key, depends_on=task.spec.depends_on))
+        _tell_words(tx, task)
         return prioritise(tx, task_id, spec.priority)
     if spec.description not in task.spec.description:
         store.amend(tx.conn, task_id, amended(task.spec, Amendment(note=spec.description)))
+        _tell_words(tx, task)
     return store.read(tx.conn, task_id).task
+
+
+def _tell_words(tx: Transaction, task: Task) -> None:
+    """Have the hub hear what a task that it has asks for now."""
+    if task.hub_id is not None:
+        outbox.note(tx, task.id, Wish.REVISE)
 
 
 def withdraw(tx: Transaction, task_id: int, reason: str) -> Task:

@@ -1,0 +1,109 @@
+"""What a node tells the hub of its tasks and hears of them, turn by turn, without a daemon."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+
+from core.amending import Amendment
+from core.clock import utc_now
+from core.errors import InvalidTask
+from core.states import Ending, Status
+from core.tasks import TaskSpec
+from hub.connection import HubConnections
+from hub.queue import HubQueue
+from tests.support.hub_node import HubNode, hub_node, workspace_of_all
+from tests.support.postgres import PostgresServer
+
+MakeNode = Callable[[str], HubNode]
+
+
+@pytest.fixture
+def make_node(connections: HubConnections, server: PostgresServer, tmp_path: Path) -> Iterator[MakeNode]:
+    row = connections.row("SELECT current_database() AS name")
+    assert row
+    workspace_of_all(connections, tmp_path)
+    with ExitStack() as stack:
+        yield lambda name: stack.enter_context(hub_node(HubConnections(server.url(row["name"])), tmp_path, name))
+
+
+@pytest.fixture
+def hub(connections: HubConnections) -> HubQueue:
+    return HubQueue(connections, "observer")
+
+
+def test_new_words_reach_the_hub_while_a_task_waits_there(make_node: MakeNode, hub: HubQueue) -> None:
+    first, other = make_node("a"), make_node("b")
+    one = first.submit("one")
+    at = utc_now() + timedelta(hours=1)
+    new = TaskSpec(description="two", priority=7, needs=("gpu",), not_before=at)
+    first.queue.revise(one, new).result()
+    first.turn()
+    told = hub.get(first.number(one))
+    assert (told.title, told.priority, told.needs, told.status) == ("two", 7, ("gpu",), Status.SCHEDULED)
+    first.queue.revise(one, TaskSpec(description="three")).result()
+    first.turn()
+    assert (hub.get(told.id).status, hub.get(told.id).needs) == (Status.QUEUED, ())
+    other.slots = 1
+    other.turn()
+    assert other.running().spec.description == "three"
+
+
+def test_what_another_node_works_on_keeps_its_words_and_its_owner_is_told(make_node: MakeNode, hub: HubQueue) -> None:
+    first, other = make_node("a"), make_node("b")
+    one = first.submit("one")
+    other.slots = 1
+    other.turn()
+    first.queue.revise(one, TaskSpec(description="two")).result()
+    first.turn()
+    assert first.queue.get(one).spec.description == "one"
+    assert hub.get(first.number(one)).title == "one"
+    assert "the new words were not taken: task 1 is being worked on by b; its words stay as they are" in first.said()
+
+
+def test_the_node_that_has_a_task_may_revise_it_for_whoever_goes_on(make_node: MakeNode, hub: HubQueue) -> None:
+    first, other = make_node("a"), make_node("b")
+    one = first.submit("one")
+    first.slots = 1
+    first.turn()
+    task = first.running()
+    first.queue.revise(one, TaskSpec(description="two")).result()
+    first.turn()
+    assert "two" in hub.spec(first.number(one)).description
+    first.queue.finish(task.id, task.fence, Ending.GAVE_UP).result()
+    first.slots = 0
+    first.turn()
+    first.queue.retry(one, Amendment(note="three")).result()
+    first.turn()
+    other.slots = 1
+    other.turn()
+    assert other.running().spec.description.endswith("three")
+
+
+def test_words_that_were_said_on_another_node_hold_where_the_task_came_from(make_node: MakeNode, hub: HubQueue) -> None:
+    first, other = make_node("a"), make_node("b")
+    one = first.submit("one", key="k")
+    other.slots = 1
+    other.turn()
+    task = other.running()
+    other.queue.finish(task.id, task.fence, Ending.GAVE_UP).result()
+    other.slots = 0
+    other.turn()
+    other.queue.retry(task.id, Amendment(note="two")).result()
+    other.turn()
+    first.slots = 1
+    first.turn()
+    mine = first.running()
+    assert (mine.id, mine.spec.key, mine.spec.description.endswith("two")) == (one, "k", True)
+
+
+def test_what_the_hub_could_not_give_to_others_is_refused_at_once(make_node: MakeNode) -> None:
+    node = make_node("a")
+    one = node.submit("one")
+    with pytest.raises(InvalidTask, match="only this machine can do"):
+        node.queue.revise(one, TaskSpec(description="two", mcp=("a.b",))).result()
+    assert node.queue.get(one).spec.description == "one"
