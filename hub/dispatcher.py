@@ -49,7 +49,8 @@ IDLE_S = 5.0
 AWAY_S = 3.0
 LISTEN_S = 30.0
 """How often the connection that listens is tried."""
-REFUSED_S = 60.0
+REFUSED_FIRST_S, REFUSED_S = 2.0, 60.0
+"""A refusal may be over soon, as when the schema is just being brought up to date: later ones are waited for longer."""
 MAX_CRASHES = 5
 PARKED_S = 60.0
 """A task that waits for a model is offered to other nodes, and to this one no sooner than this."""
@@ -101,7 +102,7 @@ class Dispatcher:
             for target, name in ((self._run, "hub"), (self._listen, "hub-listener"))
         ]
         self._joined, self.trouble = False, "it has not been reached yet"
-        self._beat_at = -lease_s
+        self._beat_at, self._refused_s = -lease_s, REFUSED_FIRST_S / 2
         self._kept: dict[int, object] = {}
         self._asked: dict[int, str] = {}
 
@@ -148,11 +149,13 @@ class Dispatcher:
         except HubRefused as refused:
             self._joined = False
             self._note_trouble(str(refused), Kind.HUB_REFUSED)
-            return REFUSED_S
+            self._refused_s = min(REFUSED_S, 2 * self._refused_s)
+            return self._refused_s
         except Exception as error:  # noqa: BLE001  a thread that ends in silence would look like one that works
             trace = "".join(traceback.format_exception(error))
             self._events.emit(Kind.WORKER_ERROR, f"hub: {error!r}", level=Level.ERROR, **ErrorData(trace=trace))
             return AWAY_S
+        self._refused_s = REFUSED_FIRST_S / 2
         if self.trouble:
             self.trouble = ""
             self._events.emit(Kind.HUB_JOINED, f"{self.node.name} works with the hub")

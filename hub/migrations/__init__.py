@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from core.errors import HubRefused
 from core.states import MOVES
-from hub.connection import SCHEMA, HubConnections
+from hub.connection import CHANNEL, SCHEMA, HubConnections
 
 if TYPE_CHECKING:
     from psycopg import Connection
@@ -25,10 +25,11 @@ SERVES = 1
 
 def steps() -> dict[int, str]:
     """The migrations by their numbers, in order."""
-    found = {
-        int(file.name[:4]): file.read_text() for file in files(__package__).iterdir() if file.name.endswith(".sql")
-    }
-    return dict(sorted(found.items()))
+    found = sorted(
+        (int(file.name[:4]), file.read_text()) for file in files(__package__).iterdir() if file.name.endswith(".sql")
+    )
+    assert [number for number, _ in found] == list(range(1, len(found) + 1)), "each number is one file's"
+    return dict(found)
 
 
 def migrate(connections: HubConnections) -> list[int]:
@@ -49,6 +50,8 @@ def migrate(connections: HubConnections) -> list[int]:
         for number in lacking:
             conn.execute(steps()[number].encode())
             conn.execute("INSERT INTO migrations (number, serves) VALUES (%s, %s)", (number, SERVES))
+        if lacking:
+            conn.execute("SELECT pg_notify(%s, 'queued')", (CHANNEL,))  # nodes that were refused try again at it
         conn.execute("DELETE FROM moves")
         moves = [(start, end) for start, ends in MOVES.items() for end in sorted(ends)]
         conn.cursor().executemany("INSERT INTO moves (was, became) VALUES (%s, %s)", moves)
@@ -86,13 +89,17 @@ def check(connections: HubConnections) -> int:
         HubAway: the database cannot be reached.
         HubRefused: there is no schema, or one that is too old or too new.
     """
-    found = connections.row("SELECT max(number) AS newest, max(serves) AS serves FROM migrations")
-    newest, known = (found and found["newest"]) or 0, max(steps())
-    if newest < known:
-        raise HubRefused("the hub is older than this node; type `nightshift hub init` as the owner of its database")
-    if found and found["serves"] > known:
+    rows = connections.rows("SELECT number, serves FROM migrations")
+    applied, known = {row["number"] for row in rows}, set(steps())
+    if lacking := sorted(known - applied):
+        numbers = ", ".join(map(str, lacking))
+        raise HubRefused(
+            f"the hub is older than this node (it lacks {numbers}); "
+            "type `nightshift hub init` as the owner of its database"
+        )
+    if any(row["serves"] > max(known) for row in rows):
         raise HubRefused("the hub is newer than this node; update this node")
-    return int(newest)
+    return int(max(applied))
 
 
 def has_role(connections: HubConnections) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from datetime import timedelta
@@ -14,8 +15,10 @@ from core.clock import utc_now
 from core.errors import InvalidTask
 from core.states import Ending, Status
 from core.tasks import TaskSpec
+from hub import migrations
 from hub.connection import HubConnections
 from hub.queue import HubQueue
+from tests.support.daemon import until
 from tests.support.hub_node import HubNode, hub_node, workspace_of_all
 from tests.support.postgres import PostgresServer
 
@@ -107,3 +110,18 @@ def test_what_the_hub_could_not_give_to_others_is_refused_at_once(make_node: Mak
     with pytest.raises(InvalidTask, match="only this machine can do"):
         node.queue.revise(one, TaskSpec(description="two", mcp=("a.b",))).result()
     assert node.queue.get(one).spec.description == "one"
+
+
+def test_a_node_whose_schema_is_not_there_joins_when_it_is(server: PostgresServer, tmp_path: Path) -> None:
+    url = server.database()
+    with hub_node(HubConnections(url), tmp_path, "a") as node:
+        assert "type `nightshift hub init`" in node.dispatcher.trouble
+        waits = [node.turn() for _ in range(6)]
+        assert waits == [4, 8, 16, 32, 60, 60]
+        node.dispatcher.start()
+        time.sleep(0.5)  # it listens, and waits for a minute
+        owner = HubConnections(url)
+        migrations.migrate(owner)
+        until(lambda: not node.dispatcher.trouble, within_s=30)
+        owner.close()
+        node.dispatcher.stop()

@@ -331,3 +331,15 @@ def test_a_server_that_is_away_is_away_with_tls_too(secure: tuple[PostgresServer
     ):
         with pytest.raises(HubAway):
             way()
+
+
+def test_a_node_works_with_a_newer_schema_and_not_with_one_that_lacks_a_step(connections: HubConnections) -> None:
+    newest = max(migrations.steps())
+    connections.rows("INSERT INTO migrations (number, serves) VALUES (%s, 1) RETURNING 1", (newest + 1,))
+    assert migrations.check(connections) == newest + 1
+    connections.rows("DELETE FROM migrations WHERE number = 2 RETURNING 1")
+    with pytest.raises(HubRefused, match=r"older than this node \(it lacks 2\)"):
+        migrations.check(connections)
+    connections.rows("INSERT INTO migrations (number, serves) VALUES (2, %s) RETURNING 1", (newest + 1,))
+    with pytest.raises(HubRefused, match="update this node"):
+        migrations.check(connections)
