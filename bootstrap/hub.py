@@ -76,6 +76,10 @@ def open_hub(
         version=VERSION,
     )
     emitter = Emitter(store.events.emit)
+
+    def report(text: str) -> None:
+        emitter.emit(Kind.HUB_TASK, text, level=Level.WARNING)
+
     lessons = LessonExchange(
         connections,
         node.id,
@@ -84,13 +88,16 @@ def open_hub(
         mask=store.mask,
         repositories=found,
         hear=services.memory.hear,
-        report=lambda text: emitter.emit(Kind.HUB_TASK, text, level=Level.WARNING),
+        report=report,
     )
     node_services = NodeServices(
         queue=store.queue, repositories=found, state=state, emit=store.events.emit, share_lessons=lessons.turn
     )
-    dispatcher = Dispatcher(connections, node, NodeKey(settings.hub_dir / "key"), node_services, settings.hub_lease_s)
-    landing = Landing(connections, dispatcher.hub, lambda workspace: _line(found, workspace), settings.hub_lease_s)
+    key = NodeKey(settings.hub_dir / "key")
+    dispatcher = Dispatcher(connections, node, key, node_services, settings.hub_lease_s)
+    landing = Landing(
+        connections, dispatcher.hub, key, lambda workspace: _line(found, workspace), settings.hub_lease_s, report
+    )
     store.queue.shares = found.shares
     store.queue.apply(share_waiting).result()  # before a worker could begin one
     stack.callback(store.events.subscribe(dispatcher.on_events))

@@ -535,6 +535,8 @@ def _hub() -> click.Group:
         _command("drain", "Let a node take nothing new; what it has goes on.",
                  _argument("node", metavar="NODE"), _flag("--undo", help="It takes tasks again.")),
         _command("tasks", "The newest tasks of all nodes.", later=_which_tasks),
+        _command("verify", "Tell by whom results are signed: of a task, or of the newest that have ended.",
+                 _argument("id", type=_NUMBER, required=False, metavar="[TASK]")),
         _command("cancel", "Cancel a task, whichever node has it.", _argument("id", type=_NUMBER)),
         _command("retry", "Queue a task again that failed or was cancelled.", _argument("id", type=_NUMBER)),
         _command("priority", "Let a task be claimed sooner (higher) or later.",

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from hub.overview import Overview
     from hub.queue import HubQueue
 
-NEWEST_FAILURES = 5
+NEWEST_FAILURES, VERIFIED = 5, 200
 NO_HUB = (
     "hub_url: this machine belongs to no hub; set HUB_URL in the environment, or hub_url in config.yaml, to a "
     "PostgreSQL database, such as postgresql://user:password@host/nightshift"
@@ -192,6 +192,34 @@ def tasks(session: Session, status: str | None, limit: int) -> int:
         [Table(head=head, rows=rows, spare=("created", "priority"))] if rows else [Lines(lines=[Cell("no tasks")])],
     )
     return Exit.OK
+
+
+def verify(session: Session, task_id: int | None) -> int:
+    """By whom results are signed.
+
+    Returns:
+        `Exit.FAILED` where one is not signed by the node that had the task.
+    """
+    from hub.nodes import keys as all_keys  # noqa: PLC0415  # as above
+    from hub.overview import asking  # noqa: PLC0415  # as above
+    from hub.signing import Signed, result_is_signed  # noqa: PLC0415  # as above
+
+    with opened(session) as connections:
+        queue, keys = asking(connections), all_keys(connections)
+        some = queue.find(limit=VERIFIED) if task_id is None else [queue.get(task_id)]
+        found = [(one, signed) for one in some if (signed := result_is_signed(one, keys))]
+    tones = {Signed.VALID: Tone.GOOD, Signed.NOT_VALID: Tone.BAD, Signed.UNKNOWN: Tone.DIM}
+    rows = [
+        [cell(one.id), cell(one.status, STATUS_TONE.get(one.status, Tone.PLAIN)), cell(one.node_name),
+         cell(signed, tones[signed]), cell(one.commit)]
+        for one, signed in found
+    ]  # fmt: skip
+    answer = {"results": [{"task": one.id, "status": one.status, "node": one.node, "node_name": one.node_name,
+                           "commit": one.commit, "signed": signed} for one, signed in found]}  # fmt: skip
+    nothing: Block = Lines(lines=[Cell("no task has ended" if task_id is None else f"task {task_id} has not ended")])
+    head = ("id", "status", "node", "signature", "commit")
+    session.print(answer, [Table(head=head, rows=rows, spare=("commit",))] if rows else [nothing])
+    return Exit.FAILED if any(signed is Signed.NOT_VALID for _, signed in found) else Exit.OK
 
 
 def cancel(session: Session, task_id: int) -> int:

@@ -31,15 +31,15 @@ from core.errors import (
 )
 from core.events import Emitter, ErrorData, Event, Kind, Level
 from core.ports import Sink
-from core.states import ENDED, Status
-from core.tasks import Task, TaskSpec
+from core.states import ENDED, Ending, Status
+from core.tasks import Spent, Task, TaskSpec
 from db import checkpoint_copy
 from hub import migrations, nodes
 from hub.connection import HubConnections
 from hub.nodes import Node
-from hub.queue import Claim, Held, HubQueue, Result
+from hub.queue import Claim, Held, HubQueue, HubTask, Result
 from hub.repositories import SharedRepositories
-from hub.signing import NodeKey, signed_text
+from hub.signing import NodeKey, Signed, result_is_signed, signed_text
 from queue_manager import QueueManager
 from taskqueue import outbox, shared
 from taskqueue.outbox import Outgoing, Wish
@@ -344,8 +344,11 @@ class Dispatcher:
 
     def _read_news(self) -> None:
         while found := self.hub.news():
+            keys = nodes.keys(self._connections)
             for _, hub_id in found:
                 told = self.hub.get(hub_id)
+                if result_is_signed(told, keys) is Signed.NOT_VALID:
+                    told = self._not_believed(told)
                 elsewhere = shared.Elsewhere(
                     hub_id=hub_id,
                     status=told.status,
@@ -359,6 +362,14 @@ class Dispatcher:
                 )
                 self._take_over(elsewhere, f"on {told.node_name}" if told.node_name else "in the hub")
             self.hub.read_news([number for number, _ in found])
+
+    def _not_believed(self, told: HubTask) -> HubTask:
+        """A task whose result somebody else wrote than the node that had it: nothing of it is taken over."""
+        reason = f"the hub says {told.status}, but {told.node_name} has not signed that: nothing was taken over"
+        self._events.emit(Kind.HUB_TASK, f"task {told.id} of the hub: {reason}", level=Level.WARNING)
+        return replace(
+            told, status=Status.FAILED, ending=Ending.ERROR, reason=reason, commit=None, branch=None, spent=Spent()
+        )
 
     def _take_answers(self) -> None:
         for one in self.hub.answers():

@@ -16,6 +16,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from datetime import timedelta
+from typing import Any
 
 from core.clock import Clock, utc_now
 from core.errors import HubError, LeaseLost, Parked, StaleFence
@@ -24,6 +25,7 @@ from core.tasks import Task, TaskSpec
 from db.codec import decode
 from hub.connection import HubConnections, NamedLock
 from hub.queue import Held, HubQueue
+from hub.signing import NodeKey, is_signed, offered_text
 
 AGAIN_S = 15.0
 """While the hub is away, a task that is ready to land is tried again after so long."""
@@ -65,8 +67,10 @@ class Landing:
     Args:
         connections: of the hub.
         hub: the queue, which confirms tasks.
+        key: signs what other nodes may land; what they offer is looked at in the same way.
         line: the name that a workspace's target has for all nodes; called on a thread.
         lease_s: for how long nobody else can take what is about to land, in seconds.
+        report: is told, in a sentence, what is not landed since its signature is not its node's.
         clock: the time.
     """
 
@@ -74,12 +78,14 @@ class Landing:
         self,
         connections: HubConnections,
         hub: HubQueue,
+        key: NodeKey,
         line: Callable[[Workspace], str],
         lease_s: float,
+        report: Callable[[str], None],
         clock: Clock = utc_now,
     ) -> None:
         self._connections, self._hub, self._line, self._lease_s = connections, hub, line, lease_s
-        self._clock = clock
+        self._key, self._report, self._clock = key, report, clock
 
     @asynccontextmanager
     async def turn(
@@ -106,10 +112,10 @@ class Landing:
                 landed, alone = None, False
                 if not await asyncio.to_thread(lock.taken):
                     if offer:
-                        await asyncio.to_thread(self._hub.queue_landing, held, line, *await offer(), kind)
+                        await asyncio.to_thread(self._offer, held, line, *await offer(), kind)
                     landed, alone = await self._wait(lock, held, queued=offer is not None)
                 await asyncio.to_thread(self._hub.confirm, held)
-                others = () if alone or landed or not kind else await asyncio.to_thread(self._others, line, kind, held)
+                others = () if alone or landed or not kind else await asyncio.to_thread(self.others, line, kind, held)
                 yield Turn(line=line, landed=landed, others=others)
             finally:
                 await asyncio.shield(asyncio.to_thread(self._leave, lock, held, queued=offer is not None))
@@ -134,17 +140,33 @@ class Landing:
             await asyncio.sleep(wait_s)
             wait_s = min(2 * wait_s, _LONGEST_S)
 
-    def _others(self, line: str, kind: str, held: Held) -> tuple[Waiting, ...]:
+    def _offer(self, held: Held, line: str, commit: str, branch: str, kind: str) -> None:
+        text = offered_text(self._hub.node, held.task_id, line, commit, branch)
+        self._hub.queue_landing(held, line, commit, branch, kind, self._key.sign(text))
+
+    def others(self, line: str, kind: str, held: Held) -> tuple[Waiting, ...]:
+        """What other tasks than `held` offer for the branch; what their nodes did not sign has to be landed alone."""
         rows = self._connections.rows(
-            "SELECT * FROM waiting_landings(%s, %s, %s, %s)", (line, kind, MOST_TOGETHER, self._lease_s)
+            "SELECT * FROM offered_landings(%s, %s, %s, %s)", (line, kind, MOST_TOGETHER, self._lease_s)
         )
+        others = [row for row in rows if row["task"] != held.task_id]
+        sound = [row for row in others if self._is_offered(row, line)]
+        self._hub.end_landings(line, {row["task"]: None for row in others if row not in sound})
         return tuple(
             Waiting(
                 task_id=row["task"], commit=row["commit_id"], branch=row["branch"], spec=decode(TaskSpec, row["spec"])
             )
-            for row in rows
-            if row["task"] != held.task_id
+            for row in sound
         )
+
+    def _is_offered(self, row: Mapping[str, Any], line: str) -> bool:
+        """Whether the node that has the task signed the offer; one of an older version signs none."""
+        text = offered_text(row["node"], row["task"], line, row["commit_id"], row["branch"])
+        if is_signed(row["public_key"], text, row["signature"]):
+            return True
+        if row["signature"]:
+            self._report(f"task {row['task']} of the hub is not landed here: the offer is not signed by {row['name']}")
+        return False
 
     def _leave(self, lock: NamedLock, held: Held, *, queued: bool) -> None:
         try:

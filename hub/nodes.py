@@ -72,6 +72,12 @@ def nodes(connections: HubConnections) -> list[NodeStatus]:
     ]
 
 
+def keys(connections: HubConnections) -> dict[str, str]:
+    """The public keys of all nodes by their ids; those that gave none are left out."""
+    rows = connections.rows("SELECT id, public_key FROM node_list WHERE public_key <> ''")
+    return {row["id"]: row["public_key"] for row in rows}
+
+
 def drain(connections: HubConnections, name: str, *, draining: bool) -> NodeStatus:
     """Let a node (its name or id) take nothing new, or take tasks again; what it has goes on.
 

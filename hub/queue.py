@@ -93,7 +93,7 @@ class HubTask:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Result:
-    """How a task ended on a node; `signature` is the node's, over all of it (`hub.signing`)."""
+    """How a task ended on a node; `signature` is the node's (`hub.signing.signed_text`)."""
 
     status: Status
     ending: Ending
@@ -199,9 +199,9 @@ class HubQueue:
         """Make sure that it is this node's for as long as a lease lasts from now on."""
         self._tell("confirm(%s, %s, %s, %s)", held, self._lease_s)
 
-    def queue_landing(self, held: Held, line: str, commit: str, branch: str, kind: str) -> None:
+    def queue_landing(self, held: Held, line: str, commit: str, branch: str, kind: str, signature: str) -> None:
         """Let a commit, at the remote on `branch`, wait in the merge queue of what `line` names."""
-        self._tell("queue_landing(%s, %s, %s, %s, %s, %s, %s)", held, line, commit, branch, kind)
+        self._tell("offer_landing(%s, %s, %s, %s, %s, %s, %s, %s)", held, line, commit, branch, kind, signature)
 
     def leave_landing(self, held: Held) -> None:
         """Let it wait no more."""

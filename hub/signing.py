@@ -1,14 +1,21 @@
-"""A node signs the results that it hands in, so that any other can tell whose they are (Ed25519)."""
+"""A node signs what it hands in, so that any other can tell whose it is (Ed25519): results, and commits to land.
+
+A database that says a task is done on a node is not believed without that node's signature. Where the hub itself ended
+a task (cancelled while it waited, failed with what it depends on), there is none, and nothing that could be landed.
+"""
 
 from __future__ import annotations
 
 import base64
 import json
 import os
+from collections.abc import Mapping
+from enum import StrEnum
 from pathlib import Path
 
 from core.errors import ExtraMissing
-from core.states import Ending, Status
+from core.states import ENDED, Ending, Status
+from hub.queue import HubTask
 
 
 class NodeKey:
@@ -58,3 +65,34 @@ def signed_text(
 ) -> str:
     """What a result says, in the one form that is signed; `node` and `task_id` are the hub's."""
     return json.dumps([node, task_id, status, ending, commit, branch])
+
+
+def offered_text(node: str, task_id: int, line: str, commit: str, branch: str) -> str:
+    """The same of a commit that any node may land; `line` names what it is for."""
+    return json.dumps(["landing", node, task_id, line, commit, branch])
+
+
+class Signed(StrEnum):
+    """What a signature shows of a result."""
+
+    VALID = "valid"
+    NOT_VALID = "not valid"
+    UNKNOWN = "unknown"
+    """No node's word: the hub ended the task, or nobody knows the node's key."""
+
+
+def result_is_signed(task: HubTask, keys: Mapping[str, str]) -> Signed | None:
+    """What the signature of a task's result shows; None while it has not ended.
+
+    Args:
+        task: as the hub has it.
+        keys: public keys by the ids of nodes.
+    """
+    if task.status not in ENDED:
+        return None
+    if not task.signature and task.status is not Status.DONE:
+        return Signed.UNKNOWN
+    if task.node is None or not (key := keys.get(task.node)) or task.ending is None:
+        return Signed.UNKNOWN
+    text = signed_text(task.node, task.id, task.status, task.ending, task.commit, task.branch)
+    return Signed.VALID if is_signed(key, text, task.signature) else Signed.NOT_VALID

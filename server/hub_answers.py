@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Literal
 from urllib.parse import urlsplit
 
@@ -11,9 +12,10 @@ from core.clock import Moment
 from core.errors import HubError
 from core.states import Ending, Status
 from core.tasks import Spent
-from hub.nodes import NodeStatus
+from hub.nodes import NodeStatus, keys
 from hub.overview import asking, overview
 from hub.queue import HubTask
+from hub.signing import Signed, result_is_signed
 from server.hub_port import HubPort
 from server.query import Id, Query
 from server.schemas import Answer
@@ -69,6 +71,8 @@ class HubState(Answer):
 class HubTaskRow(Answer):
     """A task of the hub. `node` has it or had it last, `origin` is where it was submitted; `…_task` are its ids there.
 
+    `signed` tells whether the node that had it signed how it ended, null while it has not.
+
     `node_page` is its page on the dashboard of the node that has it, `origin_page` that where it was submitted; null
     where there is none.
     """
@@ -94,6 +98,7 @@ class HubTaskRow(Answer):
     commit: str | None
     branch: str | None
     spent: Spent
+    signed: Signed | None
     not_before: Moment | None
     created_at: Moment
     claimed_at: Moment | None
@@ -176,8 +181,12 @@ def tasks_of(hub: HubPort, query: HubTasksQuery) -> HubTasks:
     Raises:
         HubError: it cannot be asked.
     """
-    found = hub.ask(lambda connections: asking(connections).find(query.status, query.limit, query.after))
-    return HubTasks(tasks=[_task(one) for one in found], next_after=found[-1].id if len(found) == query.limit else None)
+    found, known = hub.ask(
+        lambda connections: (asking(connections).find(query.status, query.limit, query.after), keys(connections))
+    )
+    return HubTasks(
+        tasks=[_task(one, known) for one in found], next_after=found[-1].id if len(found) == query.limit else None
+    )
 
 
 def linkable(url: str) -> str:
@@ -195,9 +204,12 @@ def _node(one: NodeStatus) -> HubNode:
     return HubNode.from_values(one, state=state, says=one.state, url=linkable(one.url))
 
 
-def _task(one: HubTask) -> HubTaskRow:
+def _task(one: HubTask, known: Mapping[str, str]) -> HubTaskRow:
     return HubTaskRow.from_values(
-        one, node_page=_page(one.node_url, one.node_task), origin_page=_page(one.origin_url, one.origin_task)
+        one,
+        signed=result_is_signed(one, known),
+        node_page=_page(one.node_url, one.node_task),
+        origin_page=_page(one.origin_url, one.origin_task),
     )
 
 

@@ -57,7 +57,10 @@ def rig(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Rig]:
         with hub(url) as connections:
             labels = ("gpu", "linux", "go", "repo:git@example.org:shop", ELSEWHERE)
             there = "http://rack-01.example:5000/"
-            join(connections, Node(id="r", name="rack-01", labels=labels, slots=4, url=there, version="0.1.0"))
+            join(
+                connections,
+                Node(id="r", name="rack-01", public_key="AA==", labels=labels, slots=4, url=there, version="0.1.0"),
+            )
             join(connections, Node(id="l", name="laptop", labels=("linux",), slots=2, version="0.1.0"))
             evil = "javascript:alert(1)//http://x"
             join(connections, Node(id="m", name=EVIL, labels=(EVIL,), slots=1, url=evil, version="0.1.0"))
@@ -118,6 +121,13 @@ def test_tasks_are_shown_by_status_with_links_to_the_pages_of_their_nodes(page: 
     expect(page.get_by_role("button", name="failed 1")).to_have_attribute("aria-pressed", "true")
     page.get_by_label("Tasks by status").get_by_role("button", name="All").click()
     expect(row(page, "Tasks", "changelog")).to_be_visible()
+
+
+def test_a_result_that_its_node_did_not_sign_is_marked(page: Page, rig: Rig) -> None:
+    claim = rig.claim(rig.submit("Mend the gutter of the shop"))
+    expect(row(page, "Tasks", "gutter")).not_to_contain_text("Not signed")
+    rig.rack.finish(claim.held, Result(status=Status.DONE, ending=Ending.COMMITTED, commit="c0ffee", signature="AA=="))
+    expect(row(page, "Tasks", "gutter")).to_contain_text("Not signed by rack-01")
 
 
 def test_a_task_is_cancelled_brought_back_and_made_urgent(page: Page, rig: Rig) -> None:

@@ -17,6 +17,7 @@ from hub.connection import HubConnections
 from hub.migrations import steps
 from hub.nodes import Node, join
 from hub.queue import HubQueue, Result
+from hub.signing import NodeKey, signed_text
 from tests.support.home import Home
 from tests.support.postgres import EMBEDDED, PostgresServer, free_port
 
@@ -155,6 +156,33 @@ def test_tasks_are_listed_cancelled_retried_and_made_urgent(home: Home, queue: H
     assert "asked to cancel it" in home.cli("hub", "cancel", str(claim.held.task_id)).out
     assert home.cli("hub", "retry", str(good)).code == Exit.REFUSED
     assert home.cli("hub", "cancel", "99").code == Exit.NOT_FOUND
+
+
+def test_results_are_verified_by_the_keys_of_their_nodes(
+    home: Home, connections: HubConnections, tmp_path: Path
+) -> None:
+    key = NodeKey(tmp_path / "key")
+    join(connections, Node(id="1", name="a", public_key=key.public, slots=4))
+    queue = HubQueue(connections, "1")
+    queue.beat([])
+    assert home.cli("hub", "verify").out == "no task has ended\n"
+    numbers = [queue.submit(TaskSpec(description="x")).task_id for _ in range(3)]
+    for claim, commit in zip(queue.claim(2), ("c0ffee", "beef"), strict=True):
+        text = signed_text("1", claim.held.task_id, Status.DONE, Ending.COMMITTED, "c0ffee", None)
+        queue.finish(
+            claim.held, Result(status=Status.DONE, ending=Ending.COMMITTED, commit=commit, signature=key.sign(text))
+        )
+    queue.cancel(numbers[2])
+    told = home.cli("hub", "verify", "--json")
+    assert told.code == Exit.FAILED
+    assert [(row["task"], row["signed"]) for row in told.json["results"]] == [
+        (numbers[2], "unknown"), (numbers[1], "not valid"), (numbers[0], "valid"),
+    ]  # fmt: skip
+    good, bad = (home.cli("hub", "verify", str(number)) for number in numbers[:2])
+    assert (good.code, bad.code) == (Exit.OK, Exit.FAILED)
+    assert [word in good.out for word in ("valid", "c0ffee", " a ")] == [True] * 3
+    assert "not valid" in bad.out
+    assert home.cli("hub", "verify", "99").code == Exit.NOT_FOUND
 
 
 def test_what_tasks_ask_is_listed_and_answered_for_the_node_that_has_them(home: Home, queue: HubQueue) -> None:

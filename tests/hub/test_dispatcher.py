@@ -17,7 +17,9 @@ from core.states import Ending, Status
 from core.tasks import TaskSpec
 from hub import migrations
 from hub.connection import HubConnections
+from hub.nodes import keys
 from hub.queue import HubQueue
+from hub.signing import Signed, result_is_signed
 from tests.support.daemon import until
 from tests.support.hub_node import HubNode, hub_node, workspace_of_all
 from tests.support.postgres import PostgresServer
@@ -110,6 +112,39 @@ def test_what_the_hub_could_not_give_to_others_is_refused_at_once(make_node: Mak
     with pytest.raises(InvalidTask, match="only this machine can do"):
         node.queue.revise(one, TaskSpec(description="two", mcp=("a.b",))).result()
     assert node.queue.get(one).spec.description == "one"
+
+
+def test_a_result_that_the_node_did_not_sign_is_not_taken_over(
+    make_node: MakeNode, hub: HubQueue, connections: HubConnections
+) -> None:
+    first, other = make_node("a"), make_node("b")
+    one, two = first.submit("one"), first.submit("two")
+    other.slots = 2
+    other.turn()
+    for task in (other.running(), other.running()):
+        other.queue.finish(task.id, task.fence, Ending.COMMITTED, commit="c0ffee").result()
+    other.turn()
+    known = keys(connections)
+    assert {result_is_signed(task, known) for task in hub.find()} == {Signed.VALID}
+    with connections.connection() as conn:
+        conn.execute("UPDATE tasks SET commit_id = 'beef' WHERE id = %s", (first.number(two),))
+    assert result_is_signed(hub.get(first.number(two)), known) is Signed.NOT_VALID
+    first.turn()
+    good, bad = first.queue.get(one), first.queue.get(two)
+    assert (good.status, good.commit) == (Status.DONE, "c0ffee")
+    assert (bad.status, bad.ending, bad.commit) == (Status.FAILED, Ending.ERROR, None)
+    assert bad.reason == "on b: the hub says done, but b has not signed that: nothing was taken over"
+    assert "b has not signed that" in first.said()
+
+
+def test_what_the_hub_ended_is_no_nodes_word(make_node: MakeNode, hub: HubQueue) -> None:
+    node = make_node("a")
+    one = node.submit("one")
+    assert result_is_signed(hub.get(node.number(one)), {}) is None
+    hub.cancel(node.number(one))
+    assert result_is_signed(hub.get(node.number(one)), {}) is Signed.UNKNOWN
+    node.turn()
+    assert node.queue.get(one).status is Status.CANCELLED
 
 
 def test_a_node_whose_schema_is_not_there_joins_when_it_is(server: PostgresServer, tmp_path: Path) -> None:

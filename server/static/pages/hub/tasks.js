@@ -74,6 +74,7 @@ function What({task, here}) {
   const where = [task.repository, task.needs.length ? `needs ${task.needs.join(', ')}` : ''].filter(Boolean).join(' · ');
   return html`${page ? html`<a href=${page} rel="noreferrer">${title}</a>` : title}
     ${why ? html`<small title=${why}>${firstLine(why)}</small>` : null}
+    ${task.signed === 'not valid' ? html`<small class="bad"><b>Not signed by ${task.node_name}:</b> other nodes do not take this result over.</small>` : null}
     ${where ? html`<small>${where}</small>` : null}
     <small class="only-narrow"><${Where} task=${task} /></small>`;
 }
