@@ -103,6 +103,7 @@ ACTIONS: Mapping[str, Callable[[Session, Values], int]] = {
     "hub status": lambda s, _: hub.status(s),
     "hub nodes": lambda s, _: hub.nodes(s),
     "hub drain": lambda s, v: hub.drain(s, v["node"], undo=v["undo"]),
+    "hub remove": lambda s, v: hub.remove(s, v["node"], undo=v["undo"]),
     "hub verify": lambda s, v: hub.verify(s, v["id"]),
     "hub tasks": lambda s, v: hub.tasks(s, v["status"], v["limit"]),
     "hub cancel": lambda s, v: hub.cancel(s, v["id"]),

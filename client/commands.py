@@ -534,6 +534,9 @@ def _hub() -> click.Group:
         _command("nodes", "All nodes: what they are, and what they do."),
         _command("drain", "Let a node take nothing new; what it has goes on.",
                  _argument("node", metavar="NODE"), _flag("--undo", help="It takes tasks again.")),
+        _command("remove", "Let a node never come back: others have its tasks.\n\nRun it as the database's owner. "
+                 "The node's user is shut out where no other node uses it.",
+                 _argument("node", metavar="NODE"), _flag("--undo", help="It may come again.")),
         _command("tasks", "The newest tasks of all nodes.", later=_which_tasks),
         _command("verify", "Tell by whom results are signed: of a task, or of the newest that have ended.",
                  _argument("id", type=_NUMBER, required=False, metavar="[TASK]")),

@@ -117,7 +117,7 @@ def status(session: Session) -> int:
         failed = asking(connections).find(Status.FAILED, NEWEST_FAILURES)
     counts = {str(name): count for name, count in found.counts.items() if count}
     lost = ", ".join(one.name for one in found.lost)
-    up = f"{len(found.up)} of {len(found.nodes)} up"
+    up = f"{len(found.up)} of {len(found.belonging)} up"
     pairs = [
         ("hub", cell(_place(session))),
         ("nodes", cell(f"{up}; lost: {lost}" if lost else up, Tone.PLAIN if found.up and not lost else Tone.WARN)),
@@ -174,6 +174,30 @@ def drain(session: Session, name: str, *, undo: bool) -> int:
     has = f"; it finishes {one.held} task{'' if one.held == 1 else 's'}" if one.held else ""
     said = f"{one.name} takes tasks again" if undo else f"{one.name} takes nothing new{has}"
     session.print({"node": one.id, "name": one.name, "draining": not undo}, Cell(said))
+    return Exit.OK
+
+
+def remove(session: Session, name: str, *, undo: bool) -> int:
+    """Let a node never come back, or come again."""
+    from hub import nodes as hub_nodes  # noqa: PLC0415  # as above
+
+    with opened(session) as connections:
+        if undo:
+            one = hub_nodes.let_back(connections, name)
+            session.print({"node": one.id, "name": one.name, "removed": False}, Cell(f"{one.name} may come again"))
+            return Exit.OK
+        gone = hub_nodes.remove(connections, name)
+    moved = f"; others get the {'task' if gone.moved == 1 else f'{gone.moved} tasks'} that it had" if gone.moved else ""
+    login = f"its user {gone.node.login}"
+    if gone.is_shut_out:
+        said = f"{login} is shut out of the hub"
+    elif gone.sharing:
+        said = f"{login} stays, which {', '.join(gone.sharing)} uses too: a user for each node can be shut out"
+    else:
+        said = f"{login} stays: take its rights or its password away where it must not reach the database"
+    answer = {"node": gone.node.id, "name": gone.node.name, "removed": True, "moved": gone.moved,
+              "login": gone.node.login, "shut_out": gone.is_shut_out, "sharing": gone.sharing}  # fmt: skip
+    session.print(answer, [Lines(lines=[Cell(f"{gone.node.name} was removed{moved}"), Cell(said)])])
     return Exit.OK
 
 
@@ -337,6 +361,8 @@ def _place(session: Session) -> str:
 
 
 def _standing(one: NodeStatus) -> Cell:
+    if one.removed_at is not None:
+        return cell("removed", Tone.DIM)
     if one.is_up:
         return cell(one.state or "up", Tone.GOOD)
     return cell("gone" if one.draining else "lost", Tone.DIM if one.draining else Tone.BAD)

@@ -319,6 +319,10 @@ class HubRefused(HubError):
     """It refuses for good; the message says what its owner can do."""
 
 
+class NodeRemoved(HubRefused):
+    """Its owner has removed this node; what it has of the hub's is others' now."""
+
+
 class SandboxError(NightshiftError):
     """Untrusted code could not be run safely, so it was not run."""
 

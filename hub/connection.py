@@ -19,7 +19,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from core.errors import ExtraMissing, HubAway, HubRefused, IllegalMove, InvalidTask
+from core.errors import ExtraMissing, HubAway, HubRefused, IllegalMove, InvalidTask, NodeRemoved
 from core.masking import Masker
 from core.status import install_by_hand
 
@@ -49,7 +49,7 @@ _REFUSALS = (
 )
 _CERTIFICATES = ("certificate", "unknown ca", "SSL was required", "server does not support SSL")
 """What libpq says where a connection is refused before there is a SQLSTATE."""
-_ILLEGAL, _UNKNOWN_NODE, _UNMET = "NS001", "NS002", "NS003"
+_ILLEGAL, _UNKNOWN_NODE, _UNMET, _REMOVED = "NS001", "NS002", "NS003", "NS004"
 """What the functions of `migrations/` raise."""
 
 
@@ -229,8 +229,15 @@ def _translated(error: Error, mask: Masker) -> Exception:
         return IllegalMove(said)
     if state == _UNMET:
         return InvalidTask({"depends_on": said})
+    if state == _REMOVED:
+        return NodeRemoved(said)
+    if state == "42501":
+        return HubRefused(f"the hub refuses: {state} {said}: the user in HUB_URL lacks the right, or was shut out")
     if state in {"3F000", "42P01", "42883"}:
-        return HubRefused(f"the database has no hub yet, or one of another version; type `nightshift hub init`: {said}")
+        return HubRefused(
+            "the database has no hub yet, or one of another version; type `nightshift hub init`. Or it shows this user "
+            f"none: the owner has shut it out, or not granted it the role of nodes: {said}"
+        )
     if not state and any(word in text for word in _CERTIFICATES):
         return HubRefused(f"no TLS with the hub; see sslmode and sslrootcert in HUB_URL, and its certificate: {text}")
     if not state and any(word in text for word in _REFUSALS):

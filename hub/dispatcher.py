@@ -25,6 +25,7 @@ from core.errors import (
     HubRefused,
     IllegalMove,
     InvalidTask,
+    NodeRemoved,
     StaleFence,
     TaskError,
     UnknownTask,
@@ -123,6 +124,10 @@ class Dispatcher:
         """Something has happened that the hub or this node should know; for any thread."""
         self._woken.set()
 
+    def beat_soon(self) -> None:
+        """Renew the lease in the next turn; for any thread."""
+        self._beat_at = -self._lease_s
+
     def on_events(self, events: Sequence[Event]) -> None:
         """Wake at what the hub is told; a subscriber of the event log."""
         if any(event.kind in _TOLD for event in events):
@@ -148,6 +153,8 @@ class Dispatcher:
             return AWAY_S
         except HubRefused as refused:
             self._joined = False
+            if isinstance(refused, NodeRemoved):
+                self._lose_all(str(refused))
             self._note_trouble(str(refused), Kind.HUB_REFUSED)
             self._refused_s = min(REFUSED_S, 2 * self._refused_s)
             return self._refused_s
@@ -170,6 +177,7 @@ class Dispatcher:
         while not self._stopping.is_set():
             try:
                 with self._connections.listening() as conn:
+                    self.beat_soon()  # the lease may be over since the last connection ended
                     self.wake()
                     tried_at = time.monotonic()
                     while not self._stopping.is_set():
@@ -231,6 +239,10 @@ class Dispatcher:
         self._give_up(task, reason)
         if task.status not in ENDED:
             self._events.bind(task_id=task.id).emit(Kind.HUB_TASK, f"lost: {reason}", level=Level.WARNING)
+
+    def _lose_all(self, reason: str) -> None:
+        for task in self._local.read(shared.held):
+            self._give_up(task, reason)
 
     def _give_up(self, task: Task, reason: str) -> None:
         self._local.apply(lambda tx: shared.taken_back(tx, task.id, task.hub_fence or 0, reason)).result()

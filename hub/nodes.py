@@ -2,11 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from core.clock import Moment
 from core.errors import UnknownNode
 from hub.connection import HubConnections
+from hub.migrations import ROLE
+
+if TYPE_CHECKING:
+    from psycopg import Connection
+    from psycopg.rows import DictRow
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -27,7 +35,7 @@ class Node:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NodeStatus:
-    """A node as any other may read it. `is_up`: its lease holds; `held`: tasks that it has."""
+    """A node as any other may read it. `is_up`: its lease holds; `held`: tasks that it has; `login`: its user there."""
 
     id: str
     name: str
@@ -44,6 +52,21 @@ class NodeStatus:
     held: int
     joined_at: Moment
     seen_at: Moment
+    removed_at: Moment | None
+    login: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Removal:
+    """What became of a node that was removed: `moved` tasks of it go to others.
+
+    Its login was shut out where `is_shut_out`; that of others, whose names are `sharing`, is left.
+    """
+
+    node: NodeStatus
+    moved: int
+    is_shut_out: bool
+    sharing: tuple[str, ...]
 
 
 def join(connections: HubConnections, node: Node) -> None:
@@ -84,9 +107,62 @@ def drain(connections: HubConnections, name: str, *, draining: bool) -> NodeStat
     Raises:
         UnknownNode: there is none of that name, or several.
     """
+    found = _named(nodes(connections), name)
+    connections.rows("SELECT drain(%s, %s)", (found.id, draining))
+    return found
+
+
+def remove(connections: HubConnections, name: str) -> Removal:
+    """Let a node (its name or id) never come back, as the schema's owner: others have its tasks.
+
+    Its user in the database loses the role of nodes, unless another node, or the owner, comes as that one too.
+
+    Raises:
+        UnknownNode: there is none of that name, or several.
+        HubRefused: who asks is not the schema's owner.
+    """
     known = nodes(connections)
-    found = [one for one in known if one.id == name] or [one for one in known if one.name == name]
+    found = _named(known, name)
+    sharing = tuple(one.name for one in known if one.login == found.login and one.id != found.id and not one.removed_at)
+    with connections.connection() as conn, conn.transaction():
+        row = conn.execute("SELECT remove_node(%s) AS moved, current_user AS owner", (found.id,)).fetchone()
+        assert row, "a call gives one row"
+        is_other = bool(found.login) and found.login != row["owner"] and not sharing
+        is_shut_out = is_other and _shut_out(conn, found.login)
+    return Removal(node=found, moved=row["moved"], is_shut_out=is_shut_out, sharing=sharing)
+
+
+def let_back(connections: HubConnections, name: str) -> NodeStatus:
+    """Let a node that was removed come again, as the schema's owner; raises as `remove`."""
+    import psycopg  # noqa: PLC0415  an extra
+    from psycopg.sql import SQL, Identifier  # noqa: PLC0415  as above
+
+    found = _named(nodes(connections), name, removed=True)
+    with connections.connection() as conn:
+        conn.execute("UPDATE nodes SET removed_at = NULL WHERE id = %s", (found.id,))
+        with suppress(psycopg.Error):  # a user that is gone, or has the right anyway
+            conn.execute(SQL("GRANT {} TO {}").format(Identifier(ROLE), Identifier(found.login)))
+    return found
+
+
+def _shut_out(conn: Connection[DictRow], login: str) -> bool:
+    """Take the role of nodes from a user; whether it has it no more: somebody else may have granted it as well."""
+    import psycopg  # noqa: PLC0415  an extra
+    from psycopg.sql import SQL, Identifier  # noqa: PLC0415  as above
+
+    try:
+        with conn.transaction():
+            conn.execute(SQL("REVOKE {} FROM {}").format(Identifier(ROLE), Identifier(login)))
+            row = conn.execute("SELECT pg_has_role(%s, %s, 'MEMBER') AS has", (login, ROLE)).fetchone()
+    except psycopg.Error:
+        return False
+    return not (row and row["has"])
+
+
+def _named(known: Sequence[NodeStatus], name: str, *, removed: bool = False) -> NodeStatus:
+    """The one node of that name or id among those that were removed, or were not."""
+    some = [one for one in known if (one.removed_at is not None) is removed]
+    found = [one for one in some if one.id == name] or [one for one in some if one.name == name]
     if len(found) != 1:
-        raise UnknownNode(name, tuple(one.name for one in known))
-    connections.rows("SELECT drain(%s, %s)", (found[0].id, draining))
+        raise UnknownNode(name, tuple(one.name for one in some))
     return found[0]

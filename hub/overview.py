@@ -21,8 +21,13 @@ class Overview:
 
     @property
     def lost(self) -> tuple[NodeStatus, ...]:
-        """Nodes that are not heard of; one that drains may go."""
-        return tuple(one for one in self.nodes if not one.is_up and not one.draining)
+        """Nodes that are not heard of; one that drains may go, one that was removed is gone."""
+        return tuple(one for one in self.nodes if not one.is_up and not one.draining and one.removed_at is None)
+
+    @property
+    def belonging(self) -> tuple[NodeStatus, ...]:
+        """All but those that were removed."""
+        return tuple(one for one in self.nodes if one.removed_at is None)
 
     @property
     def up(self) -> tuple[NodeStatus, ...]:

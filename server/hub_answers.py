@@ -21,13 +21,14 @@ from server.query import Id, Query
 from server.schemas import Answer
 
 MOST_TASKS = 200
-NodeState = Literal["up", "draining", "lost"]
+NodeState = Literal["up", "draining", "lost", "removed"]
 
 
 class HubNode(Answer):
     """A node. `busy` of its `slots` are at work, `held` tasks are its own; `says` is what it says of itself, in a word.
 
-    `state` is `lost` where it was not heard of for longer than it holds tasks for; `url` leads to its dashboard, and is
+    `state` is `lost` where it was not heard of for longer than it holds tasks for, and `removed` where the owner of the
+    hub has removed it; `url` leads to its dashboard, and is
     empty where it gave none that can be linked.
     """
 
@@ -200,7 +201,9 @@ def linkable(url: str) -> str:
 
 
 def _node(one: NodeStatus) -> HubNode:
-    state: NodeState = "lost" if not one.is_up else "draining" if one.draining else "up"
+    state: NodeState = "draining" if one.draining else "up"
+    if not one.is_up:
+        state = "lost" if one.removed_at is None else "removed"
     return HubNode.from_values(one, state=state, says=one.state, url=linkable(one.url))
 
 

@@ -132,6 +132,23 @@ def test_nodes_are_a_table_and_one_is_drained_and_let_in_again(home: Home, queue
     assert (unknown.code, unknown.err) == (Exit.NOT_FOUND, "error: there is no one node c; there are: a\n")
 
 
+def test_a_node_is_removed_and_let_back(home: Home, queue: HubQueue) -> None:
+    queue.submit(TaskSpec(description="x"))
+    queue.claim()
+    assert home.cli("hub", "remove", "a").out == (
+        "a was removed; others get the task that it had\n"
+        "its user owner stays: take its rights or its password away where it must not reach the database\n"
+    )
+    (row,) = [line for line in home.cli("hub", "nodes").out.splitlines() if line.startswith("a ")]
+    assert row.split()[1] == "removed"
+    told = home.cli("hub", "status")
+    assert "0 of 0 up" in told.out
+    assert "lost" not in told.out
+    assert home.cli("hub", "remove", "a").code == Exit.NOT_FOUND
+    assert home.cli("hub", "remove", "a", "--undo").out == "a may come again\n"
+    queue.beat([])
+
+
 def test_two_nodes_of_one_name_are_told_apart_by_their_ids(
     home: Home, queue: HubQueue, connections: HubConnections
 ) -> None:

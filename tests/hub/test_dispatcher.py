@@ -17,7 +17,7 @@ from core.states import Ending, Status
 from core.tasks import TaskSpec
 from hub import migrations
 from hub.connection import HubConnections
-from hub.nodes import keys
+from hub.nodes import keys, remove
 from hub.queue import HubQueue
 from hub.signing import Signed, result_is_signed
 from tests.support.daemon import until
@@ -145,6 +145,20 @@ def test_what_the_hub_ended_is_no_nodes_word(make_node: MakeNode, hub: HubQueue)
     assert result_is_signed(hub.get(node.number(one)), {}) is Signed.UNKNOWN
     node.turn()
     assert node.queue.get(one).status is Status.CANCELLED
+
+
+def test_a_node_that_was_removed_says_so_and_gives_up_what_it_has(
+    make_node: MakeNode, connections: HubConnections
+) -> None:
+    node = make_node("a")
+    one = node.submit("one")
+    node.slots = 1
+    node.turn()
+    remove(connections, "a")
+    node.beat()
+    assert node.dispatcher.trouble == "this node was removed by the owner of the hub"
+    assert node.queue.get(one).status is Status.SHARED
+    assert node.queue.claim("worker").result() is None
 
 
 def test_a_node_whose_schema_is_not_there_joins_when_it_is(server: PostgresServer, tmp_path: Path) -> None:

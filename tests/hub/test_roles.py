@@ -14,12 +14,12 @@ from urllib.parse import quote
 import psycopg
 import pytest
 
-from core.errors import HubAway, HubError, HubRefused, IllegalMove, StaleFence
+from core.errors import HubAway, HubError, HubRefused, IllegalMove, NodeRemoved, StaleFence, UnknownNode
 from core.states import Ending, Status
 from core.tasks import TaskSpec
 from hub import migrations
 from hub.connection import HubConnections
-from hub.nodes import Node, drain, join, nodes
+from hub.nodes import Node, drain, join, let_back, nodes, remove
 from hub.queue import Held, HubQueue, Result
 from tests.support.postgres import DEBIAN, EMBEDDED, NOBODY, PostgresServer, free_port, hub
 
@@ -343,3 +343,59 @@ def test_a_node_works_with_a_newer_schema_and_not_with_one_that_lacks_a_step(con
     connections.rows("INSERT INTO migrations (number, serves) VALUES (2, %s) RETURNING 1", (newest + 1,))
     with pytest.raises(HubRefused, match="update this node"):
         migrations.check(connections)
+
+
+def test_a_node_that_was_removed_changes_nothing_any_more_and_others_have_its_tasks(
+    connections: HubConnections, guest: HubConnections, queue: HubQueue, server: PostgresServer
+) -> None:
+    a_node(connections, "b")
+    queue.submit(TaskSpec(description="x"))
+    (claim,) = queue.claim()
+    gone = remove(connections, "a")
+    assert (gone.moved, gone.node.login, gone.is_shut_out, gone.sharing) == (1, "guest", True, ())
+    with pytest.raises(HubRefused, match="the owner has shut it out"):
+        queue.beat([claim.held])
+    with connections.connection() as conn:  # somebody gave the user its role back
+        conn.execute("GRANT nightshift_node TO guest")
+    for call in (
+        lambda: queue.beat([claim.held]),
+        lambda: join(guest, Node(id="a", name="a")),
+        lambda: queue.submit(TaskSpec(description="x")),
+    ):
+        with pytest.raises(NodeRemoved, match="removed by the owner"):
+            call()
+    for call in (lambda: queue.finish(claim.held, DONE), lambda: queue.keep(claim.held, "{}")):
+        with pytest.raises(StaleFence):
+            call()
+    assert queue.claim() == []
+    other = HubQueue(connections, "b")
+    (again,) = other.claim()
+    assert again.held.task_id == claim.held.task_id
+    assert [(one.name, one.is_up, one.removed_at is None) for one in nodes(connections)] == [
+        ("a", False, False), ("b", True, True),
+    ]  # fmt: skip
+    with pytest.raises(UnknownNode):
+        drain(connections, "a", draining=True)
+    assert let_back(connections, "a").name == "a"
+    queue.beat([])
+
+
+def test_a_key_that_was_removed_does_not_come_back_under_another_id(connections: HubConnections) -> None:
+    join(connections, Node(id="a", name="a", public_key="AA=="))
+    remove(connections, "a")
+    with pytest.raises(NodeRemoved):
+        join(connections, Node(id="b", name="b", public_key="AA=="))
+
+
+def test_a_user_that_other_nodes_come_as_too_is_left(connections: HubConnections, guest: HubConnections) -> None:
+    for name in ("a", "b"):
+        join(guest, Node(id=name, name=name))
+    gone = remove(connections, "a")
+    assert (gone.is_shut_out, gone.sharing) == (False, ("b",))
+    HubQueue(guest, "b").beat([])
+
+
+def test_a_node_may_remove_none(guest: HubConnections, queue: HubQueue) -> None:
+    with pytest.raises(HubRefused, match="lacks the right"):
+        remove(guest, "a")
+    queue.beat([])

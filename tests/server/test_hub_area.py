@@ -16,7 +16,7 @@ from core.errors import HubAway
 from core.states import Ending, Status
 from core.tasks import TaskSpec
 from hub.connection import HubConnections
-from hub.nodes import Node, join
+from hub.nodes import Node, join, remove
 from hub.queue import HubQueue, Result
 from server.context import AppContext
 from server.hub_answers import linkable
@@ -66,6 +66,8 @@ def test_nodes_counts_and_the_pause_are_told(rig: Rig) -> None:
     up, lost = told["nodes"]
     assert (up["state"], up["says"], up["busy"], up["slots"], up["url"]) == ("up", "working", 1, 4, "http://a:5000")
     assert (lost["state"], lost["url"]) == ("lost", "")
+    remove(rig.connections, "b")
+    assert [one["state"] for one in rig.client.get("/api/hub").json["nodes"]] == ["up", "removed"]
 
 
 def test_tasks_come_in_pages_by_status_with_links_to_the_pages_of_their_nodes(rig: Rig) -> None:

@@ -37,6 +37,11 @@ class HubNode:
     def turn(self) -> float:
         return self.dispatcher.turn()
 
+    def beat(self) -> None:
+        """A turn in which its lease is renewed."""
+        self.dispatcher.beat_soon()
+        self.turn()
+
     def submit(self, text: str, **more: object) -> int:
         """A task that the hub knows then; its number here."""
         task_id = self.queue.submit(TaskSpec(description=text, **more)).result().task_id  # type: ignore[arg-type]  # fields

@@ -13,7 +13,7 @@ import {Tasks, web} from './hub/tasks.js';
 const LOOK_MS = 4000;
 /** So often an answer that has not come is waited for further. */
 const PATIENCE = 3;
-const KIND = {up: 'ok', draining: 'draining', lost: 'bad'};
+const KIND = {up: 'ok', draining: 'draining', lost: 'bad', removed: 'cancelled'};
 
 /** Nodes, as they were known last while the hub is away. */
 function useLast(data) {
@@ -64,8 +64,8 @@ function Nodes({hub, reload}) {
     {key: 'name', label: 'Node', sort: true, cell: (node) => html`<${Name} node=${node} isOwn=${node.id === hub.own.id} />`},
     {key: 'state', label: 'State', sort: true, cell: (node) => html`<${State} node=${node} />`},
     {key: 'busy', label: 'Busy', sort: true, cell: (node) => html`<span class="slots"><${Meter} value=${node.busy} most=${node.slots} low=${2} high=${2} label=${`Busy slots of ${node.name}`} /> ${node.busy} of ${node.slots}</span>`},
-    {key: 'act', label: 'Steer', cell: (node) => html`<${Button} sends kind="small" disabled=${!hub.reachable}
-      aria-label=${`${node.draining ? 'Let tasks go to' : 'Drain'} ${node.name}`} onClick=${() => drain(node, reload)}>${node.draining ? 'Take tasks' : 'Drain'}<//>`},
+    {key: 'act', label: 'Steer', cell: (node) => (node.state === 'removed' ? null : html`<${Button} sends kind="small" disabled=${!hub.reachable}
+      aria-label=${`${node.draining ? 'Let tasks go to' : 'Drain'} ${node.name}`} onClick=${() => drain(node, reload)}>${node.draining ? 'Take tasks' : 'Drain'}<//>`)},
     {key: 'labels', label: 'Labels', minor: true, cell: (node) => (node.labels.length
       ? html`<ul class="labels">${node.labels.map((label) => html`<li key=${label}>${label}</li>`)}</ul>` : html`<span class="none">–</span>`)},
     {key: 'version', label: 'Version', minor: true, sort: true},
@@ -75,9 +75,10 @@ function Nodes({hub, reload}) {
 }
 
 function summary({nodes}) {
-  const up = nodes.filter(({state}) => state !== 'lost');
+  const belonging = nodes.filter(({state}) => state !== 'removed');
+  const up = belonging.filter(({state}) => state !== 'lost');
   const sum = (key) => up.reduce((all, node) => all + node[key], 0);
-  return `${up.length} of ${nodes.length} up, ${sum('busy')} of ${counted(sum('slots'), 'slot')} busy`;
+  return `${up.length} of ${belonging.length} up, ${sum('busy')} of ${counted(sum('slots'), 'slot')} busy`;
 }
 
 function Whole({hub, reload}) {
