@@ -51,12 +51,11 @@ class Claim:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Slot:
-    """What models cost in the slot with this number; `unpriced` counts calls whose price is not known."""
+class Cost:
+    """What a call cost when it ended; null where its price is not known."""
 
-    number: int
-    cost_usd: float
-    unpriced: int
+    at: datetime
+    cost_usd: float | None
 
 
 def steps(conn: Connection, since: datetime, until: datetime, most: int) -> list[TimedStep]:
@@ -104,12 +103,8 @@ def claims(conn: Connection, ids: Collection[int]) -> Mapping[int, list[Claim]]:
     return found
 
 
-def costs(conn: Connection, since: datetime, until: datetime, slots: int) -> list[Slot]:
-    """What models cost in each of `slots` equal parts of a span; those without a call are left out."""
-    query = (
-        "SELECT CAST((julianday(at) - julianday(:since)) * :slots / (julianday(:until) - julianday(:since)) "
-        "AS INTEGER) AS number, TOTAL(cost_usd) AS cost_usd, SUM(cost_usd IS NULL) AS unpriced FROM model_stats "
-        "WHERE at >= :since AND at < :until GROUP BY number ORDER BY number"
-    )
-    bounds = {"since": to_text(since), "until": to_text(until), "slots": slots}
-    return [Slot(**dict(row)) for row in conn.execute(query, bounds)]
+def costs(conn: Connection, since: datetime, until: datetime) -> list[Cost]:
+    """What each call in a span cost, oldest first."""
+    query = "SELECT at, cost_usd FROM model_stats WHERE at >= ? AND at < ? ORDER BY at"
+    rows = conn.execute(query, (to_text(since), to_text(until)))
+    return [Cost(at=from_text(row["at"]), cost_usd=row["cost_usd"]) for row in rows]

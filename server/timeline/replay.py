@@ -20,8 +20,8 @@ from server.schemas import Answer
 
 MOST_STEPS = 3000
 MOST_DAYS = 31
-SLOTS = 480
-"""Into so many parts the span is divided for its costs."""
+MOST_COSTS = 2000
+"""Of more calls only so many, evenly chosen, tell the sum up to them."""
 NOBODY = "worker not known"
 """The lane of steps whose claim is no longer in the log."""
 
@@ -61,7 +61,7 @@ class ReplayStep(Answer):
 
 
 class CostAt(Answer):
-    """What models had cost from the beginning of the span up to a moment; `unpriced` calls are not in it."""
+    """What models had cost from the beginning of the span up to the end of a call; `unpriced` calls are not in it."""
 
     at_s: float
     cost_usd: float
@@ -154,12 +154,13 @@ def _workers(steps: Sequence[TimedStep], claims: Mapping[int, Sequence[Claim]]) 
 
 
 def _costs(context: AppContext, since: datetime, until: datetime) -> list[CostAt]:
-    """The sums up to the end of each slot that had a call."""
-    width, cost, unpriced, told = (until - since).total_seconds() / SLOTS, 0.0, 0, list[CostAt]()
-    for slot in replay_queries.costs(context.database.reader(), since, until, SLOTS):
-        cost, unpriced = cost + slot.cost_usd, unpriced + slot.unpriced
-        told.append(CostAt(at_s=round((slot.number + 1) * width, 3), cost_usd=cost, unpriced=unpriced))
-    return told
+    """The sums up to the end of each call."""
+    cost, unpriced, told = 0.0, 0, list[CostAt]()
+    for call in replay_queries.costs(context.database.reader(), since, until):
+        cost, unpriced = cost + (call.cost_usd or 0.0), unpriced + (call.cost_usd is None)
+        told.append(CostAt(at_s=_after(since, call.at), cost_usd=cost, unpriced=unpriced))
+    every = -(-len(told) // MOST_COSTS) or 1
+    return told[::-1][::every][::-1]  # the last always: it has the sum of all
 
 
 def _after(since: datetime, at: datetime) -> float:

@@ -44,7 +44,7 @@ def test_steps_stand_in_the_lane_of_their_worker_with_their_tests(client: Client
     assert 3500 < told["tasks"][0]["ended_s"] < 7200
 
 
-def test_the_cost_grows_to_what_the_models_took(client: Client, context: AppContext) -> None:
+def test_the_cost_grows_when_a_call_ends_by_what_it_cost(client: Client, context: AppContext) -> None:
     submit(context, "Write calc.py")
     work_on(context)
 
@@ -52,10 +52,31 @@ def test_the_cost_grows_to_what_the_models_took(client: Client, context: AppCont
         conn.execute("UPDATE model_stats SET cost_usd = 0.25 WHERE id IN (SELECT id FROM model_stats LIMIT 3)")
 
     context.database.write(priced).result()
-    costs = asked(client, around())["costs"]
-    assert costs[-1]["cost_usd"] == pytest.approx(0.75)
-    assert costs[-1]["unpriced"] == 1
-    assert [each["at_s"] for each in costs] == sorted(each["at_s"] for each in costs)
+    query = "SELECT at, cost_usd FROM model_stats ORDER BY at"
+    calls = [(from_text(row["at"]), row["cost_usd"]) for row in context.database.reader().execute(query)]
+    told = asked(client, around())
+    since, cost, unpriced, wanted = from_text(told["since"]), 0.0, 0, list[Any]()
+    for at, price in calls:
+        cost, unpriced = cost + (price or 0.0), unpriced + (price is None)
+        wanted.append((pytest.approx((at - since).total_seconds(), abs=0.001), pytest.approx(cost), unpriced))
+    assert [(each["at_s"], each["cost_usd"], each["unpriced"]) for each in told["costs"]] == wanted
+    assert (cost, unpriced) == (0.75, 1)
+
+
+@pytest.mark.parametrize("most", [1, 2, 3])
+def test_of_too_many_calls_some_are_told_and_the_last_with_the_whole_sum(
+    client: Client, context: AppContext, monkeypatch: pytest.MonkeyPatch, most: int
+) -> None:
+    submit(context, "Write calc.py")
+    work_on(context)
+    query = around()
+    whole = asked(client, query)["costs"]
+    monkeypatch.setattr(area, "MOST_COSTS", most)
+    told = asked(client, query)["costs"]
+    assert len(whole) == 4
+    assert len(told) <= most
+    assert told[-1] == whole[-1]
+    assert all(each in whole for each in told)
 
 
 def test_of_too_many_steps_the_newest_are_told_and_the_span_begins_with_them(

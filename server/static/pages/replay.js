@@ -35,10 +35,11 @@ function asked() {
   return {since: given.get('since'), ...(given.get('until') ? {until: given.get('until')} : {})};
 }
 
-/** What is drawn: from a little before the first step to a little after the last, in seconds from the beginning of the span. */
-function worked({steps}, span) {
+/** What is drawn: from a little before the first step or call to a little after the last, in seconds from the beginning of the span. */
+function worked({steps, costs}, span) {
   if (!steps.length) return {from: 0, to: span};
-  const [first, last] = [Math.min(...steps.map((step) => step.start_s)), Math.max(...steps.map((step) => step.end_s))];
+  const calls = costs.map(({at_s: at}) => at);
+  const [first, last] = [Math.min(...steps.map((step) => step.start_s), ...calls), Math.max(...steps.map((step) => step.end_s), ...calls)];
   const margin = Math.max(LEAST_MARGIN_S, MARGIN * (last - first));
   return {from: Math.max(0, first - margin), to: Math.min(span, last + margin)};
 }
@@ -49,9 +50,7 @@ function indexed(told) {
   const span = (new Date(told.until) - new Date(told.since)) / 1000;
   const tasks = new Map(told.tasks.map((task) => [task.task_id, task]));
   const {from, to} = worked(told, span);
-  // Costs are known by the ends of slots, the last of which may lie behind what is drawn.
-  const costs = told.costs.map((each) => ({...each, at_s: Math.min(each.at_s, to)}));
-  return {...told, lanes, from, to, length: to - from, costs, byId: tasks, ends: told.tasks.filter(({ended_s: at}) => at !== null)};
+  return {...told, lanes, from, to, length: to - from, byId: tasks, ends: told.tasks.filter(({ended_s: at}) => at !== null)};
 }
 
 /** What holds at a moment: a step for each worker (null: idle), the last tests, tasks that ended, the cost. */
@@ -102,14 +101,14 @@ const Lane = ({night, lane}) => html`<div class="lane"><b class="name">${lane.na
   <div class="strip-of" aria-hidden="true">${lane.steps.map((step) => html`<${Bar} key=${`${step.task_id}-${step.attempt}-${step.step_no}`} night=${night} step=${step} />`)}</div>
   <div class="signs" aria-hidden="true"><${Verdicts} night=${night} steps=${lane.steps} /></div></div>`;
 
-/** The cost up to each moment, as steps: it is known at the end of each slot. */
+/** The cost up to each moment: it grows when a call ends. */
 function Costs({night}) {
   const last = night.costs.at(-1);
   const most = last?.cost_usd || 1;
   let y = 100;
   const path = ['M0,100'];
   night.costs.forEach(({at_s: at, cost_usd: cost}) => {
-    const x = Math.max(0, (1000 * (at - night.from)) / night.length);
+    const x = (1000 * (at - night.from)) / night.length;
     path.push(`L${x.toFixed(1)},${y.toFixed(1)}`);
     y = 100 - 94 * (cost / most);
     path.push(`L${x.toFixed(1)},${y.toFixed(1)}`);
