@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -10,6 +12,7 @@ from core.errors import GitError
 from tests.git_manager.conftest import Bench, message
 from tests.git_manager.test_hostile import script
 from tests.support.git_repo import fingerprint, git, make_repo, write
+from tests.support.home import ROOT
 
 
 def test_a_look_tells_branch_newest_commit_and_changed_files(bench: Bench, tmp_path: Path) -> None:
@@ -94,3 +97,11 @@ def test_a_look_writes_nothing_and_starts_no_program_that_the_repository_names(b
     assert bench.git.statuses.read(str(repo)).changed == 1
     assert not list(marks.iterdir())
     assert fingerprint(repo) == before
+
+
+def test_the_daemons_own_repository_is_asked_about_from_a_shell(tmp_path: Path) -> None:
+    asked = "from git_manager import git_manager; print(git_manager.get_repository_stats())"  # as its owner wrote it
+    env = {"PATH": "/usr/bin:/bin", "NIGHTSHIFT_HOME": str(tmp_path)}
+    run = subprocess.run([sys.executable, "-c", asked], cwd=ROOT, env=env, capture_output=True, text=True, check=False)
+    assert run.returncode == 0, run.stderr
+    assert f"root='{tmp_path / 'workspace'}', branch='main'" in run.stdout
