@@ -56,7 +56,7 @@ WEIGHTS = {
     "owners": Weight(points=4, most=4, why="it is in a repository of yours, where others build on it"),
     "package": Weight(points=8, most=16, why="it is the first to use this package"),
     "left_out": Weight(points=6, most=6, why="the model wrote files that steer tests; they were left out"),
-    "later_failures": Weight(points=5, most=15, why="later work on the same files failed"),
+    "later_failures": Weight(points=5, most=15, why="what builds on it may have met a fault of it"),
 }  # fmt: skip
 """All weights; ties go to the older commit."""
 

@@ -51,7 +51,7 @@ def test_why_a_task_failed_stands_on_it(visit: Visit, seeded: SeededDaemon) -> N
 def test_a_cause_is_settled_with_a_note_and_its_tasks_are_tried_again(visit: Visit, seeded: SeededDaemon) -> None:
     page, failed = visit("/"), seeded.task("failed")
     cause = card(page, "Top failures").get_by_role("listitem").filter(has_text="assert 7 == (3 + 1)").first
-    cause.get_by_role("button", name="Resolve …").click()
+    cause.get_by_role("button", name="Resolve…").click()
     cause.get_by_label("Note").fill("The boundary does not count.")
     cause.get_by_role("button", name="Resolve and retry 1 task").click()
     expect(page.get_by_text("1 task retried.")).to_be_visible()
@@ -64,7 +64,7 @@ def test_a_package_that_cannot_be_is_said_at_the_cause(visit: Visit, watch: Watc
     watch.allow("400 POST .*/api/causes/")
     page = visit("/tasks?status=failed")
     cause = card(page, "Top failures").get_by_role("listitem").filter(has_text="there is no folder").first
-    cause.get_by_role("button", name="Resolve …").click()
+    cause.get_by_role("button", name="Resolve…").click()
     cause.get_by_label("Allow a package").fill("no such name")
     cause.get_by_role("button", name="Resolve and retry").click()
     expect(cause.get_by_role("alert")).to_contain_text("package")

@@ -70,6 +70,7 @@ def test_a_question_is_answered_where_it_stands(visit: Visit, seeded: SeededDaem
     asks = card(page, "Needs your decision")
     ask = asks.get_by_role("listitem").filter(has_text=QUESTION)
     expect(ask).to_contain_text(ASSUMED)
+    expect(ask.get_by_role("button", name="Go with it")).to_be_visible()
     ask.get_by_label("Answer").fill("it counts")
     ask.get_by_role("button", name="Answer").click()
     expect(ask).to_be_hidden()

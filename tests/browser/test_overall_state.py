@@ -129,7 +129,7 @@ def test_on_every_page_what_sends_is_off_while_the_daemon_is_away(browser: Brows
             for path, page in pages.items():
                 page.goto(f"{path}?status=done" if path == "/tasks" else path)
                 page.wait_for_selector(LIVE, state="attached")
-            pages["/tasks"].get_by_role("button", name="Save filter …").click()
+            pages["/tasks"].get_by_role("button", name="Save filter…").click()
             buttons = [page.get_by_role("button", name=sending[path], exact=True).first for path, page in pages.items()]
             for button in buttons:
                 expect(button).to_be_enabled()

@@ -92,7 +92,7 @@ def test_a_revert_is_asked_for_made_and_undone(visit: Visit, seeded: SeededDaemo
     expect(page.locator(".in-stack.at")).to_contain_text("reverted")
     page.get_by_role("button", name="Undo").click()  # it is offered for ten seconds
     expect(page.get_by_text("Reapplied.")).to_be_visible()
-    expect(page.get_by_role("button", name="Revert …")).to_be_visible()
+    expect(page.get_by_role("button", name="Revert…")).to_be_visible()
     assert seeded.daemon.get(f"/api/task/{task}")["reverted_by"] is None
     told = seeded.daemon.get(f"/api/logs?task={task}&limit=1000")["events"]
     assert [bool(each["data"].get("reapplied")) for each in told if each["event"] == "reverted"] == [False, True]

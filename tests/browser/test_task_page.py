@@ -150,6 +150,10 @@ def test_lessons_are_shown_with_what_the_attempt_saw(visit: Visit, seeded: Seede
 def test_a_task_that_was_never_begun_says_what_it_waits_for(visit: Visit, seeded: SeededDaemon) -> None:
     page = visit(f"/task/{seeded.task('blocked')}")
     expect(page.get_by_text("Not started yet; it waits for the tasks that it depends on.")).to_be_visible()
+    expect(page.locator("#reason")).to_have_text(f"waits for #{seeded.task('scheduled')}")
+    page.locator("#reason").get_by_role("link").click()
+    expect(page.locator("#reason")).to_have_text(re.compile(r"^starts in \d+ d"))
+    page.go_back()
     expect(page.get_by_role("button", name="Fork…")).to_have_count(0)
     page.get_by_role("tab", name="Prompt").click()
     expect(page.locator("pre.wrap")).to_have_text("Write total() in job_10.py")

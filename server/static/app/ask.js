@@ -26,7 +26,7 @@ export function Ask({ask, onDone, withTask = true}) {
       <input type="text" aria-label=${isQuestion ? 'Answer' : 'Note'} maxlength="2000"
         placeholder=${isQuestion ? ask.default : 'note (optional)'} value=${answer}
         onInput=${(event) => setAnswer(event.target.value)} />
-      <${Button} sends kind="main" onClick=${decide(true)}>${isQuestion ? 'Answer' : 'Approve'}<//>
+      <${Button} sends kind="main" onClick=${decide(true)}>${isQuestion ? (answer.trim() || !ask.default ? 'Answer' : 'Go with it') : 'Approve'}<//>
       <${Button} sends onClick=${decide(false)}>${isQuestion ? 'Decline' : 'Deny'}<//>
     </div>
   </li>`;

@@ -67,7 +67,7 @@ function Cause({cause, span, onDone}) {
   return html`<li class="cause" data-cause=${cause.id}>
     <div class="cause-head"><b class="number">${cause.count}</b>
       <p><code>${cause.title}</code> ${cause.ending ? html`<span class="hint">${words(cause.ending)}</span>` : null}</p>
-      <span class="actions"><${Button} kind="small" aria-expanded=${String(isOpen)} onClick=${() => setOpen(!isOpen)}>Resolve …<//>
+      <span class="actions"><${Button} kind="small" aria-expanded=${String(isOpen)} onClick=${() => setOpen(!isOpen)}>Resolve…<//>
         <${Button} sends kind="small" onClick=${retry}>Retry ${cause.count === 1 ? 'it' : `all ${cause.count}`}<//></span></div>
     <details open=${cause.count === 1}><summary>${counted(cause.count, 'task')}</summary>
       <ul class="failed-tasks">${cause.tasks.slice(0, SHOWN).map((task) => html`<${Task} key=${task.task_id} task=${task} />`)}

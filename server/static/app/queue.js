@@ -97,7 +97,7 @@ function RowMenu({at, onDone}) {
     <a href=${`/task/${task.task_id}`} role="menuitem">Open</a>
     ${fits('cancel') && !task.cancel_requested ? item('Cancel', () => cancelOne(task)) : null}
     ${fits('retry') ? item('Retry', () => retryOne(task)) : null}
-    ${fits('prioritise') ? item('Priority …', () => prioritiseOne(task)) : null}` : null}
+    ${fits('prioritise') ? item('Priority…', () => prioritiseOne(task)) : null}` : null}
   </div>`;
 }
 
@@ -125,7 +125,7 @@ function Bulk({list, chosen, all}) {
     <span class="actions">
       <${Button} sends onClick=${run('cancel')}>Cancel<//>
       <${Button} sends onClick=${run('retry')}>Retry<//>
-      <${Button} sends onClick=${run('prioritise')}>Priority …<//>
+      <${Button} sends onClick=${run('prioritise')}>Priority…<//>
       <${Button} kind="bare" onClick=${clear}>Clear<//>
     </span></div>`;
 }

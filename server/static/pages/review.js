@@ -44,7 +44,7 @@ function One({stack, commit}) {
         <${Button} kind="bare" onClick=${stack.previous} disabled=${place === 0} aria-label="Previous commit" title="previous (k)">‹<//>
         <span class="hint number">${place + 1} of ${many}</span>
         <${Button} kind="bare" onClick=${stack.next} disabled=${place === many - 1} aria-label="Next commit" title="next (j)">›<//>
-        ${commit.integrated && !commit.reverted_by ? html`<${Button} sends kind="danger" onClick=${stack.revert} title="revert it with a new commit (r)">Revert …<//>` : null}
+        ${commit.integrated && !commit.reverted_by ? html`<${Button} sends kind="danger" onClick=${stack.revert} title="revert it with a new commit (r)">Revert…<//>` : null}
         ${commit.reviewed_at ? html`<span class="hint">read <${Moment} at=${commit.reviewed_at} /></span>`
     : html`<${Button} sends kind="main" onClick=${stack.read} title="mark as read and next (m)">Read, next<//>`}
       </div>

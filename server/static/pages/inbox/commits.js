@@ -53,7 +53,7 @@ function Commit({commit, walk}) {
     <div class="acts">
       <${Button} sends onClick=${() => markRead('Marked as read.', {commit: commit.commit})}>Mark as read<//>
       <a role="button" class="button" href=${`/review?task=${commit.task_id}#${commit.commit}`}>Look at the change</a>
-      ${isStanding ? html`<${Button} sends kind="danger" onClick=${() => revert(commit)}>Revert …<//>` : null}
+      ${isStanding ? html`<${Button} sends kind="danger" onClick=${() => revert(commit)}>Revert…<//>` : null}
       <span class="command hint"><code>${command}</code><${Copy} text=${command} what="the command" /></span>
     </div>
   </li>`;
@@ -73,4 +73,4 @@ async function readAll(unread) {
 export const Commits = ({commits, unread, walk}) => html`
   <ul class="plain items">${commits.map((commit) => html`<${Commit} key=${commit.id} commit=${commit} walk=${walk} />`)}</ul>
   <div class="end"><p class="hint">${unread > commits.length ? `The newest ${commits.length} of ${unread}.` : ''}</p>
-    <${Button} sends onClick=${() => readAll(unread)}>Mark all as read …<//></div>`;
+    <${Button} sends onClick=${() => readAll(unread)}>Mark all as read…<//></div>`;

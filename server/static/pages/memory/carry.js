@@ -29,7 +29,7 @@ export function Carry({reload}) {
     await reload();
   };
   return html`<a class="button" role="button" href="/api/lessons/export" download title="every lesson in use as JSON Lines, secrets masked">Export</a>
-    <button type="button" onClick=${() => input.current.click()} title="lessons as JSON Lines; known ones are not imported twice">Import …</button>
+    <button type="button" onClick=${() => input.current.click()} title="lessons as JSON Lines; known ones are not imported twice">Import…</button>
     <input type="file" hidden aria-label="A file of lessons" accept=".jsonl,.ndjson,application/x-ndjson" ref=${input} onChange=${take} />
     <${Dialog} open=${Boolean(why)} title="Nothing was imported" onClose=${() => setWhy('')}>
       <pre class="wrap">${why}</pre><p class="hint">A file is imported whole or not at all; each line is one lesson as Export writes it.</p><//>`;

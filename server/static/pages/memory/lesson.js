@@ -32,7 +32,7 @@ async function retire(lesson, reloads) {
 
 const Act = ({lesson, reloads}) => (lesson.state === 'retired'
   ? html`<${Button} sends onClick=${() => sent(lesson, 'restore', 'The lesson is used again.', reloads)}>Use it again<//>`
-  : html`<${Button} sends kind="danger" onClick=${() => retire(lesson, reloads)}>Retire …<//>`);
+  : html`<${Button} sends kind="danger" onClick=${() => retire(lesson, reloads)}>Retire…<//>`);
 
 const share = ({part, whole}) => (whole ? `${percent(part / whole)} (${part} of ${whole})` : 'no attempt yet');
 

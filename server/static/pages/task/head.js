@@ -22,15 +22,21 @@ const MEND = {
 };
 const WAITS = {
   queued: 'waits for a worker',
-  blocked: 'waits for other tasks',
-  scheduled: 'waits for its time',
   shared: 'the hub decides which node does it',
   waiting: 'needs your decision',
 };
 
+const linked = (id) => html`<a href=${`/task/${id}`}>#${id}</a>`;
+
+/** Why it stands where it does: of one that failed the failure first, then how it ended. */
 function why(task) {
   if (task.status === 'waiting') return WAITS.waiting;
+  if (task.status === 'blocked') return html`waits for ${task.waits_for.map((id, at) => html`${at ? ', ' : ''}${linked(id)}`)}`;
+  if (task.status === 'scheduled') {
+    return html`starts ${task.not_before ? html`<${Moment} at=${task.not_before} />` : 'when a model answers'}${task.reason ? `: ${task.reason}` : ''}`;
+  }
   if (task.cancel_requested) return 'ends at its next safe point';
+  if (task.cause !== task.reason) return task.cause;
   if (task.ending) return task.reason ? `${words(task.ending)}: ${task.reason}` : words(task.ending);
   return task.reason || WAITS[task.status] || '';
 }
@@ -39,14 +45,13 @@ function Standing({task, running}) {
   const mend = task.status === 'done' || task.status === 'running' ? '' : MEND[task.ending] ?? '';
   return html`<div class="standing-line">
     <${Pill} status=${task.status} />
-    <span id="reason">${why(task)}${mend ? html` <span class="hint">${mend}</span>` : null}</span>
+    <span id="reason" title=${task.reason || undefined}>${why(task)}${mend ? html` <span class="hint">${mend}</span>` : null}</span>
     ${running ? html`<span class="hint">${running.worker ? `${running.worker}, ` : ''}${running.phase ? words(running.phase) : 'beginning'}
       ${running.since ? html` since <${Span} since=${running.since} />` : null}</span>` : null}
   </div>`;
 }
 
 const Fact = ({name, wide = false, children}) => html`<div class=${wide ? 'wide' : undefined}><dt>${name}</dt><dd>${children}</dd></div>`;
-const linked = (id) => html`<a href=${`/task/${id}`}>#${id}</a>`;
 
 function Priority({task}) {
   const [value, setValue] = useState(null);

@@ -82,7 +82,7 @@ export function Saved({list}) {
     ${others.length ? html`<select aria-label="Repository" value=${wanted.repo} onChange=${choose}>
       <option value="">every repository</option><option value="workspace" title=${first}>the workspace</option>
       ${others.map((path) => html`<option key=${path} value=${path}>${path}</option>`)}</select>` : null}
-    ${all.includes(written(wanted)) ? null : html`<${Button} kind="bare small" onClick=${() => setNaming(true)}>Save filter …<//>`}
+    ${all.includes(written(wanted)) ? null : html`<${Button} kind="bare small" onClick=${() => setNaming(true)}>Save filter…<//>`}
     <${Name} open=${isNaming} onClose=${() => setNaming(false)} query=${written(wanted)} reload=${own.reload} />
   </section>`;
 }
