@@ -1,8 +1,8 @@
 """An attempt as a text that another node's database can take in: its last step, and what was paid for since then.
 
-Copied are the state after the last finished step, the replies and tool calls of the step that was under way, and what
-the task's model calls cost, so that its limits count on. Rows are told by their columns' names: a node whose tables
-have others leaves out what it does not know.
+Copied are the state after the last finished step, the replies and tool calls of the step that was under way, what the
+task asked its owner and heard from him, and what its model calls cost, so that its limits count on. Rows are told by
+their columns' names: a node whose tables have others leaves out what it does not know.
 """
 
 from __future__ import annotations
@@ -22,16 +22,20 @@ _QUERIES = {
     "tool_calls": "SELECT * FROM tool_calls WHERE task_id = ? AND attempt = ? AND step_no > ?",
     "model_stats": "SELECT * FROM model_stats WHERE task_id = ?",
 }
+_ASKS = "SELECT * FROM approvals WHERE task_id = ? ORDER BY id"
+_ANSWER = {"granted", "answer", "answered_at", "answered_by"}
 _NUMBERS = {"model_stats": ("id",)}
 """Columns that each database numbers by itself."""
 
 
 def mark(conn: Connection, task_id: int) -> tuple[int, ...] | None:
-    """What differs whenever a copy would: the attempt, its steps, its replies and tool calls; None for none."""
+    """What differs whenever a copy would: the attempt, its steps, replies, tool calls, asks, answers; None for none."""
     row = conn.execute(
         "SELECT attempt, (SELECT count(*) FROM steps WHERE task_id = id AND steps.attempt = tasks.attempt), "
         "(SELECT count(*) FROM replies WHERE task_id = id AND replies.attempt = tasks.attempt), "
-        "(SELECT count(*) FROM tool_calls WHERE task_id = id AND tool_calls.attempt = tasks.attempt) "
+        "(SELECT count(*) FROM tool_calls WHERE task_id = id AND tool_calls.attempt = tasks.attempt), "
+        "(SELECT count(*) FROM approvals WHERE task_id = tasks.id), "
+        "(SELECT count(granted) FROM approvals WHERE task_id = tasks.id) "
         "FROM tasks WHERE id = ?",
         (task_id,),
     ).fetchone()
@@ -51,7 +55,8 @@ def taken(conn: Connection, task_id: int) -> str | None:
         "replies": conn.execute(_QUERIES["replies"], place).fetchall(),
         "tool_calls": conn.execute(_QUERIES["tool_calls"], place).fetchall(),
     }
-    if not any(rows.values()):
+    asks = [_columns("approvals", row) for row in conn.execute(_ASKS, (task_id,))]
+    if not (any(rows.values()) or asks):
         return None
     rows["model_stats"] = conn.execute(_QUERIES["model_stats"], (task_id,)).fetchall()
     texts = {
@@ -63,7 +68,7 @@ def taken(conn: Connection, task_id: int) -> str | None:
     }
     copied = {table: [_columns(table, row) for row in found] for table, found in rows.items()}
     facts = {"attempt": task["attempt"], "tries": task["tries"], "iterations": task["iterations"]}
-    return json.dumps({"task": facts, "rows": copied, "texts": texts})
+    return json.dumps({"task": facts, "rows": copied, "texts": texts, "asks": asks})
 
 
 def restored(conn: Connection, task_id: int, copy: str) -> dict[str, Any]:
@@ -90,6 +95,31 @@ def restored(conn: Connection, task_id: int, copy: str) -> dict[str, Any]:
             conn.execute(f"INSERT OR IGNORE INTO {table} ({names}) VALUES ({marks})", tuple(values.values()))  # noqa: S608  columns of the schema
     task = found["task"]
     return {"attempt": task["attempt"], "tries": task["tries"], "iterations": task["iterations"], "resume": 1}
+
+
+def restored_asks(conn: Connection, task_id: int, copy: str) -> dict[int, int]:
+    """Store what was asked and answered elsewhere, inside a write job; the numbers of the asks here, by those there.
+
+    What is here already is the same ask; an answer that is not here yet is taken over.
+    """
+    numbers = {}
+    known = {row["name"] for row in conn.execute("SELECT name FROM pragma_table_info('approvals')")}
+    for row in json.loads(copy).get("asks", ()):  # an older node copies none
+        values = {name: value for name, value in row.items() if name in known and name != "id"} | {"task_id": task_id}
+        same = (task_id, values["subject"], values["question"], values["asked_at"])
+        query = "SELECT id, granted FROM approvals WHERE task_id = ? AND subject = ? AND question = ? AND asked_at = ?"
+        here = conn.execute(query, same).fetchone()
+        if here is None:
+            names, marks = ", ".join(values), ", ".join("?" * len(values))
+            made = conn.execute(f"INSERT INTO approvals ({names}) VALUES ({marks})", tuple(values.values()))  # noqa: S608  columns of the schema
+            numbers[row["id"]] = int(made.lastrowid or 0)
+            continue
+        numbers[row["id"]] = here["id"]
+        if here["granted"] is None and values["granted"] is not None:
+            answered = {name: value for name, value in values.items() if name in _ANSWER}
+            names = ", ".join(f"{name} = ?" for name in answered)
+            conn.execute(f"UPDATE approvals SET {names} WHERE id = ?", (*answered.values(), here["id"]))  # noqa: S608  as above
+    return numbers
 
 
 def _columns(table: str, row: Row) -> dict[str, Any]:

@@ -423,6 +423,7 @@ class Dispatcher:
             created_at=claim.created_at,
             own_task=own,
             checkpoint=claim.checkpoint,
+            answers=self._inherited(claim) if claim.checkpoint else (),
         )
         task = self._local.apply(lambda tx: shared.adopt(tx, given)).result()
         self._kept.pop(task.id, None)
@@ -431,6 +432,12 @@ class Dispatcher:
             self.hub.adopted(claim.held, task.id)
         except StaleFence:
             self._lose(task)
+
+    def _inherited(self, claim: Claim) -> tuple[shared.Inherited, ...]:
+        return tuple(
+            shared.Inherited(approval_id=one.approval_id, granted=one.granted, text=one.text)
+            for one in self.hub.inherit_answers(claim.held)
+        )
 
     def _here(self, claim: Claim, own: int | None) -> TaskSpec:
         """The task as this node works on it, with its repository at the remote's newest."""

@@ -319,6 +319,11 @@ class HubQueue:
             for row in rows
         ]
 
+    def inherit_answers(self, held: Held) -> list[Answer]:
+        """Take what was answered to the node that had a task before, and was not read there; its numbers are that's."""
+        rows = self._hub.rows("SELECT * FROM inherit_answers(%s, %s, %s)", (held.task_id, self.node, held.fence))
+        return [Answer(id=0, approval_id=row["approval"], granted=row["granted"], text=row["answer"]) for row in rows]
+
     def read_answers(self, numbers: Sequence[int]) -> None:
         """Remove answers that this node has taken."""
         self._hub.rows("SELECT read_answers(%s, %s::bigint[])", (self.node, list(numbers)))

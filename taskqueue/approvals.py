@@ -56,18 +56,24 @@ def _ask(tx: Transaction, task: Task, wanted: Sequence[Ask]) -> None:
 
     What another task of the repository asks already is stored without a word: a yes is for both.
     """
+    wanted = [replace(ask, question=tx.clean(ask.question)) for ask in wanted]
     still = set[str]()
     for known in open_of(tx.conn, task.id):
-        if known.ask.subject and known.ask.subject in {ask.subject for ask in wanted}:
-            still.add(known.ask.subject)
+        if _what(known.ask) in map(_what, wanted):
+            still.add(_what(known.ask))
         else:
             tx.conn.execute("DELETE FROM approvals WHERE id = ? AND granted IS NULL", (known.id,))
     for ask in wanted:
-        if ask.subject not in still:
+        if _what(ask) not in still:
             told = ask.kind in _ASKED_ONCE and _same_open(tx.conn, task.id, ask.subject)
-            asked = _insert(tx, task, replace(ask, question=tx.clean(ask.question)))
+            asked = _insert(tx, task, ask)
             if not told:
                 _emit(tx, Kind.ASKED, task.attempt, asked, asked.ask.question)
+
+
+def _what(ask: Ask) -> str:
+    """What tells asks of a task apart: its subject, or the words of a question without one."""
+    return ask.subject or storable(ask.question)
 
 
 def decide(tx: Transaction, approval_id: int, granted: bool, answer: str) -> Approval:

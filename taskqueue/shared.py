@@ -6,6 +6,7 @@ only `taken_back` ends that, when the hub has given it to somebody else.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
@@ -15,12 +16,21 @@ from core.states import ENDED, OPEN, Ending, Status
 from core.tasks import Spent, Task, TaskSpec
 from db import checkpoint_copy
 from db.sqlite import Connection
-from taskqueue import outbox, store, transitions
+from taskqueue import approvals, outbox, store, transitions
 from taskqueue.outbox import Outgoing, Wish
 from taskqueue.store import Transaction, Value
 
 KEY = "hub:"
 """Begins the keys of tasks that were submitted on other nodes."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Inherited:
+    """An answer that the node which asked could not read any more; `approval_id` is that node's number."""
+
+    approval_id: int
+    granted: bool
+    text: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -35,6 +45,7 @@ class Adopted:
     own_task: int | None
     """Its number here, where it was submitted here."""
     checkpoint: str | None
+    answers: tuple[Inherited, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -132,8 +143,21 @@ def adopt(tx: Transaction, given: Adopted) -> Task:
     if task.status in ENDED and not given.checkpoint:
         columns |= {"tries": 0, "resume": 0}
     if task.status is Status.QUEUED:
-        return store.update(tx.conn, task, columns) or task
-    return transitions.move(tx, task, Status.QUEUED, columns, reason="the hub gave it to this node")
+        task = store.update(tx.conn, task, columns) or task
+    else:
+        task = transitions.move(tx, task, Status.QUEUED, columns, reason="the hub gave it to this node")
+    if given.checkpoint:
+        _take_asks(tx, task_id, given.checkpoint, given.answers)
+    return task
+
+
+def _take_asks(tx: Transaction, task_id: int, checkpoint: str, answers: Sequence[Inherited]) -> None:
+    """Know what another node asked, so that nobody is asked again, and what was answered to it."""
+    numbers = checkpoint_copy.restored_asks(tx.conn, task_id, checkpoint)
+    for one in answers:
+        here = numbers.get(one.approval_id)
+        if here is not None and approvals.read(tx.conn, here).granted is None:
+            approvals.decide(tx, here, one.granted, one.text)
 
 
 def _insert(tx: Transaction, given: Adopted) -> int:

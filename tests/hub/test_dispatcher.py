@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
@@ -11,8 +12,10 @@ from pathlib import Path
 import pytest
 
 from core.amending import Amendment
+from core.change_checks import Ask, AskKind
 from core.clock import utc_now
 from core.errors import InvalidTask
+from core.events import Kind
 from core.states import Ending, Status
 from core.tasks import TaskSpec
 from hub import migrations
@@ -159,6 +162,40 @@ def test_a_node_that_was_removed_says_so_and_gives_up_what_it_has(
     assert node.dispatcher.trouble == "this node was removed by the owner of the hub"
     assert node.queue.get(one).status is Status.SHARED
     assert node.queue.claim("worker").result() is None
+
+
+def test_what_a_lost_node_asked_is_not_asked_again_and_what_it_was_answered_holds(
+    make_node: MakeNode, hub: HubQueue, connections: HubConnections
+) -> None:
+    first, other = make_node("a"), make_node("b")
+    one, asks = first.submit("one"), [Ask(kind=AskKind.FINDING, subject=name, question=f"{name}?") for name in "xyz"]
+    asks.append(Ask(kind=AskKind.QUESTION, subject="", question="which?"))
+    other.submit("so that numbers differ")
+    hub.cancel(other.number(1))
+    first.slots = 1
+    first.turn()
+    task = first.running()
+    first.queue.wait_for_owner(task.id, task.fence, "x?", asks).result()
+    first.turn()
+    numbers = {each.ask.subject: each.id for each in first.queue.approvals(task_id=one)}
+    first.queue.decide(numbers["x"], True, "").result()  # it waits for the others
+    first.turn()
+    hub.answer(task.hub_id or 0, numbers["y"], granted=False, text="no")
+    with connections.connection() as conn:
+        conn.execute("UPDATE nodes SET lease_until = 'epoch' WHERE id = 'a'")
+    hub.sweep()
+    other.slots = 1
+    other.turn()
+    here = other.running()
+    told = {each.ask.question: each.granted for each in other.queue.approvals(task_id=here.id, open_only=False)}
+    assert told == {"x?": True, "y?": False, "z?": None, "which?": None}
+    waiting = other.queue.wait_for_owner(here.id, here.fence, "x?", asks).result()
+    assert waiting.status is Status.WAITING
+    assert [each.ask.question for each in other.queue.approvals(task_id=here.id)] == ["z?", "which?"]
+    assert [event.kind for event in other.events.after(0, limit=999)].count(Kind.ASKED) == 0
+    other.turn()
+    assert [each["question"] for each in json.loads(hub.get(here.hub_id or 0).asks)] == ["z?", "which?"]
+    assert connections.rows("SELECT 1 FROM answers") == []
 
 
 def test_a_node_whose_schema_is_not_there_joins_when_it_is(server: PostgresServer, tmp_path: Path) -> None:
