@@ -25,6 +25,7 @@ from hub.lessons import LessonExchange
 from hub.nodes import Node
 from hub.repositories import WORKSPACE, SharedRepositories, label_of
 from hub.signing import NodeKey
+from hub.vectors import SharedVectors
 from taskqueue.shared import share_waiting
 
 STATE_KEY = "hub_node"
@@ -90,8 +91,15 @@ def open_hub(
         hear=services.memory.hear,
         report=report,
     )
+    vectors = SharedVectors(connections, node.id, store.db)
+    services.memory.search_beside(vectors.of)
+
+    def share_lessons() -> None:
+        lessons.turn()
+        vectors.send(services.memory.better_embedder)
+
     node_services = NodeServices(
-        queue=store.queue, repositories=found, state=state, emit=store.events.emit, share_lessons=lessons.turn
+        queue=store.queue, repositories=found, state=state, emit=store.events.emit, share_lessons=share_lessons
     )
     key = NodeKey(settings.hub_dir / "key")
     dispatcher = Dispatcher(connections, node, key, node_services, settings.hub_lease_s)

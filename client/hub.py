@@ -77,10 +77,10 @@ def queue_of(session: Session) -> Iterator[HubQueue]:
 
 def init(session: Session) -> int:
     """Bring the schema up to date as its owner, and say how nodes get in."""
-    from hub.migrations import ROLE, has_role, migrate, steps  # noqa: PLC0415  # as above
+    from hub.migrations import ROLE, has_role, has_vectors, migrate, steps  # noqa: PLC0415  # as above
 
     with opened(session, checked=False) as connections:
-        applied, granted = migrate(connections), has_role(connections)
+        applied, granted, searches = migrate(connections), has_role(connections), has_vectors(connections)
     version = max(steps())
     done = f"brought from version {min(applied) - 1} to {version}" if applied else f"up to date (version {version})"
     role = (
@@ -97,9 +97,14 @@ def init(session: Session) -> int:
             f"then `{typed('hub init')}` again.",
         ]
     )
-    answer = {"applied": applied, "version": version, "role": ROLE if granted else None}
+    lacking = (
+        "Without pgvector, a new node finds lessons by words until it has read all of them. A superuser adds it by "
+        f"CREATE EXTENSION vector; then `{typed('hub init')}` again."
+    )
+    vectors = [] if searches else [lacking]
+    answer = {"applied": applied, "version": version, "role": ROLE if granted else None, "pgvector": searches}
     session.print(answer, [Lines(lines=[Cell(f"the hub's schema was {done}" if applied else f"the hub is {done}")]),
-                           Lines(lines=[Cell(line) for line in role])])  # fmt: skip
+                           Lines(lines=[Cell(line) for line in [*role, *vectors]])])  # fmt: skip
     return Exit.OK
 
 

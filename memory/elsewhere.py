@@ -6,6 +6,7 @@ for each lesson, beside what this node has counted itself, so that no attempt is
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
@@ -16,6 +17,7 @@ from memory.vector_index import LessonKind
 
 Item = tuple[LessonKind, int]
 """A lesson by its kind and id."""
+TABLES: dict[LessonKind, str] = {"failure": "failures", "pattern": "patterns"}
 EVERYONE = ""
 """The key under which the attempts are counted from which any lesson was withheld."""
 
@@ -73,6 +75,21 @@ def items(conn: Connection, key: str) -> list[Item]:
     """The lessons of this node that are known by a key: seldom more than one."""
     found = conn.execute("SELECT kind, item FROM lesson_keys WHERE key = ? ORDER BY kind, item", (key,))
     return [(row[0], int(row[1])) for row in found]
+
+
+def keys(conn: Connection, kind: LessonKind, wanted: Sequence[int]) -> dict[int, str]:
+    """The keys of those of the items that have one."""
+    select = "SELECT item, key FROM lesson_keys WHERE kind = ? AND item IN (SELECT value FROM json_each(?))"
+    return {int(row[0]): str(row[1]) for row in conn.execute(select, (kind, json.dumps(list(wanted))))}
+
+
+def items_in_use(conn: Connection, kind: LessonKind, key: str) -> list[int]:
+    """The ids of the lessons of a kind that are known by a key and have not retired here."""
+    select = (
+        f"SELECT k.item FROM lesson_keys k JOIN {TABLES[kind]} l ON l.id = k.item "  # noqa: S608  our own name
+        "WHERE k.kind = ? AND k.key = ? AND l.retired = 0"
+    )
+    return [int(row[0]) for row in conn.execute(select, (kind, key))]
 
 
 def tally(conn: Connection, kind: LessonKind, item: int) -> Tally:

@@ -8,7 +8,7 @@ from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, TypeVar
 
 from core.clock import Clock
-from core.errors import StoreError
+from core.errors import HubError, StoreError
 from core.events import Emitter, Kind, Level
 from core.ports import Sink
 from db.database import Database
@@ -16,7 +16,7 @@ from db.sqlite import Connection
 from memory import rows
 from memory.embedders import Choice, Embedder, EmbedderMissing, Loadable
 from memory.embedders.base import Recent
-from memory.vector_index import AdaptiveIndex, LessonKind, Near, SignBitIndex, load_extension
+from memory.vector_index import AdaptiveIndex, LessonKind, Near, SignBitIndex, VectorStore, load_extension
 
 if TYPE_CHECKING:
     from memory.embedders.base import Vectors
@@ -25,7 +25,33 @@ if TYPE_CHECKING:
 BATCH = 64
 MAINTAINED_BATCHES = 4
 """How many batches of its index a catch-up copies."""
-Opened = TypeVar("Opened", bound=SignBitIndex)
+
+
+class LocalVectors:
+    """The vectors of this node (`memory.vector_index.VectorStore`).
+
+    Args:
+        db: the database.
+        index: finds them.
+    """
+
+    def __init__(self, db: Database, index: SignBitIndex) -> None:
+        self.index, self._db = index, db
+
+    def add(self, kind: LessonKind, items: Sequence[int], vectors: Vectors) -> None:
+        """Store a vector of length 1 for each item, in the place of an earlier one."""
+        self._db.write(lambda conn: self.opened(conn).add(conn, kind, items, vectors)).result()
+
+    def nearest(self, kind: LessonKind, vector: Vectors, limit: int) -> list[Near]:
+        """The items of a kind that are nearest to a vector of length 1, best first, of equal ones the older first."""
+        conn = self._db.reader()
+        return self.opened(conn).nearest(conn, kind, vector, limit)
+
+    def opened(self, conn: Connection) -> SignBitIndex:
+        """The index, with its extension loaded into this connection."""
+        if isinstance(self.index, AdaptiveIndex):
+            load_extension(conn)
+        return self.index
 
 
 class EmbeddingSpace:
@@ -43,73 +69,72 @@ class EmbeddingSpace:
         self.embedder = embedder
         self._db, self._extension = db, extension
         self._lock = threading.Lock()
-        self._index: SignBitIndex | None = None
+        self._vectors: LocalVectors | None = None
         self._recent = Recent(embedder.embed)
         self._maintained = False
 
     @property
-    def index(self) -> SignBitIndex:
-        """The index, made on first use; without its exact table where the extension cannot be loaded."""
+    def vectors(self) -> LocalVectors:
+        """The vectors, opened on first use; without an exact table where the extension cannot be loaded."""
         with self._lock:
-            if self._index is None:
-                self._index = self._made()
-            return self._index
+            if self._vectors is None:
+                self._vectors = LocalVectors(self._db, self._made())
+            return self._vectors
 
     def catch_up(self, limit: int) -> int:
         """Embed memories that have no vector here yet, newest first, at most `limit`; gives how many there were."""
         done = 0
         for kind in rows.KINDS:
             while done < limit and (texts := self._unseen(kind, limit - done)):
-                self._add(kind, list(texts), self._recent.embed(list(texts.values())))
+                self.vectors.add(kind, list(texts), self._recent.embed(list(texts.values())))
                 done += len(texts)
         self._maintain(changed=bool(done))
         return done
 
-    def nearest(self, texts: Mapping[LessonKind, str], limit: int) -> list[Near]:
-        """The nearest memories of each kind to its text, best first; what is less alike than the floor is left out."""
-        vectors, conn = self._recent.embed(list(texts.values())), self._db.reader()
-        index = self._opened(conn, self.index)
-        found = [
-            near
-            for kind, vector in zip(texts, vectors, strict=True)
-            for near in index.nearest(conn, kind, vector, limit)
-        ]
-        alike = (near for near in found if near.similarity >= self.embedder.floor)
-        return sorted(alike, key=lambda near: -near.similarity)
+    def nearest(self, texts: Mapping[LessonKind, str], limit: int, beside: VectorStore | None = None) -> list[Near]:
+        """The nearest memories of each kind to its text, best first; what is less alike than the floor is left out.
+
+        Args:
+            texts: what to look for.
+            limit: so many of each kind at most.
+            beside: has vectors of the same embedder that may not be here yet.
+        """
+        vectors = self._recent.embed(list(texts.values()))
+        found = dict[tuple[LessonKind, int], Near]()
+        for kind, vector in zip(texts, vectors, strict=True):
+            near = [one for store in (self.vectors, beside) if store for one in store.nearest(kind, vector, limit)]
+            best = {(one.kind, one.item): one for one in near if one.similarity >= self.embedder.floor}
+            found |= dict(sorted(best.items(), key=lambda pair: (-pair[1].similarity, pair[1].item))[:limit])
+        return sorted(found.values(), key=lambda one: -one.similarity)
 
     def forgetter(self) -> Callable[[Connection, Sequence[tuple[LessonKind, int]]], None]:
         """What takes vectors out within a job of the writer, which itself may not wait for another job."""
-        index = self.index
+        vectors = self.vectors
 
         def forget(conn: Connection, items: Sequence[tuple[LessonKind, int]]) -> None:
             for kind, item in items:
-                self._opened(conn, index).remove(conn, kind, [item])
+                vectors.opened(conn).remove(conn, kind, [item])
 
         return forget
 
     def _unseen(self, kind: LessonKind, limit: int) -> dict[int, str]:
         return dict(rows.without_vector(self._db.reader(), kind, self.embedder.name, min(BATCH, limit)))
 
-    def _add(self, kind: LessonKind, items: list[int], vectors: Vectors) -> None:
-        index = self.index
-        self._db.write(lambda conn: self._opened(conn, index).add(conn, kind, items, vectors)).result()
-
     def _maintain(self, *, changed: bool) -> None:
         """Let the index change its kind if the number of vectors asks for it, a few batches at a time."""
-        index = self.index
+        vectors, index = self.vectors, self.vectors.index
         if not isinstance(index, AdaptiveIndex) or (self._maintained and not changed):
             return
+
+        def maintain(conn: Connection) -> bool:
+            vectors.opened(conn)
+            return index.maintain(conn)
+
         for _ in range(MAINTAINED_BATCHES):
-            if not self._db.write(lambda conn: self._opened(conn, index).maintain(conn)).result():
+            if not self._db.write(maintain).result():
                 self._maintained = True
                 return
         self._maintained = False
-
-    def _opened(self, conn: Connection, index: Opened) -> Opened:
-        """The index, with its extension loaded into this connection."""
-        if isinstance(index, AdaptiveIndex):
-            load_extension(conn)
-        return index
 
     def _made(self) -> SignBitIndex:
         extension = self._extension and load_extension(self._db.reader())
@@ -123,6 +148,8 @@ PATIENCE_S = 30.0
 REST_S = 300.0
 """How long an embedder that could not be loaded, or that failed, is left alone."""
 R = TypeVar("R")
+Beside = Callable[[Embedder], VectorStore | None]
+"""Where other nodes' vectors of an embedder are found; None where they are not. Raises `HubError`."""
 Forget = Callable[[Connection, Sequence[tuple[LessonKind, int]]], None]
 
 
@@ -146,6 +173,8 @@ class EmbeddingSpaces:
         self._choice, self.description = choice, choice.why
         self._ready = EmbeddingSpace(db, choice.ready, extension=extension)
         self._better: EmbeddingSpace | None = None
+        self._reading: EmbeddingSpace | None = None
+        self.beside: Beside = lambda _: None
         self._rest_until: datetime | None = None
         self._lock = threading.Lock()
         self._closing = threading.Event()
@@ -168,7 +197,26 @@ class EmbeddingSpaces:
             return space.nearest(texts, limit)
 
         found = self._by_better(look)
+        if found is None:
+            found = self._beside(texts, limit)
         return look(self._ready) if found is None else found
+
+    @property
+    def better(self) -> Embedder | None:
+        """The better embedder, once it has read all memories."""
+        return self._better.embedder if self._better else None
+
+    def _beside(self, texts: Mapping[LessonKind, str], limit: int) -> list[Near] | None:
+        """By the better embedder while it still reads, with the vectors of other nodes; None where there are none."""
+        space = self._reading
+        if space is None or self._resting():
+            return None
+        try:
+            store = self.beside(space.embedder)
+            return space.nearest(texts, limit, store) if store else None
+        except (HubError, EmbedderMissing):
+            self._reading = None  # this node's own vectors are ready soon; until then nobody waits for the hub again
+            return None
 
     def catch_up(self) -> None:
         """Embed memories that are new."""
@@ -223,12 +271,13 @@ class EmbeddingSpaces:
         """Load the better embedder, let it read all memories, and put it in charge."""
         try:
             better.load()
-            space = EmbeddingSpace(self._db, better, extension=self._extension)
+            self._reading = space = EmbeddingSpace(self._db, better, extension=self._extension)
             while not self._closing.is_set() and space.catch_up(CATCH_UP):
                 pass
         except (EmbedderMissing, StoreError) as error:
+            self._reading = None
             self._report_missing(error)
             return
         if not self._closing.is_set():
-            self._better = space
+            self._better, self._reading = space, None
             self._report_ready(better.name)

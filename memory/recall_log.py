@@ -15,8 +15,7 @@ from core.clock import to_text
 from core.shares import Interval, Share, difference, mean_difference
 from db.sqlite import Connection
 from memory import elsewhere
-from memory.elsewhere import EVERYONE, Tally, added
-from memory.rows import TABLES
+from memory.elsewhere import EVERYONE, TABLES, Tally, added
 from memory.vector_index import LessonKind
 
 

@@ -11,6 +11,7 @@ from core.attempt_state import Lesson
 from core.clock import from_text, to_text
 from db.sqlite import Connection
 from memory import elsewhere
+from memory.elsewhere import TABLES
 from memory.uplift import Standing
 from memory.vector_index import LessonKind, Near
 
@@ -25,7 +26,6 @@ _LESSON = {
     "language, repo FROM patterns",
 }
 RetiredBy = Literal["owner", "measured"]
-TABLES: dict[LessonKind, str] = {"failure": "failures", "pattern": "patterns"}
 KINDS: tuple[LessonKind, ...] = tuple(TABLES)
 
 

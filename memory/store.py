@@ -27,8 +27,8 @@ from db.database import Database
 from db.sqlite import Connection
 from memory import elsewhere, fingerprints, recall_log, rows
 from memory.elsewhere import Item, News
-from memory.embedders import Choice
-from memory.embedding_space import EmbeddingSpaces
+from memory.embedders import Choice, Embedder
+from memory.embedding_space import Beside, EmbeddingSpaces
 from memory.lessons import as_patch, difference, errors_of, format_lesson, from_patch, lesson_of
 from memory.recall_log import Assignment, MemoryUplift, Recalled
 from memory.rows import Stored
@@ -76,6 +76,15 @@ class LongTermMemory:
     def description(self) -> str:
         """Which embedder is in use, in words for the owner."""
         return self._spaces.description
+
+    @property
+    def better_embedder(self) -> Embedder | None:
+        """The embedder that the settings ask for, once it has read all memories; None until then."""
+        return self._spaces.better
+
+    def search_beside(self, find: Beside) -> None:
+        """While the better embedder reads the memories, look for them among what `find` gives, too."""
+        self._spaces.beside = find
 
     def close(self) -> None:
         """Wait for the embedder that is being loaded; the database stays open. May be called twice."""

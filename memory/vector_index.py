@@ -25,7 +25,7 @@ import threading
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import TYPE_CHECKING, Literal, get_args
+from typing import TYPE_CHECKING, Literal, Protocol, get_args
 from zlib import crc32
 
 from db.sqlite import Connection, Error, OperationalError
@@ -128,6 +128,63 @@ class Near:
     similarity: float
 
 
+class VectorStore(Protocol):
+    """Where vectors of one embedder are found again: on this node, or in a hub. Blocks; for any thread."""
+
+    def add(self, kind: LessonKind, items: Sequence[int], vectors: Vectors) -> None:
+        """Store a vector of length 1 for each item."""
+        ...
+
+    def nearest(self, kind: LessonKind, vector: Vectors, limit: int) -> list[Near]:
+        """The items of a kind that are nearest to a vector of length 1, best first, of equal ones the older first."""
+        ...
+
+
+ROUNDING = 1e-5
+"""By no more than this do engines differ that compute a cosine in 32 bits."""
+
+
+def nearest_of(kind: LessonKind, items: Sequence[int], matrix: Vectors, vector: Vectors, limit: int) -> list[Near]:
+    """The nearest of these vectors, one row for each item: the same for the same vectors, wherever they come from."""
+    import numpy as np  # noqa: PLC0415  not needed by a daemon that remembers nothing yet
+
+    if not items:
+        return []
+    query = np.asarray(vector, dtype=np.float32)
+    # Not `@`: a product by several threads waits for its threads, long where workers have the cores.
+    rough = np.einsum("ij,j->i", matrix, query)
+    near = np.arange(len(items))
+    if limit < len(items):
+        least = np.partition(rough, -limit)[-limit]
+        near = np.flatnonzero(rough >= least - ROUNDING)
+    # Of many rows a sum in 32 bits depends on the number of rows; this one does not.
+    similarities = (matrix[near].astype(np.float64) * query).sum(axis=1)
+    ids = np.asarray(items, dtype=np.int64)[near]
+    order = np.lexsort((ids, -similarities))[:limit]
+    return [Near(kind, int(ids[at]), float(similarities[at])) for at in order]
+
+
+def newest_vector(conn: Connection, embedder: str) -> int:
+    """The highest id of a stored vector, 0 for none; ids are never given again."""
+    select = "SELECT max(id) FROM memory_vectors INDEXED BY memory_signs WHERE embedder = ? AND kind = ?"
+    return max(conn.execute(select, (embedder, kind)).fetchone()[0] or 0 for kind in get_args(LessonKind))
+
+
+def stored_vectors(
+    conn: Connection, embedder: str, kind: LessonKind, items: Sequence[int]
+) -> tuple[list[int], Vectors]:
+    """Those of the items that have a vector here, and their vectors, one row for each."""
+    import numpy as np  # noqa: PLC0415  as above
+
+    select = (
+        "SELECT item, vector FROM memory_vectors WHERE embedder = ? AND kind = ? "
+        "AND item IN (SELECT value FROM json_each(?))"
+    )
+    rows = conn.execute(select, (embedder, kind, json.dumps(list(items)))).fetchall()
+    vectors = np.frombuffer(b"".join(row[1] for row in rows), dtype="<f4").reshape(len(rows), -1 if rows else 0)
+    return [int(row[0]) for row in rows], vectors
+
+
 class ExactIndex:
     """Exact, with numpy alone: reads every vector of its embedder for each query (15 MB for 10,000 of 384 numbers).
 
@@ -164,20 +221,14 @@ class ExactIndex:
 
     def newest(self, conn: Connection) -> int:
         """The highest id of a stored vector, 0 for none."""
-        select = "SELECT max(id) FROM memory_vectors INDEXED BY memory_signs WHERE embedder = ? AND kind = ?"
-        return max(conn.execute(select, (self.embedder, kind)).fetchone()[0] or 0 for kind in get_args(LessonKind))
+        return newest_vector(conn, self.embedder)
 
     def _ranked(self, kind: LessonKind, rows: Sequence[tuple[int, bytes]], vector: Vectors, limit: int) -> list[Near]:
         """The items with the highest similarities, by their stored vectors."""
         import numpy as np  # noqa: PLC0415  not needed by a daemon that remembers nothing yet
 
-        if not rows:
-            return []
         matrix = np.frombuffer(b"".join(row[1] for row in rows), dtype="<f4").reshape(len(rows), self.dims)
-        # Not `@`: a product by several threads waits for its threads, long where workers have the cores.
-        similarities = np.einsum("ij,j->i", matrix, np.asarray(vector, dtype=np.float32))
-        best = np.argsort(-similarities, kind="stable")[:limit]
-        return [Near(kind, rows[at][0], float(similarities[at])) for at in best]
+        return nearest_of(kind, [row[0] for row in rows], matrix, vector, limit)
 
 
 class SqliteVecIndex(ExactIndex):
@@ -248,13 +299,18 @@ class SqliteVecIndex(ExactIndex):
 
     def nearest(self, conn: Connection, kind: LessonKind, vector: Vectors, limit: int) -> list[Near]:
         """The items of a kind that are nearest to a vector of length 1, best first."""
-        rows = conn.execute(
-            f"SELECT item, distance FROM {self.table} WHERE embedding MATCH ? AND k = ? AND kind = ? "  # noqa: S608
-            "ORDER BY distance",
-            (_bytes(vector), min(limit, MAX_NEAREST), kind),
-        )
-        # A text in which nothing counts has a vector of zeros, which has no angle to any other: NULL.
-        return [Near(kind, int(row[0]), 0.0 if row[1] is None else 1.0 - float(row[1])) for row in rows]
+        select = f"SELECT item, distance FROM {self.table} WHERE embedding MATCH ? AND k = ? AND kind = ?"  # noqa: S608
+        wanted, most = min(limit, MAX_NEAREST), 2 * limit
+        while True:
+            most = min(most, MAX_NEAREST)
+            # A vector of zeros has no angle either: NULL.
+            rows = [(int(row[0]), row[1]) for row in conn.execute(select, (_bytes(vector), most, kind))]
+            far = sorted(1.0 if distance is None else float(distance) for _, distance in rows)
+            if len(rows) < most or most == MAX_NEAREST or far[-1] > far[wanted - 1] + ROUNDING:
+                break
+            most *= 4  # more are as near as the last one
+        items, vectors = stored_vectors(conn, self.embedder, kind, [item for item, _ in rows])
+        return nearest_of(kind, items, vectors, vector, limit)
 
     def _held(self, conn: Connection) -> int:
         newest = conn.execute(f"SELECT max(rowid) FROM {self.table}_rowids").fetchone()[0]  # noqa: S608  our own name

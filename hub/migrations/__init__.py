@@ -6,6 +6,8 @@ says which version of nodes it serves at least (`serves`), for the day on which 
 
 from __future__ import annotations
 
+import re
+from contextlib import suppress
 from importlib.resources import files
 from typing import TYPE_CHECKING
 
@@ -19,15 +21,15 @@ if TYPE_CHECKING:
 
 ROLE = "nightshift_node"
 _LOCK = 0x6E69676874  # "night"
+_NUMBERED = re.compile(r"(\d{4})_\w+\.sql")
 SERVES = 1
 """The number of the last migration that a node must know to work with this schema."""
 
 
 def steps() -> dict[int, str]:
     """The migrations by their numbers, in order."""
-    found = sorted(
-        (int(file.name[:4]), file.read_text()) for file in files(__package__).iterdir() if file.name.endswith(".sql")
-    )
+    texts = [(_NUMBERED.fullmatch(file.name), file) for file in files(__package__).iterdir()]
+    found = sorted((int(match[1]), file.read_text()) for match, file in texts if match)
     assert [number for number, _ in found] == list(range(1, len(found) + 1)), "each number is one file's"
     return dict(found)
 
@@ -55,6 +57,7 @@ def migrate(connections: HubConnections) -> list[int]:
         conn.execute("DELETE FROM moves")
         moves = [(start, end) for start, ends in MOVES.items() for end in sorted(ends)]
         conn.cursor().executemany("INSERT INTO moves (was, became) VALUES (%s, %s)", moves)
+        _add_vectors(conn)
         _grant(conn)
     return lacking
 
@@ -105,6 +108,24 @@ def check(connections: HubConnections) -> int:
 def has_role(connections: HubConnections) -> bool:
     """Whether there is the role that nodes are granted."""
     return connections.row("SELECT 1 FROM pg_roles WHERE rolname = %s", (ROLE,)) is not None
+
+
+def has_vectors(connections: HubConnections) -> bool:
+    """Whether nodes may search by meaning in the hub."""
+    query = "SELECT to_regclass('lesson_vectors') IS NOT NULL AS has"
+    return bool((row := connections.row(query)) and row["has"])
+
+
+def _add_vectors(conn: Connection[DictRow]) -> None:
+    """Make the table of vectors where the server has pgvector and it is there, or this user may add it."""
+    from psycopg.errors import Error  # noqa: PLC0415  an extra
+
+    with suppress(Error), conn.transaction():
+        conn.execute("CREATE EXTENSION IF NOT EXISTS vector")
+    where = "SELECT extnamespace::regnamespace::text AS name FROM pg_extension WHERE extname = 'vector'"
+    if found := conn.execute(where).fetchone():
+        statements = files(__package__).joinpath("pgvector.sql").read_text()
+        conn.execute(statements.replace("{0}", found["name"]).encode())
 
 
 def _applied(conn: Connection[DictRow]) -> set[int]:

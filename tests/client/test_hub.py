@@ -73,6 +73,7 @@ def test_the_schema_is_made_once_and_nodes_are_told_how_to_get_in(home: Home, ur
         owner.execute("GRANT nightshift_node TO my_nodes")
     again = home.cli("hub", "init", "--json").json
     assert (again["applied"], again["role"]) == ([], "nightshift_node")
+    assert again["pgvector"] is ("CREATE EXTENSION vector" not in made.out)
 
 
 def test_the_role_that_is_granted_may_steer_and_not_alter(
