@@ -136,6 +136,13 @@ class HubConnections:
         """The first row of that."""
         return next(iter(self.rows(query, values)), None)
 
+    def together(self, calls: Sequence[tuple[str, Sequence[Any]]]) -> list[list[DictRow]]:
+        """What several statements give that are sent in one go, as one transaction; raises as `rows`."""
+        with self.connection() as conn:
+            with conn.pipeline():
+                cursors = [conn.execute(query.encode(), values) for query, values in calls]
+            return [cursor.fetchall() for cursor in cursors]
+
     @contextmanager
     def listening(self) -> Iterator[Connection[DictRow]]:
         """A connection of its own that is told what the hub's functions tell (`CHANNEL`).

@@ -38,7 +38,7 @@ from db import checkpoint_copy
 from hub import migrations, nodes
 from hub.connection import HubConnections
 from hub.nodes import Node
-from hub.queue import Claim, Held, HubQueue, HubTask, Result
+from hub.queue import NEWS, Answer, Claim, Held, HubQueue, HubTask, Result
 from hub.repositories import SharedRepositories
 from hub.signing import NodeKey, Signed, result_is_signed, signed_text
 from queue_manager import QueueManager
@@ -212,13 +212,17 @@ class Dispatcher:
                 self._hand_over(task)
         for entry in self._local.read(outbox.outbox):
             self._tell(entry)
-        self._read_news()
-        self._take_answers()
-        self._claim()
+        heard = self.hub.turn(self._free())
+        for claim in heard.claims:
+            self._adopt(claim)
+        self._take_answers(heard.answers)
+        self._read_news(heard.news)
 
     def _beat(self, held: Sequence[Task]) -> None:
         state, busy = self._state(), self._local.read(shared.busy)
-        nodes.join(self._connections, replace(self.node, slots=state.slots))
+        if state.slots != self.node.slots:
+            self.node = replace(self.node, slots=state.slots)
+            nodes.join(self._connections, self.node)
         beat, priorities = self.hub.beat([_held(task) for task in held], busy, state.word)
         self._beat_at = time.monotonic()
         for task in held:
@@ -354,15 +358,14 @@ class Dispatcher:
                 spec, repository = self._named(task)
                 self.hub.revise(hub_id, spec, repository=repository)
 
-    def _read_news(self) -> None:
-        while found := self.hub.news():
+    def _read_news(self, found: Sequence[tuple[int, HubTask]]) -> None:
+        while found:
             keys = nodes.keys(self._connections)
-            for _, hub_id in found:
-                told = self.hub.get(hub_id)
-                if result_is_signed(told, keys) is Signed.NOT_VALID:
-                    told = self._not_believed(told)
+            for _, task in found:
+                is_forged = result_is_signed(task, keys) is Signed.NOT_VALID
+                told = self._not_believed(task) if is_forged else task
                 elsewhere = shared.Elsewhere(
-                    hub_id=hub_id,
+                    hub_id=told.id,
                     status=told.status,
                     ending=told.ending,
                     reason=told.reason,
@@ -374,6 +377,7 @@ class Dispatcher:
                 )
                 self._take_over(elsewhere, f"on {told.node_name}" if told.node_name else "in the hub")
             self.hub.read_news([number for number, _ in found])
+            found = self.hub.news() if len(found) == NEWS else ()
 
     def _not_believed(self, told: HubTask) -> HubTask:
         """A task whose result somebody else wrote than the node that had it: nothing of it is taken over."""
@@ -383,8 +387,8 @@ class Dispatcher:
             told, status=Status.FAILED, ending=Ending.ERROR, reason=reason, commit=None, branch=None, spent=Spent()
         )
 
-    def _take_answers(self) -> None:
-        for one in self.hub.answers():
+    def _take_answers(self, found: Sequence[Answer]) -> None:
+        for one in found:
             try:
                 self._local.decide(one.approval_id, one.granted, one.text).result()
             except TaskError as error:  # somebody answered here, or it asks something else by now
@@ -399,13 +403,12 @@ class Dispatcher:
 
     # Taking tasks
 
-    def _claim(self) -> None:
+    def _free(self) -> int:
+        """How many tasks this node takes now."""
         state = self._state()
         if self._stopping.is_set() or not state.takes:
-            return
-        free = state.slots - self._local.read(shared.busy)
-        for claim in self.hub.claim(free) if free > 0 else []:
-            self._adopt(claim)
+            return 0
+        return max(0, state.slots - self._local.read(shared.busy))
 
     def _adopt(self, claim: Claim) -> None:
         own = claim.origin_task if claim.origin == self.node.id else None

@@ -24,6 +24,8 @@ from hub.connection import HubConnections
 MAX_CRASHES = 5
 TITLE_CHARS = 200
 UNREAD_S = 60.0
+NEWS = 100
+"""So many messages are read at once."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -115,6 +117,15 @@ class Answer:
     text: str
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Heard:
+    """What the hub had for a node in a turn; `news` are tasks to learn of, under the numbers of the messages."""
+
+    claims: list[Claim]
+    news: list[tuple[int, HubTask]]
+    answers: list[Answer]
+
+
 class HubQueue:
     """The queue as one node sees it; for any thread. Every method may raise `HubAway` or `HubRefused`.
 
@@ -165,8 +176,20 @@ class HubQueue:
 
     def claim(self, most: int = 1) -> list[Claim]:
         """The next tasks, which are this node's from now on; none while the hub is paused or the node drains."""
-        query = "SELECT c.*, checkpoint(c.id, c.node, c.fence) AS kept FROM claim(%s, %s) AS c"
-        return [claim for row in self._hub.rows(query, (self.node, most)) if (claim := self._claimed(row))]
+        return self._claims(self._hub.rows(_CLAIM, (self.node, most)))
+
+    def turn(self, free: int) -> Heard:
+        """All that the hub has for this node, in one round trip: as many tasks as are free, news, and answers."""
+        calls = [(_NEWS, (self.node, NEWS)), (_ANSWERS, (self.node,)), *([(_CLAIM, (self.node, free))] * (free > 0))]
+        news, answers, *claimed = self._hub.together(calls)
+        return Heard(
+            claims=self._claims(claimed[0] if claimed else []),
+            news=[(row["number"], _task(row)) for row in news],
+            answers=[_answer(row) for row in answers],
+        )
+
+    def _claims(self, rows: Iterable[dict[str, Any]]) -> list[Claim]:
+        return [claim for row in rows if (claim := self._claimed(row))]
 
     def _claimed(self, row: dict[str, Any]) -> Claim | None:
         """The claim of a row; what only a node of another version can read is given back."""
@@ -257,10 +280,9 @@ class HubQueue:
         row = self._hub.row("SELECT sweep(%s) AS moved", (max_crashes,))
         return int(row["moved"]) if row else 0
 
-    def news(self, most: int = 100) -> list[tuple[int, int]]:
-        """What this node has to learn of its tasks: (number of the message, id of the task), oldest first."""
-        rows = self._hub.rows("SELECT * FROM news(%s, %s)", (self.node, most))
-        return [(row["number"], row["task"]) for row in rows]
+    def news(self, most: int = NEWS) -> list[tuple[int, HubTask]]:
+        """What this node has to learn of its tasks: (number of the message, the task), oldest first."""
+        return [(row["number"], _task(row)) for row in self._hub.rows(_NEWS, (self.node, most))]
 
     def read_news(self, numbers: Sequence[int]) -> None:
         """Remove messages that this node has stored; one that was replaced meanwhile stays."""
@@ -313,16 +335,12 @@ class HubQueue:
 
     def answers(self) -> list[Answer]:
         """What was answered to tasks of this node, oldest first, until `read_answers`."""
-        rows = self._hub.rows("SELECT id, approval, granted, answer FROM answers_for(%s)", (self.node,))
-        return [
-            Answer(id=row["id"], approval_id=row["approval"], granted=row["granted"], text=row["answer"])
-            for row in rows
-        ]
+        return [_answer(row) for row in self._hub.rows(_ANSWERS, (self.node,))]
 
     def inherit_answers(self, held: Held) -> list[Answer]:
         """Take what was answered to the node that had a task before, and was not read there; its numbers are that's."""
         rows = self._hub.rows("SELECT * FROM inherit_answers(%s, %s, %s)", (held.task_id, self.node, held.fence))
-        return [Answer(id=0, approval_id=row["approval"], granted=row["granted"], text=row["answer"]) for row in rows]
+        return [_answer({"id": 0, **row}) for row in rows]
 
     def read_answers(self, numbers: Sequence[int]) -> None:
         """Remove answers that this node has taken."""
@@ -386,7 +404,14 @@ class HubQueue:
         return {status: found.get(status, 0) for status in Status}
 
 
+_CLAIM = "SELECT c.*, checkpoint(c.id, c.node, c.fence) AS kept FROM claim(%s, %s) AS c"
+_NEWS = "SELECT n.number, t.* FROM news(%s, %s) AS n JOIN task_list t ON t.id = n.task ORDER BY n.number"
+_ANSWERS = "SELECT id, approval, granted, answer FROM answers_for(%s)"
 _COUNTS = "SELECT status, count(*) FROM task_list GROUP BY status"
+
+
+def _answer(row: dict[str, Any]) -> Answer:
+    return Answer(id=row["id"], approval_id=row["approval"], granted=row["granted"], text=row["answer"])
 
 
 def _task(row: dict[str, Any]) -> HubTask:

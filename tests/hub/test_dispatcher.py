@@ -5,11 +5,13 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack
+from contextlib import ExitStack, contextmanager
 from datetime import timedelta
 from pathlib import Path
 
 import pytest
+from psycopg import Connection
+from psycopg.rows import DictRow
 
 from core.amending import Amendment
 from core.change_checks import Ask, AskKind
@@ -25,7 +27,7 @@ from hub.queue import HubQueue
 from hub.signing import Signed, result_is_signed
 from tests.support.daemon import until
 from tests.support.hub_node import HubNode, hub_node, workspace_of_all
-from tests.support.postgres import PostgresServer
+from tests.support.postgres import PostgresServer, hub
 
 MakeNode = Callable[[str], HubNode]
 
@@ -40,28 +42,28 @@ def make_node(connections: HubConnections, server: PostgresServer, tmp_path: Pat
 
 
 @pytest.fixture
-def hub(connections: HubConnections) -> HubQueue:
+def queue(connections: HubConnections) -> HubQueue:
     return HubQueue(connections, "observer")
 
 
-def test_new_words_reach_the_hub_while_a_task_waits_there(make_node: MakeNode, hub: HubQueue) -> None:
+def test_new_words_reach_the_hub_while_a_task_waits_there(make_node: MakeNode, queue: HubQueue) -> None:
     first, other = make_node("a"), make_node("b")
     one = first.submit("one")
     at = utc_now() + timedelta(hours=1)
     new = TaskSpec(description="two", priority=7, needs=("gpu",), not_before=at)
     first.queue.revise(one, new).result()
     first.turn()
-    told = hub.get(first.number(one))
+    told = queue.get(first.number(one))
     assert (told.title, told.priority, told.needs, told.status) == ("two", 7, ("gpu",), Status.SCHEDULED)
     first.queue.revise(one, TaskSpec(description="three")).result()
     first.turn()
-    assert (hub.get(told.id).status, hub.get(told.id).needs) == (Status.QUEUED, ())
+    assert (queue.get(told.id).status, queue.get(told.id).needs) == (Status.QUEUED, ())
     other.slots = 1
     other.turn()
     assert other.running().spec.description == "three"
 
 
-def test_what_another_node_works_on_keeps_its_words_and_its_owner_is_told(make_node: MakeNode, hub: HubQueue) -> None:
+def test_what_another_node_works_on_keeps_its_words_and_its_owner_is_told(make_node: MakeNode, queue: HubQueue) -> None:
     first, other = make_node("a"), make_node("b")
     one = first.submit("one")
     other.slots = 1
@@ -69,11 +71,11 @@ def test_what_another_node_works_on_keeps_its_words_and_its_owner_is_told(make_n
     first.queue.revise(one, TaskSpec(description="two")).result()
     first.turn()
     assert first.queue.get(one).spec.description == "one"
-    assert hub.get(first.number(one)).title == "one"
+    assert queue.get(first.number(one)).title == "one"
     assert "the new words were not taken: task 1 is being worked on by b; its words stay as they are" in first.said()
 
 
-def test_the_node_that_has_a_task_may_revise_it_for_whoever_goes_on(make_node: MakeNode, hub: HubQueue) -> None:
+def test_the_node_that_has_a_task_may_revise_it_for_whoever_goes_on(make_node: MakeNode, queue: HubQueue) -> None:
     first, other = make_node("a"), make_node("b")
     one = first.submit("one")
     first.slots = 1
@@ -81,7 +83,7 @@ def test_the_node_that_has_a_task_may_revise_it_for_whoever_goes_on(make_node: M
     task = first.running()
     first.queue.revise(one, TaskSpec(description="two")).result()
     first.turn()
-    assert "two" in hub.spec(first.number(one)).description
+    assert "two" in queue.spec(first.number(one)).description
     first.queue.finish(task.id, task.fence, Ending.GAVE_UP).result()
     first.slots = 0
     first.turn()
@@ -92,7 +94,9 @@ def test_the_node_that_has_a_task_may_revise_it_for_whoever_goes_on(make_node: M
     assert other.running().spec.description.endswith("three")
 
 
-def test_words_that_were_said_on_another_node_hold_where_the_task_came_from(make_node: MakeNode, hub: HubQueue) -> None:
+def test_words_that_were_said_on_another_node_hold_where_the_task_came_from(
+    make_node: MakeNode, queue: HubQueue
+) -> None:
     first, other = make_node("a"), make_node("b")
     one = first.submit("one", key="k")
     other.slots = 1
@@ -118,7 +122,7 @@ def test_what_the_hub_could_not_give_to_others_is_refused_at_once(make_node: Mak
 
 
 def test_a_result_that_the_node_did_not_sign_is_not_taken_over(
-    make_node: MakeNode, hub: HubQueue, connections: HubConnections
+    make_node: MakeNode, queue: HubQueue, connections: HubConnections
 ) -> None:
     first, other = make_node("a"), make_node("b")
     one, two = first.submit("one"), first.submit("two")
@@ -128,10 +132,10 @@ def test_a_result_that_the_node_did_not_sign_is_not_taken_over(
         other.queue.finish(task.id, task.fence, Ending.COMMITTED, commit="c0ffee").result()
     other.turn()
     known = keys(connections)
-    assert {result_is_signed(task, known) for task in hub.find()} == {Signed.VALID}
+    assert {result_is_signed(task, known) for task in queue.find()} == {Signed.VALID}
     with connections.connection() as conn:
         conn.execute("UPDATE tasks SET commit_id = 'beef' WHERE id = %s", (first.number(two),))
-    assert result_is_signed(hub.get(first.number(two)), known) is Signed.NOT_VALID
+    assert result_is_signed(queue.get(first.number(two)), known) is Signed.NOT_VALID
     first.turn()
     good, bad = first.queue.get(one), first.queue.get(two)
     assert (good.status, good.commit) == (Status.DONE, "c0ffee")
@@ -140,12 +144,12 @@ def test_a_result_that_the_node_did_not_sign_is_not_taken_over(
     assert "b has not signed that" in first.said()
 
 
-def test_what_the_hub_ended_is_no_nodes_word(make_node: MakeNode, hub: HubQueue) -> None:
+def test_what_the_hub_ended_is_no_nodes_word(make_node: MakeNode, queue: HubQueue) -> None:
     node = make_node("a")
     one = node.submit("one")
-    assert result_is_signed(hub.get(node.number(one)), {}) is None
-    hub.cancel(node.number(one))
-    assert result_is_signed(hub.get(node.number(one)), {}) is Signed.UNKNOWN
+    assert result_is_signed(queue.get(node.number(one)), {}) is None
+    queue.cancel(node.number(one))
+    assert result_is_signed(queue.get(node.number(one)), {}) is Signed.UNKNOWN
     node.turn()
     assert node.queue.get(one).status is Status.CANCELLED
 
@@ -165,13 +169,13 @@ def test_a_node_that_was_removed_says_so_and_gives_up_what_it_has(
 
 
 def test_what_a_lost_node_asked_is_not_asked_again_and_what_it_was_answered_holds(
-    make_node: MakeNode, hub: HubQueue, connections: HubConnections
+    make_node: MakeNode, queue: HubQueue, connections: HubConnections
 ) -> None:
     first, other = make_node("a"), make_node("b")
     one, asks = first.submit("one"), [Ask(kind=AskKind.FINDING, subject=name, question=f"{name}?") for name in "xyz"]
     asks.append(Ask(kind=AskKind.QUESTION, subject="", question="which?"))
     other.submit("so that numbers differ")
-    hub.cancel(other.number(1))
+    queue.cancel(other.number(1))
     first.slots = 1
     first.turn()
     task = first.running()
@@ -180,10 +184,10 @@ def test_what_a_lost_node_asked_is_not_asked_again_and_what_it_was_answered_hold
     numbers = {each.ask.subject: each.id for each in first.queue.approvals(task_id=one)}
     first.queue.decide(numbers["x"], True, "").result()  # it waits for the others
     first.turn()
-    hub.answer(task.hub_id or 0, numbers["y"], granted=False, text="no")
+    queue.answer(task.hub_id or 0, numbers["y"], granted=False, text="no")
     with connections.connection() as conn:
         conn.execute("UPDATE nodes SET lease_until = 'epoch' WHERE id = 'a'")
-    hub.sweep()
+    queue.sweep()
     other.slots = 1
     other.turn()
     here = other.running()
@@ -194,8 +198,33 @@ def test_what_a_lost_node_asked_is_not_asked_again_and_what_it_was_answered_hold
     assert [each.ask.question for each in other.queue.approvals(task_id=here.id)] == ["z?", "which?"]
     assert [event.kind for event in other.events.after(0, limit=999)].count(Kind.ASKED) == 0
     other.turn()
-    assert [each["question"] for each in json.loads(hub.get(here.hub_id or 0).asks)] == ["z?", "which?"]
+    assert [each["question"] for each in json.loads(queue.get(here.hub_id or 0).asks)] == ["z?", "which?"]
     assert connections.rows("SELECT 1 FROM answers") == []
+
+
+class Counted(HubConnections):
+    """Counts how often one of them is taken."""
+
+    taken = 0
+
+    @contextmanager
+    def connection(self) -> Iterator[Connection[DictRow]]:
+        self.taken += 1
+        with super().connection() as conn:
+            yield conn
+
+
+def test_a_turn_asks_the_hub_once(server: PostgresServer, tmp_path: Path) -> None:
+    with hub(server.database()) as owner:
+        workspace_of_all(owner, tmp_path)
+        (row,) = owner.rows("SELECT current_database() AS name")
+        counted = Counted(server.url(row["name"]))
+        with hub_node(counted, tmp_path, "a") as node:
+            node.slots = 1
+            node.turn()
+            before = counted.taken
+            node.turn()
+            assert counted.taken - before == 1
 
 
 def test_a_node_whose_schema_is_not_there_joins_when_it_is(server: PostgresServer, tmp_path: Path) -> None:

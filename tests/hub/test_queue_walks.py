@@ -237,7 +237,7 @@ class HubWalk(RuleBasedStateMachine):
     @rule(node=nodes)
     def read_news(self, node: str) -> None:
         found = self.queues[node].news()
-        assert {task for _, task in found} == self.model.nodes[node].news
+        assert {task.id for _, task in found} == self.model.nodes[node].news
         self.queues[node].read_news([number for number, _ in found])
         self.model.nodes[node].news.clear()
 
