@@ -79,6 +79,8 @@ def test_what_is_nowhere_is_said(visit: Visit) -> None:
     page = visit("/memory")
     opened(page, "zyzzyva quux")
     expect(page.get_by_role("dialog").get_by_role("status")).to_contain_text("No results for “zyzzyva quux”")
+    page.keyboard.press("Escape")  # a browser would only empty the field
+    expect(page.get_by_role("combobox", name="Find tasks, settings")).to_have_count(0)
 
 
 @pytest.mark.parametrize("dark", [False, True])

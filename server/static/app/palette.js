@@ -146,6 +146,9 @@ function pressed(event, items) {
   if (event.key === 'Enter') {
     event.preventDefault();
     enter();
+  } else if (event.key === 'Escape') {
+    event.preventDefault(); // a browser would only empty the field
+    close();
   } else if (step && items.length) {
     event.preventDefault();
     const at = items.findIndex(({key}) => key === chosen.peek());
