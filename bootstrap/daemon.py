@@ -200,8 +200,8 @@ class Daemon:
         """What the hub is told of this node; on the dispatcher's thread."""
         paused = self._store.queue.pause_state().paused
         takes = self._life is DaemonState.RUNNING and self._executor is not None and not paused
-        word = "paused" if paused else str(self._life)
-        return NodeState(takes=takes, slots=self._settings.worker_count if self._executor else 0, word=word)
+        slots = self._settings.worker_count if self._executor else 0
+        return NodeState(takes=takes, slots=slots, says=lambda: self.status().overall.text)
 
     def _verification(self, repo: str) -> Verification:
         """What verifies the commits of a repository in the daemon's sandbox, once there is one."""

@@ -59,11 +59,11 @@ PARKED_S = 60.0
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NodeState:
-    """What this node says of itself: whether it takes tasks now, how many at once, and its state in a word."""
+    """What this node says of itself: whether it takes tasks now, how many at once, and its state in a line."""
 
     takes: bool
     slots: int
-    word: str
+    says: Callable[[], str]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -223,7 +223,7 @@ class Dispatcher:
         if state.slots != self.node.slots:
             self.node = replace(self.node, slots=state.slots)
             nodes.join(self._connections, self.node)
-        beat, priorities = self.hub.beat([_held(task) for task in held], busy, state.word)
+        beat, priorities = self.hub.beat([_held(task) for task in held], busy, state.says())
         self._beat_at = time.monotonic()
         for task in held:
             hub_id = task.hub_id or 0

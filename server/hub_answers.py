@@ -10,6 +10,7 @@ from pydantic import BaseModel, ConfigDict, Field, StrictBool
 
 from core.clock import Moment
 from core.errors import HubError
+from core.reasons import cause_first
 from core.states import Ending, Status
 from core.tasks import Spent
 from hub.nodes import NodeStatus, keys
@@ -25,7 +26,7 @@ NodeState = Literal["up", "draining", "lost", "removed"]
 
 
 class HubNode(Answer):
-    """A node. `busy` of its `slots` are at work, `held` tasks are its own; `says` is what it says of itself, in a word.
+    """A node. `busy` of its `slots` are at work, `held` tasks are its own; `says` is what it says of itself, in a line.
 
     `state` is `lost` where it was not heard of for longer than it holds tasks for, and `removed` where the owner of the
     hub has removed it; `url` leads to its dashboard, and is
@@ -72,6 +73,8 @@ class HubState(Answer):
 class HubTaskRow(Answer):
     """A task of the hub. `node` has it or had it last, `origin` is where it was submitted; `…_task` are its ids there.
 
+    `cause` is `reason` with the failure first that was left at the end.
+
     `signed` tells whether the node that had it signed how it ended, null while it has not.
 
     `node_page` is its page on the dashboard of the node that has it, `origin_page` that where it was submitted; null
@@ -86,6 +89,7 @@ class HubTaskRow(Answer):
     status: Status
     ending: Ending | None
     reason: str
+    cause: str
     attempt: int
     cancel_requested: bool
     node: str | None
@@ -210,6 +214,7 @@ def _node(one: NodeStatus) -> HubNode:
 def _task(one: HubTask, known: Mapping[str, str]) -> HubTaskRow:
     return HubTaskRow.from_values(
         one,
+        cause=cause_first(one.reason),
         signed=result_is_signed(one, known),
         node_page=_page(one.node_url, one.node_task),
         origin_page=_page(one.origin_url, one.origin_task),

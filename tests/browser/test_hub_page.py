@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser, Locator, Page, expect
 
+from core.reasons import with_failure
 from core.states import Ending, Status
 from core.tasks import TaskSpec
 from hub.connection import HubConnections
@@ -26,6 +27,8 @@ EVIL = "<img src=x onerror=alert(1)>"
 ELSEWHERE = "rack"
 """A label that only nodes of this test have, so that the daemon takes none of its tasks."""
 LEASE_S = 3600
+FAILURE = "test_basket.py::test_restart: AssertionError: assert 0 == 2"
+REASON = with_failure("Gave up after 3 tries, the limit", FAILURE)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -79,7 +82,7 @@ def fill(rig: Rig) -> None:
     rig.submit(EVIL)
     failed = rig.submit("Let the basket keep what was in it over a restart of the shop")
     claim = rig.claim(failed)
-    ended = Result(status=Status.FAILED, ending=Ending.ERROR, reason="three iterations without a passing test")
+    ended = Result(status=Status.FAILED, ending=Ending.ERROR, reason=REASON)
     rig.rack.finish(claim.held, ended)
     rig.claim(rig.submit("Add a health check"))
     rig.submit("Write the changelog of the week")
@@ -105,6 +108,9 @@ def test_nodes_are_rows_with_their_state_and_a_link_to_their_dashboards(page: Pa
     expect(rack.get_by_role("link", name="rack-01")).to_have_attribute("href", "http://rack-01.example:5000")
     expect(row(page, "Nodes", "laptop")).to_contain_text("lost")
     expect(row(page, "Nodes", "atelier")).to_contain_text("this one")
+    standing = page.locator("#overall").text_content() or ""
+    assert standing
+    expect(row(page, "Nodes", "atelier")).to_contain_text(standing)  # what its own pages say
     evil = row(page, "Nodes", EVIL)
     expect(evil).to_be_visible()
     expect(evil.get_by_role("link")).to_have_count(0)
@@ -116,7 +122,7 @@ def test_tasks_are_shown_by_status_with_links_to_the_pages_of_their_nodes(page: 
     expect(row(page, "Tasks", EVIL)).to_be_visible()
     page.get_by_role("button", name="failed 1").click()
     expect(page.get_by_role("table", name="Tasks").get_by_role("row")).to_have_count(2)
-    expect(row(page, "Tasks", "basket")).to_contain_text("three iterations without a passing test")
+    expect(row(page, "Tasks", "basket")).to_contain_text(f"{FAILURE} (gave up after 3 tries)")
     page.reload()
     expect(page.get_by_role("button", name="failed 1")).to_have_attribute("aria-pressed", "true")
     page.get_by_label("Tasks by status").get_by_role("button", name="All").click()

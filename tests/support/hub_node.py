@@ -86,7 +86,7 @@ def hub_node(connections: HubConnections, folder: Path, name: str) -> Iterator[H
     made: HubNode
 
     def state() -> NodeState:
-        return NodeState(takes=made.slots > 0, slots=made.slots, word="")
+        return NodeState(takes=made.slots > 0, slots=made.slots, says=str)
 
     services = NodeServices(queue=queue, repositories=found, state=state, emit=events.emit)
     key = NodeKey(folder / name / "key")

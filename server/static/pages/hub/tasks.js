@@ -70,10 +70,10 @@ const Where = ({task}) => (task.node_name ? html`<span class="where" title=${tas
 function What({task, here}) {
   const page = pageOf(task, here);
   const title = firstLine(task.title) || '(no words)';
-  const why = task.ending && task.status === 'failed' ? [words(task.ending), task.reason].filter(Boolean).join(': ') : task.reason;
+  const why = task.cause !== task.reason ? task.cause : task.ending && task.status === 'failed' ? [words(task.ending), task.reason].filter(Boolean).join(': ') : task.reason;
   const where = [task.repository, task.needs.length ? `needs ${task.needs.join(', ')}` : ''].filter(Boolean).join(' · ');
   return html`${page ? html`<a href=${page} rel="noreferrer">${title}</a>` : title}
-    ${why ? html`<small title=${why}>${firstLine(why)}</small>` : null}
+    ${why ? html`<small title=${task.reason || why}>${firstLine(why)}</small>` : null}
     ${task.signed === 'not valid' ? html`<small class="bad"><b>Not signed by ${task.node_name}:</b> other nodes do not take this result over.</small>` : null}
     ${where ? html`<small>${where}</small>` : null}
     <small class="only-narrow"><${Where} task=${task} /></small>`;
