@@ -2,7 +2,8 @@
 
 A node takes in the text of each lesson within seconds, but its embedder may need minutes to read them all: after it
 joined, or changed its embedder. Until then it searches here, among vectors that others made in the same space. From
-then on its own copy answers, as fast, and also while the hub is away; so there is no index here but the exact search.
+then on its own copy answers, in half the time, and also while the hub is away; so here every vector is compared, and
+there is no index that would have to be kept (`bench/hub_vectors.py`: 25 ms among 10,000, on a node 13 ms).
 """
 
 from __future__ import annotations

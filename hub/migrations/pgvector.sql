@@ -39,12 +39,15 @@ END $$;
 CREATE OR REPLACE FUNCTION nearest_vectors(p_embedder text, p_dims int, p_kind text, p_vector text, p_limit int, p_most int)
 RETURNS TABLE (key text, vector real[])
 LANGUAGE sql STABLE SECURITY DEFINER SET search_path = nightshift, pg_temp AS $$
-    WITH compared AS MATERIALIZED (
-        SELECT v.key, v.vector OPERATOR({0}.<#>) p_vector::{0}.vector AS distance FROM lesson_vectors v
+    WITH asked AS MATERIALIZED (SELECT p_vector::{0}.vector AS vector), -- read once, not for each row
+    compared AS MATERIALIZED (
+        SELECT v.key, v.vector OPERATOR({0}.<#>) asked.vector AS distance FROM lesson_vectors v CROSS JOIN asked
         WHERE v.embedder = p_embedder AND v.dims = p_dims AND v.kind = p_kind
             AND NOT EXISTS (SELECT 1 FROM forgotten f WHERE f.kind = 'lesson' AND f.key = v.key)),
     last AS (SELECT max(n.distance) AS distance FROM (SELECT c.distance FROM compared c ORDER BY 1 LIMIT p_limit) n)
-    SELECT v.key, v.vector::real[] FROM compared c CROSS JOIN last
-        JOIN lesson_vectors v ON v.embedder = p_embedder AND v.dims = p_dims AND v.kind = p_kind AND v.key = c.key
-    WHERE c.distance <= last.distance + 1e-5 ORDER BY c.distance LIMIT p_most
+    SELECT v.key, v.vector::real[] FROM lesson_vectors v
+    WHERE v.embedder = p_embedder AND v.dims = p_dims AND v.kind = p_kind
+        -- An array and no join: this is quick also where the planner knows nothing of the table yet.
+        AND v.key = ANY (ARRAY (SELECT c.key FROM compared c CROSS JOIN last
+            WHERE c.distance <= last.distance + 1e-5 ORDER BY c.distance LIMIT p_most))
 $$;

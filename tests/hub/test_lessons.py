@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from core.attempt_state import AttemptState, Lesson
 from core.clock import utc_now
-from core.errors import HubAway
+from core.errors import HubAway, NodeRemoved
 from core.masking import Masker
 from core.revisions import Author
 from core.shares import Share
@@ -26,7 +26,7 @@ from db.state_store import StateStore
 from git_manager import GitManager
 from hub.connection import HubConnections
 from hub.lessons import LessonExchange
-from hub.nodes import Node, join
+from hub.nodes import Node, join, remove
 from hub.repositories import SharedRepositories
 from memory import elsewhere, exchange, fingerprints, listing, recall_log, rows
 from memory.embedders import choose
@@ -344,3 +344,27 @@ def test_a_use_is_not_counted_for_a_lesson_of_the_node_that_began_the_attempt(no
     lesson = Lesson(id=first.item("shared"), text="", score=0.9, source="pattern")  # an id of another node
     first.db.write(lambda conn: rows.used(conn, [lesson], 5, 1, helped=True, at=utc_now())).result()
     assert first.listed("shared").times_used == 0
+
+
+def test_a_node_that_was_removed_shares_nothing_any_more(
+    nodes: tuple[Learner, Learner], connections: HubConnections
+) -> None:
+    first, second = nodes
+    first.learn("late")
+    remove(connections, "a")
+    with pytest.raises(NodeRemoved):
+        first.lessons.turn()
+    second.lessons.turn()
+    assert second.knows() == {}
+
+
+def test_a_lesson_that_was_forgotten_is_not_kept_in_the_hub_again(
+    nodes: tuple[Learner, Learner], connections: HubConnections
+) -> None:
+    first, _ = nodes
+    first.learn("old")
+    settle(first)
+    (row,) = connections.rows("SELECT key, line FROM lessons")
+    connections.rows("SELECT forget_lessons('a', ARRAY['lesson'], ARRAY['other'])")
+    connections.rows("SELECT share_lessons('b', ARRAY['other'], %s::text[])", ([row["line"]],))
+    assert "other" not in [one["key"] for one in connections.rows("SELECT key FROM lessons")]

@@ -89,6 +89,8 @@ FORBIDDEN = [
     *(f"DELETE FROM {table}" for table in (*TABLES, "migrations", "task_list", "node_list", "event_list")),
     *(f"TRUNCATE {table}" for table in TABLES),
     *(f"DROP TABLE {table} CASCADE" for table in TABLES),
+    *(f"DELETE FROM {table}" for table in ("lessons", "lesson_tallies", "lesson_shapes", "forgotten")),
+    "SELECT * FROM lesson_tallies",
     "SELECT fence FROM tasks",
     "SELECT data FROM checkpoints",
     "SELECT * FROM mailbox",
