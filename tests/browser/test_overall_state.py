@@ -15,6 +15,10 @@ from tests.support.browser import LIVE, Watch, context_of
 from tests.support.daemon import Daemon, settings_for, until
 from tests.support.wire_server import WireServer
 
+# Whether the header leaves out part of a state with these words.
+CUT = """(words) => { const at = document.querySelector('#overall');
+  at.querySelector('span').textContent = words;
+  return at.scrollWidth > at.clientWidth; }"""
 LOST = r"^failed .*net::ERR_"
 
 
@@ -66,6 +70,12 @@ def test_the_state_is_the_same_wherever_one_looks(page: Page, daemon: Daemon) ->
     page.set_viewport_size({"width": 390, "height": 844})
     expect(page.locator("#overall")).to_be_visible()
     assert page.evaluate("() => document.documentElement.scrollWidth <= innerWidth")
+    page.set_viewport_size({"width": 1440, "height": 900})
+    assert not page.evaluate(CUT, "Paused by you · 1 running · 2 need you")
+    daemon.cli("--resume")
+    expect(page.locator("#pause")).to_have_text("Pause")
+    page.set_viewport_size({"width": 390, "height": 844})
+    assert not page.evaluate(CUT, "Working 1 · 2 need you")
 
 
 def test_an_outage_says_who_waits_and_ends_at_a_test_of_the_connection(

@@ -81,7 +81,7 @@ function Facts({task, course}) {
     <${Fact} name="Added"><${Moment} at=${task.created_at} /><//>
     ${task.started_at ? html`<${Fact} name="Started"><${Moment} at=${task.started_at} /><//>` : null}
     ${task.ended_at ? html`<${Fact} name="Ended"><${Moment} at=${task.ended_at} /><//>` : null}
-    ${task.not_before ? html`<${Fact} name="Not before"><${Moment} at=${task.not_before} form="full" /><//>` : null}
+    ${task.not_before ? html`<${Fact} name="Not before" wide><${Moment} at=${task.not_before} form="full" /><//>` : null}
     <${Fact} name="Repository" wide=${Boolean(task.repo)}><span class="path">${task.repo ?? 'the workspace'}</span>${task.base ? html` <small>from ${task.base}</small>` : null}${task.project ? html` <small>project ${task.project}</small>` : null}<//>
     ${task.depends_on.length ? html`<${Fact} name="After">${task.depends_on.map((id) => html`${linked(id)} `)}<//>` : null}
     ${task.parent ? html`<${Fact} name="Subtask of">${linked(task.parent)}<//>` : null}
