@@ -109,7 +109,8 @@ class Learner:
 
     def knows(self) -> dict[str, str]:
         """The repository of each problem."""
-        return {one["problem"]: one["repo"] for one in map(json.loads, exchange.lines(self.db.reader(), Masker()))}
+        lessons = map(json.loads, exchange.lines(self.db.reader(), Masker()))
+        return {one["problem"]: one["repo"] for one in lessons if one["kind"] == "pattern"}
 
 
 @pytest.fixture
@@ -265,6 +266,30 @@ def test_counts_told_again_or_too_late_are_counted_once(
     settle(*nodes)
     assert second.listed("shared").shown == Share(4, 4)
     assert first.listed("shared").shown == Share(4, 4)
+
+
+def test_news_that_are_read_twice_change_nothing(nodes: tuple[Learner, Learner]) -> None:
+    first, second = nodes
+    first.learn("shared")
+    first.fail("TypeError in add", ["s1"])
+    first.solve(70, "old")
+    settle(*nodes)
+    first.solve(70, "new")
+    for number in range(1, 5):
+        first.attempt(number, first.item("shared"), shown=True, solved=True)
+    settle(*nodes)
+
+    def seen() -> object:
+        conn = second.db.reader()
+        tables = ("lesson_tallies", "failed_shapes", "forgotten")
+        return [[tuple(row) for row in conn.execute(f"SELECT * FROM {table}")] for table in tables], second.knows()
+
+    before = seen()
+    for cursor in ("hub_lessons", "hub_tallies", "hub_shapes", "hub_forgotten"):  # killed before it was noted
+        StateStore(second.db).set(cursor, 0).result()
+    settle(*nodes)
+    assert seen() == before
+    assert second.knows().keys() == {"shared", "new"}
 
 
 def test_a_lesson_restored_on_one_node_begins_again_on_all(nodes: tuple[Learner, Learner]) -> None:
