@@ -83,6 +83,12 @@ def place(conn: Connection, task_id: int) -> tuple[str, str]:
     return (str(row[0]), str(row[1])) if row else ("", "")
 
 
+def known_as(conn: Connection, task_id: int) -> str:
+    """A task's id, or that of a hub's task on all nodes: one that goes on with an attempt draws the same lot for it."""
+    row = conn.execute("SELECT hub_id FROM tasks WHERE id = ?", (task_id,)).fetchone()
+    return f"hub-{row[0]}" if row and row[0] is not None else str(task_id)
+
+
 def open_failures(conn: Connection, task_id: int) -> list[tuple[int, str, str]]:
     """Id, failed code and error of the task's failures without a fix, oldest first."""
     select = "SELECT id, code, error FROM failures WHERE task_id = ? AND solved = 0 ORDER BY id"

@@ -241,7 +241,7 @@ class LongTermMemory:
         return tuple(self._lesson(one) for one, arm in assigned.items() if arm is Assignment.SHOWN)
 
     def _assignment(self, conn: Connection, one: Stored, task_id: int, attempt: int) -> Assignment:
-        if recall_log.draw("attempt", task_id, attempt) < self._control_share:
+        if recall_log.draw("attempt", rows.known_as(conn, task_id), attempt) < self._control_share:
             return Assignment.CONTROL
         suspect = rows.standing(conn, one.kind, one.id) is Standing.SUSPECT
         left_out = suspect and recall_log.draw(one.kind, one.id, task_id, attempt) < PROBATION_SHARE

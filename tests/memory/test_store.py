@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
@@ -18,7 +19,7 @@ from core.tasks import TaskSpec
 from core.verdicts import Evidence, Failure, Label, Verdict
 from memory.embedders import Choice, HashedEmbedder, choose
 from memory.store import LongTermMemory
-from tests.support.store import Store
+from tests.support.store import Store, open_store
 
 if TYPE_CHECKING:
     from memory.embedders.base import Vectors
@@ -199,6 +200,23 @@ async def test_an_attempt_keeps_its_lot_however_often_it_asks(store: Store) -> N
         first = await memory.recall(ERROR, 3, task_id=task_id)
         assert await make(store, control_share=0.5).recall(ERROR, 3, task_id=task_id) == first
         await memory.conclude(work("x\n", lessons=tuple(first)), task_id, True)
+
+
+async def test_an_attempt_of_a_hubs_task_has_the_same_lot_on_each_node(tmp_path: Path) -> None:
+    lots = []
+    for before in (0, 3):
+        with open_store(tmp_path / f"{before}.sqlite") as store:
+            memory = make(store, control_share=0.5)
+            await learn(memory, store, "Parse a CSV file of prices", ERROR, "Good advice.")
+            for _ in range(before):
+                submit(store)
+            numbers = [submit(store) for _ in range(12)]
+            for hub_id, task_id in enumerate(numbers, 100):
+                put = "UPDATE tasks SET hub_id = ? WHERE id = ?"
+                store.db.write(lambda conn, put=put, values=(hub_id, task_id): conn.execute(put, values)).result()  # type: ignore[misc]
+            lots.append([bool(await memory.recall(ERROR, 3, task_id=number)) for number in numbers])
+    assert lots[0] == lots[1]
+    assert set(lots[0]) == {True, False}
 
 
 async def test_a_lesson_that_harms_is_put_to_the_test_and_retires_and_one_that_helps_stays(store: Store) -> None:
