@@ -91,7 +91,7 @@ def hub_home() -> Iterator[Daemon]:
             settings = settings_for(models, HUB_URL=url, NODE_NAME="atelier")
             with Daemon(folder / "home", settings) as daemon:
                 until(lambda: "atelier" in {one.name for one in nodes(connections) if one.is_up}, 60)
-                until(lambda: daemon.get("/api/status")["state"]["name"] == "idle", 60)
+                until(lambda: daemon.get("/healthz")["state"] == "idle", 60)
                 yield daemon
 
 
