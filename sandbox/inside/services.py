@@ -52,8 +52,11 @@ class _Process:
 
     @property
     def is_over(self) -> bool:
-        """Tell whether it has ended, also where somebody has waited for it since."""
-        return bool(select.select([self.ended], [], [], 0)[0])
+        """Tell whether it has ended, also where somebody has waited for it since, or is about to.
+
+        On a busy machine a process that was killed may not have come to its end when the run is over.
+        """
+        return bool(select.select([self.ended], [], [], 0)[0]) or _is_dying(self.pid)
 
     def status(self) -> int:
         """Wait for its end, and tell how it ended."""
@@ -247,6 +250,16 @@ def _answers(port: int) -> bool:
     with socket.socket() as asking:
         asking.settimeout(1.0)
         return asking.connect_ex(("127.0.0.1", port)) == 0
+
+
+def _is_dying(pid: int) -> bool:
+    """Tell whether a process has been sent what ends it: the kernel then has SIGKILL wait for each of its threads."""
+    try:
+        with open(f"/proc/{pid}/status", encoding="ascii", errors="replace") as status:  # noqa: PTH123 (as above)
+            pending = next((line.split()[1] for line in status if line.startswith("SigPnd:")), "0")
+    except (FileNotFoundError, ProcessLookupError):
+        return True
+    return bool(int(pending, 16) >> (signal.SIGKILL - 1) & 1)
 
 
 def _become(command: str, folder: str, env: Mapping[str, str], printing: int) -> NoReturn:

@@ -1,0 +1,41 @@
+"""The trusted parent's look at the services of a run."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+from collections.abc import Iterator
+
+import pytest
+
+from sandbox.inside.services import _is_dying  # the look alone: a service is started in a sandbox only
+
+
+@pytest.fixture
+def sleeper() -> Iterator[subprocess.Popen[bytes]]:
+    """A process that gets no processor before this one gives it up: both have the same one, and it comes last."""
+    before = os.sched_getaffinity(0)
+    os.sched_setaffinity(0, {min(before)})
+    process = subprocess.Popen(["sleep", "60"])
+    try:
+        os.sched_setscheduler(process.pid, os.SCHED_IDLE, os.sched_param(0))
+        yield process
+    finally:
+        os.sched_setaffinity(0, before)
+        process.kill()
+        process.wait()
+
+
+def test_a_service_that_was_killed_is_gone_even_where_it_has_not_come_to_its_end(
+    sleeper: subprocess.Popen[bytes],
+) -> None:
+    assert not _is_dying(sleeper.pid)
+    os.kill(sleeper.pid, signal.SIGKILL)
+    assert _is_dying(sleeper.pid)
+
+
+def test_one_that_has_ended_and_was_waited_for_is_gone(sleeper: subprocess.Popen[bytes]) -> None:
+    sleeper.kill()
+    sleeper.wait()
+    assert _is_dying(sleeper.pid)
