@@ -50,7 +50,7 @@ from core.tasks import TaskSpec
 from db.codec import encode
 from hub.connection import HubConnections
 from hub.nodes import Node, join
-from hub.queue import Held, HubQueue, Result
+from hub.queue import CLAIM, Held, HubQueue, Result
 from tests.support.postgres import PostgresServer, hub, servers
 
 WORKERS, LEASE_S = 4, 60.0
@@ -129,7 +129,7 @@ def hub_statements(url: str, node: str) -> Iterator[Cycle]:
     with hub_node(url, node), per_thread(partial(psycopg.connect, url, **IN_SCHEMA)) as conn:
 
         def cycle() -> None:
-            row = conn().execute("SELECT c.*, checkpoint(c.id, c.node, c.fence) FROM claim(%s, 1) AS c", (node,))
+            row = conn().execute(CLAIM, (node, 1))
             task = dict(zip((column.name for column in row.description or ()), row.fetchone() or (), strict=True))
             said = (task["id"], node, task["fence"], DONE.commit)
             conn().execute("SELECT finish(%s, %s, %s, 'done', 'committed', '', %s, NULL, 0, '{}', '')", said)

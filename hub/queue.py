@@ -176,11 +176,11 @@ class HubQueue:
 
     def claim(self, most: int = 1) -> list[Claim]:
         """The next tasks, which are this node's from now on; none while the hub is paused or the node drains."""
-        return self._claims(self._hub.rows(_CLAIM, (self.node, most)))
+        return self._claims(self._hub.rows(CLAIM, (self.node, most)))
 
     def turn(self, free: int) -> Heard:
         """All that the hub has for this node, in one round trip: as many tasks as are free, news, and answers."""
-        calls = [(_NEWS, (self.node, NEWS)), (_ANSWERS, (self.node,)), *([(_CLAIM, (self.node, free))] * (free > 0))]
+        calls = [(_NEWS, (self.node, NEWS)), (_ANSWERS, (self.node,)), *([(CLAIM, (self.node, free))] * (free > 0))]
         news, answers, *claimed = self._hub.together(calls)
         return Heard(
             claims=self._claims(claimed[0] if claimed else []),
@@ -404,7 +404,7 @@ class HubQueue:
         return {status: found.get(status, 0) for status in Status}
 
 
-_CLAIM = "SELECT c.*, checkpoint(c.id, c.node, c.fence) AS kept FROM claim(%s, %s) AS c"
+CLAIM = "SELECT c.*, CASE WHEN c.attempt > 1 THEN checkpoint(c.id, c.node, c.fence) END AS kept FROM claim(%s, %s) AS c"
 _NEWS = "SELECT n.number, t.* FROM news(%s, %s) AS n JOIN task_list t ON t.id = n.task ORDER BY n.number"
 _ANSWERS = "SELECT id, approval, granted, answer FROM answers_for(%s)"
 _COUNTS = "SELECT status, count(*) FROM task_list GROUP BY status"

@@ -53,7 +53,7 @@ class HubWalk(RuleBasedStateMachine):
         self.queues = {node: HubQueue(client, node, LEASE_S) for node, client in clients.items()}
         self.claims: list[tuple[int, str, int]] = []
         with owner.connection() as conn:
-            conn.execute("TRUNCATE nodes, classes, tasks, events, pauses RESTART IDENTITY CASCADE")
+            conn.execute("TRUNCATE nodes, classes, tasks, mailbox, events, pauses RESTART IDENTITY CASCADE")
             conn.execute("ALTER SEQUENCE fences RESTART")
         for node, labels in LABELS.items():
             join(clients[node], Node(id=node, name=node, labels=tuple(labels), slots=4))

@@ -153,7 +153,7 @@ class HubModel:
             return IllegalMove
         if task := self.held(*held):
             task.commit, task.asks = commit, ""
-            self._end(task, status, ending)
+            self._end(task, status, ending, teller=held[1])
             return None
         said = self.tasks[held[0]]
         same = (said.node, said.fence, said.status, said.ending, said.commit) == (*held[1:], status, ending, commit)
@@ -225,9 +225,9 @@ class HubModel:
             task.status = Status.QUEUED
         return len(lost) + len(due)
 
-    def _end(self, task: ModelledTask, to: Status, ending: Ending) -> None:
+    def _end(self, task: ModelledTask, to: Status, ending: Ending, teller: str | None = None) -> None:
         task.status, task.ending, task.cancel, task.checkpoint = to, ending, False, None
-        for node in {task.origin, *task.ran_on}:
+        for node in {task.origin, *task.ran_on} - {teller}:
             self.nodes[node].news.add(task.id)
         for other in self.of(Status.BLOCKED):
             if task.id not in other.depends or other.status is not Status.BLOCKED:
