@@ -122,6 +122,20 @@ def test_what_was_read_is_not_told_again_and_can_be_undone(visit: Visit, seeded:
     expect(part(page, "failed")).to_contain_text(str(before["failed"]))
 
 
+def test_an_undo_is_offered_for_ten_seconds(page: Page, seeded: SeededDaemon) -> None:
+    page.clock.install()
+    page.goto("/")
+    page.wait_for_selector(LIVE, state="attached")
+    page.clock.pause_at(page.evaluate("Date.now()") + 1000)  # timers wait for what follows
+    page.get_by_role("button", name="Mark as read").click()
+    undo = page.get_by_role("button", name="Undo")
+    expect(undo).to_be_visible()
+    page.clock.run_for(9900)
+    expect(undo).to_be_visible()
+    page.clock.run_for(200)
+    expect(undo).to_have_count(0)
+
+
 def test_it_tells_what_ends_before_the_owners_eyes(visit: Visit, seeded: SeededDaemon) -> None:
     page = visit("/")
     landed = seeded.daemon.get("/api/brief")["landed"]
