@@ -230,7 +230,8 @@ def _parts(url: str) -> dict[str, str] | None:
 
 
 def _translated(error: Error, mask: Masker) -> Exception:
-    state, text = error.sqlstate or "", mask(" ".join(str(error).split()))
+    lines = (" ".join(line.split()) for line in str(error).splitlines())
+    state, text = error.sqlstate or "", mask("; ".join(filter(None, lines)))
     said = error.diag.message_primary or text
     if state == _ILLEGAL:
         return IllegalMove(said)

@@ -93,6 +93,7 @@ def fold(queries: ReportQueries, log: ReportLog, since: datetime, until: datetim
         log_since=log_since,
         tasks=task_figures.fold(
             now,
+            failures,
             submitted=queries.created_count(since, until),
             open_at_end=queries.open_count(until) - log.reopened_count(until),
         ),

@@ -41,7 +41,7 @@ def in_brief(summary: Summary) -> str:
             landed=sum(commit.integrated for commit in standing),
             on_branch=sum(not commit.integrated for commit in standing),
             failed=tasks.count(Status.FAILED),
-            common=max((group.count for group in tasks.failed), default=0),
+            common=max((len(cause.tasks) for cause in tasks.causes), default=0),
             spent=spent,
             needs=summary.guards.asks.still_open,
             unread=commits.unread,

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from core.shares import Share
 from core.states import Ending, Status
-from db.report_queries import EndedTask
+from db.brief_queries import TITLE_CHARS, FailedTask
+from db.report_queries import EndedTask, FailureRow
+from report.causes import Cause, clustered
 from report.plots import Part, Tone
 from report.stats import Spread, counted, spread
 
-SLOWEST, EXAMPLES = 5, 4
+SLOWEST = 5
 _TONES = {Ending.COMMITTED: Tone.GOOD, Ending.NO_CHANGE: Tone.PLAIN, Ending.USER: Tone.DIM}
 
 
@@ -24,16 +25,6 @@ class KindFigures:
     done: Share
     first_try: Share
     iterations: Spread
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class FailedGroup:
-    """Failed tasks that ended alike and give the same reason, numbers aside; a few of them as examples."""
-
-    ending: Ending
-    reason: str
-    count: int
-    tasks: Sequence[EndedTask]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -52,7 +43,8 @@ class TaskFigures:
     work_s: float
     """Of all together, first start to end."""
     slowest: Sequence[EndedTask]
-    failed: Sequence[FailedGroup]
+    causes: Sequence[Cause]
+    """Of those that failed, as the brief has them."""
 
     @property
     def ended(self) -> int:
@@ -78,8 +70,10 @@ class TaskFigures:
         return Share(part=self.count(Status.DONE), whole=self.count(Status.DONE) + self.count(Status.FAILED))
 
 
-def fold(ended: Sequence[EndedTask], *, submitted: int, open_at_end: int) -> TaskFigures:
-    """The figures of the tasks that ended in a span; each task once."""
+def fold(
+    ended: Sequence[EndedTask], failures: Iterable[FailureRow], *, submitted: int, open_at_end: int
+) -> TaskFigures:
+    """The figures of the tasks that ended in a span; each task once. `failures` are those of the span, oldest first."""
     worked = [task for task in ended if task.started_at]
     durations = [duration_s(task) for task in worked]
     return TaskFigures(
@@ -94,7 +88,7 @@ def fold(ended: Sequence[EndedTask], *, submitted: int, open_at_end: int) -> Tas
         queue_wait_s=spread(map(wait_s, worked)),
         work_s=sum(durations),
         slowest=sorted(worked, key=lambda task: (-duration_s(task), task.id))[:SLOWEST],
-        failed=_failed(ended),
+        causes=clustered(_failed(ended, failures)),
     )
 
 
@@ -136,21 +130,28 @@ def _kind(kind: str, tasks: Sequence[EndedTask]) -> KindFigures:
     )
 
 
-def _failed(ended: Iterable[EndedTask]) -> list[FailedGroup]:
-    groups: dict[tuple[Ending, str], list[EndedTask]] = {}
-    for task in ended:
-        if task.status is Status.FAILED and task.ending:
-            groups.setdefault((task.ending, reason_of(task)), []).append(task)
-    order = Counter({key: len(tasks) for key, tasks in groups.items()})
-    ranked = sorted(groups, key=lambda key: (-order[key], str(key[0]), key[1]))
+def _failed(ended: Iterable[EndedTask], failures: Iterable[FailureRow]) -> list[FailedTask]:
+    """The failed tasks, each with the failure that was left at its end."""
+    of_task: dict[int | None, list[FailureRow]] = {}
+    for failure in failures:
+        of_task.setdefault(failure.task_id, []).append(failure)
     return [
-        FailedGroup(ending=key[0], reason=key[1], count=len(groups[key]), tasks=groups[key][:EXAMPLES])
-        for key in ranked
+        _with_failure(task, [each for each in of_task.get(task.id, ()) if each.at <= task.ended_at])
+        for task in ended
+        if task.status is Status.FAILED
     ]
 
 
-def reason_of(task: EndedTask) -> str:
-    """The reason's first sentence, with figures and quoted names taken out, so that like reasons are one."""
-    first = task.reason.strip().partition("\n")[0].partition(". ")[0].rstrip(".")
-    words = ("…" if any(c.isdigit() for c in word) or word[:1] in {"'", '"', "`"} else word for word in first.split())
-    return " ".join(words) or "no reason was given"
+def _with_failure(task: EndedTask, failures: Sequence[FailureRow]) -> FailedTask:
+    last = failures[-1] if failures else None
+    return FailedTask(
+        id=task.id,
+        title=task.description[:TITLE_CHARS],
+        repo=task.repo,
+        ending=task.ending,
+        reason=task.reason,
+        ended_at=task.ended_at,
+        error=last.error if last else "",
+        signature=last.signature if last else "",
+        blocker=None,
+    )

@@ -22,6 +22,7 @@ from db.sqlite import Connection
 from db.state_store import Commit
 from report.commit_figures import short_names
 from report.figures import Summary
+from report.headline import in_brief
 from report.risk import WEIGHTS
 from tests.support.history import FIRST, WEEK, History, verdict
 from weekly_summary import render, render_html, summarise
@@ -80,18 +81,20 @@ def test_the_time_that_a_task_was_to_rest_is_no_wait(history: History) -> None:
     assert told(history).tasks.queue_wait_s.most == 30
 
 
-def test_failed_tasks_are_grouped_by_their_reason_numbers_aside(history: History) -> None:
-    for number in range(3):
-        task = claimed(history)
-        reason = f"Gave up after {4 + number} tries, the limit. Last failure: test_{number}"
-        history.store.queue.finish(task.id, task.fence, Ending.GAVE_UP, reason=reason).result()
+def test_failed_tasks_are_grouped_by_their_cause_as_in_the_brief(history: History) -> None:
     task = claimed(history)
     history.store.queue.finish(task.id, task.fence, Ending.REFUSED, reason="no such branch").result()
-    found = told(history).tasks.failed
-    assert [(group.ending, group.reason, group.count) for group in found] == [
-        (Ending.GAVE_UP, "Gave up after … tries, the limit", 3),
-        (Ending.REFUSED, "no such branch", 1),
+    for number in range(3):
+        task = claimed(history)
+        history.failed(task, _judged("AssertionError", f"assert {number} == {number + 1}"), 0)
+        reason = f"Gave up after {4 + number} tries, the limit."
+        history.store.queue.finish(task.id, task.fence, Ending.GAVE_UP, reason=reason).result()
+    found = told(history)
+    assert [(cause.title, cause.ending, len(cause.tasks)) for cause in found.tasks.causes] == [
+        ("AssertionError: assert 0 == 1", Ending.GAVE_UP, 3),
+        ("no such branch", Ending.REFUSED, 1),
     ]
+    assert "4 failed (3 for one cause)" in in_brief(found)
 
 
 def test_holds_are_timed_over_the_borders_of_the_span(history: History) -> None:
