@@ -26,6 +26,7 @@ from hub.nodes import Node
 from hub.repositories import WORKSPACE, SharedRepositories, label_of
 from hub.signing import NodeKey
 from hub.vectors import SharedVectors
+from memory.store import LongTermMemory
 from taskqueue.shared import share_waiting
 
 STATE_KEY = "hub_node"
@@ -81,26 +82,10 @@ def open_hub(
     def report(text: str) -> None:
         emitter.emit(Kind.HUB_TASK, text, level=Level.WARNING)
 
-    lessons = LessonExchange(
-        connections,
-        node.id,
-        db=store.db,
-        state=store.state,
-        mask=store.mask,
-        repositories=found,
-        hear=services.memory.hear,
-        report=report,
-    )
-    vectors = SharedVectors(connections, node.id, store.db)
-    services.memory.search_beside(vectors.of)
-
-    def share_lessons() -> None:
-        lessons.turn()
-        vectors.send(services.memory.better_embedder)
-
     node_services = NodeServices(
-        queue=store.queue, repositories=found, state=state, emit=store.events.emit, share_lessons=share_lessons
-    )
+        queue=store.queue, repositories=found, state=state, emit=store.events.emit,
+        share_lessons=_lessons_shared(connections, node.id, store, services.memory, found, report),
+    )  # fmt: skip
     key = NodeKey(settings.hub_dir / "key")
     dispatcher = Dispatcher(connections, node, key, node_services, settings.hub_lease_s)
     landing = Landing(
@@ -116,6 +101,29 @@ def open_hub(
         remember=lambda is_set: store.state.set(BUDGET_KEY, is_set),
     )
     return HubMember(connections=connections, dispatcher=dispatcher, landing=landing, budget=budget)
+
+
+def _lessons_shared(
+    connections: HubConnections,
+    node: str,
+    store: StoreServices,
+    memory: LongTermMemory,
+    found: SharedRepositories,
+    report: Callable[[str], None],
+) -> Callable[[], None]:
+    """What sends and takes lessons and vectors when it is called; memory searches the hub's vectors from now on."""
+    lessons = LessonExchange(
+        connections, node, db=store.db, state=store.state, mask=store.mask, repositories=found, hear=memory.hear,
+        report=report,
+    )  # fmt: skip
+    vectors = SharedVectors(connections, node, store.db)
+    memory.search_beside(vectors.of)
+
+    def turn() -> None:
+        lessons.turn()
+        vectors.send(memory.better_embedder)
+
+    return turn
 
 
 def node_name(settings: Settings) -> str:

@@ -133,8 +133,8 @@ def status(session: Session) -> int:
     ]
     blocks: list[Block] = [Fields(pairs=pairs)]
     if failed:
-        why = {one.id: cause_first(one.reason) or one.title for one in failed}
-        rows = [[cell(one.id), cell(one.node_name), cell(one.ending, Tone.BAD), cell(why[one.id])] for one in failed]
+        rows = [[cell(one.id), cell(one.node_name), cell(one.ending, Tone.BAD),
+                 cell(cause_first(one.reason) or one.title)] for one in failed]  # fmt: skip
         blocks.append(Table(head=("failed", "node", "ending", "why"), rows=rows, spare=("node",)))
     answer = {"hub": _place(session), "paused": found.paused, "counts": counts,
               "nodes": [plain(one) for one in found.nodes], "failures": [plain(one) for one in failed]}  # fmt: skip

@@ -23,12 +23,12 @@ from core.masking import Masker
 from db.database import Database
 from db.sqlite import Connection
 from db.state_store import StateStore
+from hub import migrations
 from hub.connection import HubConnections
 from hub.repositories import SharedRepositories
 from memory import elsewhere, exchange, recall_log
 from memory.elsewhere import Item, News, Tally, tally_of
 
-CURSOR = "hub_lessons"
 AT_ONCE = 200
 Row = dict[str, Any]
 
@@ -61,10 +61,7 @@ class LessonExchange:
     ) -> None:
         self._hub, self._node, self._db, self._state = connections, node, db, state
         self._mask, self._repositories, self._hear, self._report = mask, repositories, hear, report
-        self._sent, self._sent_at = set[str](), tuple[object, ...]()
-        self._named = dict[Item, str]()
-        self._told, self._tallies = set[tuple[str, str]](), dict[str, Tally]()
-        self._told_at: object = None
+        self._begin("")
 
     def turn(self) -> None:
         """Send what is new here, and take in what is new elsewhere.
@@ -72,12 +69,22 @@ class LessonExchange:
         Raises:
             HubAway: the hub cannot be reached; the next turn goes on where this one stopped.
         """
+        if (made_at := migrations.made_at(self._hub)) != self._made_at:
+            self._begin(made_at)
         self._send()
         self._tell()
         self._take()
         self._since("tallies_since", "hub_tallies", self._hear_tallies)
         self._since("shapes_since", "hub_shapes", self._hear_shapes)
         self._since("forgotten_since", "hub_forgotten", self._hear_forgotten)
+
+    def _begin(self, made_at: str) -> None:
+        """Know nothing yet of what the hub that was made then has."""
+        self._made_at = made_at
+        self._sent, self._sent_at = set[str](), tuple[object, ...]()
+        self._named = dict[Item, str]()
+        self._told, self._tallies = set[tuple[str, str]](), dict[str, Tally]()
+        self._told_at: object = None
 
     # What goes out
 
@@ -131,16 +138,17 @@ class LessonExchange:
     # What comes in
 
     def _since(self, function: str, cursor: str, read: Callable[[Sequence[Row]], None]) -> None:
-        """Read on from where the last turn stopped."""
-        at = int(self._state.get(cursor) or 0)
+        """Read on from where the last turn stopped; another hub, which counts anew, from its beginning."""
+        known = self._state.get(cursor)
+        at = known["number"] if isinstance(known, dict) and known["hub"] == self._made_at else 0
         query = f"SELECT * FROM {function}(%s, %s, %s)"  # noqa: S608  our own name
         while rows := self._hub.rows(query, (self._node, at, AT_ONCE)):
             read(rows)
             at = rows[-1]["number"]
-            self._state.set(cursor, at).result()
+            self._state.set(cursor, {"hub": self._made_at, "number": at}).result()
 
     def _take(self) -> None:
-        self._since("lessons_since", CURSOR, self._take_lessons)
+        self._since("lessons_since", "hub_lessons", self._take_lessons)
 
     def _take_lessons(self, rows: Sequence[Row]) -> None:
         lessons = [one for row in rows if not row["is_own"] for one in self._read(row["line"])]

@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from db.database import Database
+from hub import migrations
 from hub.connection import HubConnections
 from memory import elsewhere
 from memory.rows import KINDS
@@ -39,15 +40,6 @@ class HubVectors:
     def __init__(self, connections: HubConnections, node: str, db: Database, embedder: str, dims: int) -> None:
         self._hub, self._node, self._db, self._space = connections, node, db, (embedder, dims)
         self._sent = 0
-
-    def is_there(self) -> bool:
-        """Whether the server can search.
-
-        Raises:
-            HubAway: the hub cannot be reached.
-        """
-        found = self._hub.row("SELECT to_regproc('nearest_vectors') IS NOT NULL AS has")
-        return bool(found and found["has"])
 
     def add(self, kind: LessonKind, items: Sequence[int], vectors: Vectors) -> None:
         """Send the vectors of lessons; what the hub has already stays as it is there.
@@ -113,7 +105,7 @@ class SharedVectors:
     """
 
     def __init__(self, connections: HubConnections, node: str, db: Database) -> None:
-        self._parts = (connections, node, db)
+        self._hub, self._node, self._db = connections, node, db
         self._found = dict[tuple[str, int], HubVectors]()
 
     def of(self, embedder: Embedder) -> HubVectors | None:
@@ -123,12 +115,11 @@ class SharedVectors:
             HubAway: the hub cannot be reached.
         """
         space = (embedder.name, embedder.dims)
-        found = self._found.get(space) or HubVectors(*self._parts, *space)
         if space not in self._found:
-            if not found.is_there():
+            if not migrations.has_vectors(self._hub):
                 return None
-            self._found[space] = found
-        return found
+            self._found[space] = HubVectors(self._hub, self._node, self._db, *space)
+        return self._found[space]
 
     def send(self, embedder: Embedder | None) -> None:
         """Send what the hub lacks of an embedder's vectors, if there is one.

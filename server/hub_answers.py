@@ -29,8 +29,7 @@ class HubNode(Answer):
     """A node. `busy` of its `slots` are at work, `held` tasks are its own; `says` is what it says of itself, in a line.
 
     `state` is `lost` where it was not heard of for longer than it holds tasks for, and `removed` where the owner of the
-    hub has removed it; `url` leads to its dashboard, and is
-    empty where it gave none that can be linked.
+    hub has removed it; `url` leads to its dashboard, and is empty where it gave none that can be linked.
     """
 
     id: str
@@ -73,9 +72,8 @@ class HubState(Answer):
 class HubTaskRow(Answer):
     """A task of the hub. `node` has it or had it last, `origin` is where it was submitted; `…_task` are its ids there.
 
-    `cause` is `reason` with the failure first that was left at the end.
-
-    `signed` tells whether the node that had it signed how it ended, null while it has not.
+    `cause` is `reason` with the failure first that was left at the end. `signed` tells whether the node that had it
+    signed how it ended, null while it has not.
 
     `node_page` is its page on the dashboard of the node that has it, `origin_page` that where it was submitted; null
     where there is none.

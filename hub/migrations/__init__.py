@@ -105,6 +105,12 @@ def check(connections: HubConnections) -> int:
     return int(max(applied))
 
 
+def made_at(connections: HubConnections) -> str:
+    """When the schema was made, as a text: it tells one hub from another."""
+    row = connections.row("SELECT at::text FROM migrations ORDER BY number LIMIT 1")
+    return str(row["at"]) if row else ""
+
+
 def has_role(connections: HubConnections) -> bool:
     """Whether there is the role that nodes are granted."""
     return connections.row("SELECT 1 FROM pg_roles WHERE rolname = %s", (ROLE,)) is not None

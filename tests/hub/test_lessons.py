@@ -48,7 +48,8 @@ class Learner:
 
     db: Database
     memory: LongTermMemory
-    begin: Callable[[], LessonExchange]
+    begin: Callable[[HubConnections], LessonExchange]
+    connections: HubConnections
     lessons: LessonExchange
     repo: str
     faults: list[str]
@@ -58,8 +59,10 @@ class Learner:
         line = json.dumps({"kind": "pattern", **fields, "created_at": TIME, "learned_at": TIME})
         self.db.write(lambda conn: exchange.take(conn, exchange.read(line))).result()
 
-    def restart(self) -> None:
-        self.lessons = self.begin()
+    def restart(self, another: HubConnections | None = None) -> None:
+        """As with the same hub, or with another one."""
+        self.connections = another or self.connections
+        self.lessons = self.begin(self.connections)
 
     def fail(self, signature: str, shapes: Sequence[str] = ()) -> int:
         """A failure that a task of this node met and mended; its id."""
@@ -138,14 +141,14 @@ def learner(stack: ExitStack, connections: HubConnections, folder: Path, remote:
     memory, faults = LongTermMemory(db, choose("hashed"), emit=lambda _: None), list[str]()
     stack.callback(memory.close)
 
-    def begin() -> LessonExchange:
+    def begin(of_hub: HubConnections) -> LessonExchange:
         return LessonExchange(
-            connections, folder.name, db=db, state=StateStore(db), mask=Masker(["hunter2hunter2"]),
+            of_hub, folder.name, db=db, state=StateStore(db), mask=Masker(["hunter2hunter2"]),
             repositories=SharedRepositories(manager, folder / "clones", lambda: [str(repo)]),
             hear=memory.hear, report=faults.append,
         )  # fmt: skip
 
-    return Learner(db, memory, begin, begin(), str(repo), faults)
+    return Learner(db, memory, begin, connections, begin(connections), str(repo), faults)
 
 
 def test_a_lesson_is_known_to_all_once(nodes: tuple[Learner, Learner], connections: HubConnections) -> None:
@@ -290,6 +293,24 @@ def test_news_that_are_read_twice_change_nothing(nodes: tuple[Learner, Learner])
     settle(*nodes)
     assert seen() == before
     assert second.knows().keys() == {"shared", "new"}
+
+
+def test_another_hub_is_read_from_its_beginning_and_told_everything(
+    nodes: tuple[Learner, Learner], server: PostgresServer, tmp_path: Path
+) -> None:
+    first, second = nodes
+    for number in range(3):
+        first.learn(f"here {number}")
+    settle(*nodes)
+    with hub(server.database()) as another, ExitStack() as stack:
+        third = learner(stack, another, tmp_path / "c", tmp_path / "shop.git")
+        third.learn("there")
+        third.lessons.turn()
+        join(another, Node(id="b", name="b"))
+        second.restart(another)
+        second.lessons.turn()
+        third.lessons.turn()
+        assert second.knows().keys() == third.knows().keys() == {"here 0", "here 1", "here 2", "there"}
 
 
 def test_a_lesson_restored_on_one_node_begins_again_on_all(nodes: tuple[Learner, Learner]) -> None:
