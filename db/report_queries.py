@@ -343,6 +343,18 @@ class ReportQueries:
         )
         return [_failure(row) for row in rows]
 
+    def needed(self, since: datetime, until: datetime) -> dict[int, list[int]]:
+        """The tasks that those of the span which failed for another one depend on, in order."""
+        rows = self._rows(
+            "SELECT d.task_id, d.depends_on FROM task_dependencies d JOIN tasks t ON t.id = d.task_id "
+            "WHERE t.ending = 'dependency' AND t.ended_at >= ? AND t.ended_at < ? ORDER BY d.task_id, d.depends_on",
+            *(since, until),
+        )
+        found = dict[int, list[int]]()
+        for row in rows:
+            found.setdefault(int(row["task_id"]), []).append(int(row["depends_on"]))
+        return found
+
     def pattern_count(self, since: datetime, until: datetime) -> int:
         """How many solved tasks of the span were kept as patterns."""
         rows = self._rows("SELECT count(*) FROM patterns WHERE created_at >= ? AND created_at < ?", since, until)

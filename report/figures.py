@@ -94,6 +94,7 @@ def fold(queries: ReportQueries, log: ReportLog, since: datetime, until: datetim
         tasks=task_figures.fold(
             now,
             failures,
+            queries.needed(since, until),
             submitted=queries.created_count(since, until),
             open_at_end=queries.open_count(until) - log.reopened_count(until),
         ),

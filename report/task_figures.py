@@ -71,9 +71,17 @@ class TaskFigures:
 
 
 def fold(
-    ended: Sequence[EndedTask], failures: Iterable[FailureRow], *, submitted: int, open_at_end: int
+    ended: Sequence[EndedTask],
+    failures: Iterable[FailureRow],
+    needed: Mapping[int, Sequence[int]],
+    *,
+    submitted: int,
+    open_at_end: int,
 ) -> TaskFigures:
-    """The figures of the tasks that ended in a span; each task once. `failures` are those of the span, oldest first."""
+    """The figures of the tasks that ended in a span; each task once.
+
+    `failures` are those of the span, oldest first, `needed` what tasks depend on that failed for another one.
+    """
     worked = [task for task in ended if task.started_at]
     durations = [duration_s(task) for task in worked]
     return TaskFigures(
@@ -88,7 +96,7 @@ def fold(
         queue_wait_s=spread(map(wait_s, worked)),
         work_s=sum(durations),
         slowest=sorted(worked, key=lambda task: (-duration_s(task), task.id))[:SLOWEST],
-        causes=clustered(_failed(ended, failures)),
+        causes=clustered(_failed(ended, failures, needed)),
     )
 
 
@@ -130,19 +138,25 @@ def _kind(kind: str, tasks: Sequence[EndedTask]) -> KindFigures:
     )
 
 
-def _failed(ended: Iterable[EndedTask], failures: Iterable[FailureRow]) -> list[FailedTask]:
-    """The failed tasks, each with the failure that was left at its end."""
+def _failed(
+    ended: Iterable[EndedTask], failures: Iterable[FailureRow], needed: Mapping[int, Sequence[int]]
+) -> list[FailedTask]:
+    """The failed tasks, each with the failure that was left at its end, or the task for whose sake it failed."""
     of_task: dict[int | None, list[FailureRow]] = {}
     for failure in failures:
         of_task.setdefault(failure.task_id, []).append(failure)
+    failed = {task.id: task for task in ended if task.status is Status.FAILED}
     return [
-        _with_failure(task, [each for each in of_task.get(task.id, ()) if each.at <= task.ended_at])
-        for task in ended
-        if task.status is Status.FAILED
+        _with_cause(
+            task,
+            [each for each in of_task.get(task.id, ()) if each.at <= task.ended_at],
+            next((other for other in needed.get(task.id, ()) if other in failed), None),
+        )
+        for task in failed.values()
     ]
 
 
-def _with_failure(task: EndedTask, failures: Sequence[FailureRow]) -> FailedTask:
+def _with_cause(task: EndedTask, failures: Sequence[FailureRow], blocker: int | None) -> FailedTask:
     last = failures[-1] if failures else None
     return FailedTask(
         id=task.id,
@@ -153,5 +167,5 @@ def _with_failure(task: EndedTask, failures: Sequence[FailureRow]) -> FailedTask
         ended_at=task.ended_at,
         error=last.error if last else "",
         signature=last.signature if last else "",
-        blocker=None,
+        blocker=blocker,
     )

@@ -97,6 +97,17 @@ def test_failed_tasks_are_grouped_by_their_cause_as_in_the_brief(history: Histor
     assert "4 failed (3 for one cause)" in in_brief(found)
 
 
+def test_a_task_that_failed_for_another_one_is_counted_with_that_ones_cause(history: History) -> None:
+    first = claimed(history)
+    history.store.queue.submit(parse_spec({"description": "go on", "depends_on": [first.id]})).result()
+    history.failed(first, _judged("AssertionError", "assert 0 == 1"), 0)
+    history.store.queue.finish(first.id, first.fence, Ending.GAVE_UP, reason="Gave up.").result()
+    found = told(history)
+    (cause,) = found.tasks.causes
+    assert (cause.title, len(cause.tasks)) == ("AssertionError: assert 0 == 1", 2)
+    assert "2 failed (all for one cause)" in in_brief(found)
+
+
 def test_holds_are_timed_over_the_borders_of_the_span(history: History) -> None:
     queue = history.store.queue
     history.clock.now = FIRST - 2 * HOUR
