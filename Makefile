@@ -4,7 +4,7 @@ VENV := .venv/bin/python
 # Where this is set, each process of the tests would compile all of them anew.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: run test test-all setup setup-dev lint format bench
+.PHONY: run test test-all setup setup-dev lint compiled format bench
 .DEFAULT_GOAL := run
 
 run: setup
@@ -18,7 +18,8 @@ PYTEST := $(VENV) -m pytest -q
 BESIDE := -n $$(($$(nproc) + 1)) --dist loadfile --no-loadscope-reorder
 AGAIN := --last-failed --last-failed-no-failures none
 
-test: setup-dev lint
+test: setup-dev
+	@$(MAKE) -s -j2 -o setup-dev lint compiled
 	@$(PYTEST) $(BESIDE) || $(PYTEST) $(AGAIN)
 
 test-all: lint
@@ -29,6 +30,11 @@ lint: setup-dev
 	@$(VENV) -m ruff check .
 	@$(VENV) -m ruff format --check -q .
 	@$(VENV) -m mypy .
+
+# What pytest makes of the tests and their libraries is kept: beside the linters, which leave a core idle, it is made
+# once instead of by each process that runs tests.
+compiled: setup-dev
+	@$(PYTEST) --collect-only > /dev/null || true
 
 format: setup-dev
 	@$(VENV) -m ruff check --fix .

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import pytest
 
 from tests.support import tiers
@@ -13,8 +15,11 @@ PLAIN = ["tests/core/test_a.py::test_it[1]", "tests/core/test_a.py::test_it[2]",
 
 
 @pytest.fixture
-def quick(monkeypatch: pytest.MonkeyPatch) -> None:
+def quick(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     monkeypatch.setattr(tiers, "ALL", False)
+    tiers.unread.cache_clear()
+    yield
+    tiers.unread.cache_clear()
 
 
 @pytest.mark.usefixtures("quick")
@@ -46,6 +51,17 @@ def test_of_long_tests_among_short_ones_some_are_run() -> None:
     long = [place if "::" in place else f"{place}::test_it" for place in tiers.LONG]
     short = [f"{long[0].partition('::')[0]}::test_{n}" for n in range(9)]
     assert len({*long, *short} - tiers.left_out([*long, *short])) == tiers.TESTS[tiers.LONG] + len(short)
+
+
+@pytest.mark.usefixtures("quick")
+def test_files_that_are_not_even_imported_are_those_of_which_nothing_is_run() -> None:
+    paths = (tiers.ROOT / "tests").rglob("test_*.py")
+    ids = [f"{path.relative_to(tiers.ROOT).as_posix()}::test_it" for path in paths]
+    unread = {f"{path.relative_to(tiers.ROOT).as_posix()}::test_it" for path in tiers.unread()}
+    assert any(id_.startswith("tests/bench/") for id_ in unread)
+    assert any(id_.startswith("tests/browser/") for id_ in unread)
+    assert unread <= tiers.left_out(ids)
+    assert tiers.left_out(set(ids) - unread) == tiers.left_out(ids) - unread, "what is read is drawn as before"
 
 
 def test_what_is_drawn_of_is_there() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import threading
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -26,27 +27,31 @@ def deep(depth: int) -> str:
     return '{"a":' * depth + "1" + "}" * depth
 
 
-BODIES = {
-    "unknown_fields": many(1_200_000),
-    "unknown_limits": '{"description":"x","limits":' + many(140_000) + "}",
-    "wrong_items": '{"description":"x","depends_on":[' + '"",' * 5_000_000 + '""]}',
-    "wrong_cases": '{"description":"x","cases":[' + '{"u":1},' * 100_000 + "1]}",
-    "unknown_tasks": '{"description":"x","depends_on":[' + ",".join(map(str, range(1, 1001))) + "]}",
-    "a_long_name": '{"description":"x","' + "k" * 19_000_000 + '":1}',
-    "a_long_name_twice": '{"' + "k" * 9_000_000 + '":1,"' + "k" * 9_000_000 + '":1}',
-    "a_name_twice_among_many": many(140_000)[:-1] + ',"k139999":1}',
-    "lists": "[" + "[]," * 6_000_000 + "[]]",
-    "brackets": "[" * 19_000_000,
-    "quotes": '"' * 19_000_000,
-    "an_endless_text": '"' + '\\"' * 9_000_000,
-    "an_endless_value": '{"description":"x","cases":[{"call":"a.f","args":[{"literal":"[[[0]*9999]*9999]*9999"}]}]}',
+# Of up to twenty megabytes: made where they are sent.
+BODIES: dict[str, Callable[[], str]] = {
+    "unknown_fields": lambda: many(1_200_000),
+    "unknown_limits": lambda: '{"description":"x","limits":' + many(140_000) + "}",
+    "wrong_items": lambda: '{"description":"x","depends_on":[' + '"",' * 5_000_000 + '""]}',
+    "wrong_cases": lambda: '{"description":"x","cases":[' + '{"u":1},' * 100_000 + "1]}",
+    "unknown_tasks": lambda: '{"description":"x","depends_on":[' + ",".join(map(str, range(1, 1001))) + "]}",
+    "a_long_name": lambda: '{"description":"x","' + "k" * 19_000_000 + '":1}',
+    "a_long_name_twice": lambda: '{"' + "k" * 9_000_000 + '":1,"' + "k" * 9_000_000 + '":1}',
+    "a_name_twice_among_many": lambda: many(140_000)[:-1] + ',"k139999":1}',
+    "lists": lambda: "[" + "[]," * 6_000_000 + "[]]",
+    "brackets": lambda: "[" * 19_000_000,
+    "quotes": lambda: '"' * 19_000_000,
+    "an_endless_text": lambda: '"' + '\\"' * 9_000_000,
+    "an_endless_value": lambda: (
+        '{"description":"x","cases":[{"call":"a.f","args":[{"literal":"[[[0]*9999]*9999]*9999"}]}]}'
+    ),
 }
 
 
 @pytest.mark.parametrize("name", BODIES)
 def test_the_answer_to_too_much_is_small_and_others_are_served(shared: Client, name: str) -> None:
     answers: list[Got] = []
-    sender = threading.Thread(target=lambda: answers.append(shared.request("POST", "/api/task", BODIES[name], JSON)))
+    body = BODIES[name]()
+    sender = threading.Thread(target=lambda: answers.append(shared.request("POST", "/api/task", body, JSON)))
     sender.start()
     health = shared.get("/healthz")
     sender.join()
@@ -74,7 +79,7 @@ def test_many_wrong_parameters_of_a_query_are_told_as_briefly(shared: Client) ->
 @pytest.mark.parametrize("path", ["/api/tasks/bulk", "/api/decisions", "/api/pause", "/api/lessons/import"])
 @pytest.mark.parametrize("body", ["unknown_fields", "lists", "brackets", "a_long_name"])
 def test_every_body_is_bounded(shared: Client, path: str, body: str) -> None:
-    got = shared.request("POST", path, BODIES[body], JSON)
+    got = shared.request("POST", path, BODIES[body](), JSON)
     assert (got.status, len(got.body) < SMALL) == (400, True)
 
 

@@ -138,20 +138,36 @@ def left_out(ids: Iterable[str]) -> set[str]:
     if ALL:
         return set()
     ids = list(ids)
-    files = {id_.partition("::")[0] for id_ in ids}
-    out = {file for file in files if file.startswith(LATER)}
-    for folder, most in FILES.items():
-        there = sorted(file for file in files - out if file.startswith(folder) and file not in ALWAYS)
-        out |= set(there) - set(_lowest(there, most, str))
+    out = files_left_out(id_.partition("::")[0] for id_ in ids)
     skipped = {id_ for id_ in ids if id_.partition("::")[0] in out}
+    settled = out | ALWAYS
     for place, most in TESTS.items():
-        drawable = (id_ for id_ in ids if id_.startswith(place) and id_.partition("::")[0] not in ALWAYS)
+        drawable = (id_ for id_ in ids if id_.startswith(place) and id_.partition("::")[0] not in settled)
         there = sorted({_test(id_) for id_ in drawable})
         left = set(there) - set(_lowest(there, most, str))
         skipped |= {id_ for id_ in ids if _test(id_) in left}
     for most, group in _grouped(id_ for id_ in ids if id_ not in skipped):
         skipped |= set(group) - set(_lowest(group, most, str))
     return skipped
+
+
+def files_left_out(files: Iterable[str]) -> set[str]:
+    """Those of the files, by their paths, of which all is for `make test-all`."""
+    if ALL:
+        return set()
+    files = set(files)
+    out = {file for file in files if file.startswith(LATER)}
+    for folder, most in FILES.items():
+        there = sorted(file for file in files - out if file.startswith(folder) and file not in ALWAYS)
+        out |= set(there) - set(_lowest(there, most, str))
+    return out
+
+
+@cache
+def unread() -> frozenset[Path]:
+    """The files of tests that need not even be imported, for all of them is for `make test-all`."""
+    there = {path.relative_to(ROOT).as_posix() for path in (ROOT / "tests").rglob("test_*.py")}
+    return frozenset(ROOT / file for file in files_left_out(there))
 
 
 def _test(id_: str) -> str:

@@ -3,6 +3,7 @@
 import ast
 import warnings
 from collections.abc import Iterator
+from functools import cache
 
 import pytest
 from hypothesis import given, settings
@@ -127,18 +128,24 @@ def edits(context: EditContext) -> Iterator[Edit]:
         yield from operator(context)
 
 
-ALL = [(context, list(edits(context))) for context in GROUNDS]
-TEXTS = [ast.unparse(context.tree) for context in GROUNDS]
+@cache
+def every(number: int) -> tuple[EditContext, list[Edit]]:
+    return GROUNDS[number], list(edits(GROUNDS[number]))
+
+
+@cache
+def unparsed(number: int) -> str:
+    return ast.unparse(GROUNDS[number].tree)
 
 
 @given(st.data())
 @settings(max_examples=tiers.examples(250), deadline=None)
 def test_every_edit_compiles_without_a_warning_and_changes_the_text(data: st.DataObject) -> None:
-    number = data.draw(st.integers(0, len(ALL) - 1))
-    context, found = ALL[number]
+    number = data.draw(st.integers(0, len(GROUNDS) - 1))
+    context, found = every(number)
     edit = data.draw(st.sampled_from(found))
     text = ast.unparse(edit.apply(context.tree))
-    assert text != TEXTS[number]
+    assert text != unparsed(number)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         compile(text, "a.py", "exec")
@@ -149,16 +156,16 @@ def test_every_edit_compiles_without_a_warning_and_changes_the_text(data: st.Dat
 
 @pytest.mark.parametrize("number", range(len(GROUNDS)))
 def test_no_generator_changes_the_tree_it_works_on(number: int) -> None:
-    context, found = ALL[number]
+    context, found = every(number)
     before = ast.dump(context.tree)
     for edit in found[::7]:
         edit.apply(context.tree)
-    assert ast.dump(context.tree) == before == ast.dump(ast.parse(TEXTS[number]))
+    assert ast.dump(context.tree) == before == ast.dump(ast.parse(unparsed(number)))
 
 
 @pytest.mark.parametrize("number", range(len(GROUNDS)))
 def test_edits_begin_inside_their_scope_and_never_in_heads_formats_or_annotations(number: int) -> None:
-    context, found = ALL[number]
+    context, found = every(number)
     for edit in found:
         assert edit.place[: len(context.scope)] == context.scope
         way = [at(context.tree, edit.place[:end]) for end in range(len(context.scope), len(edit.place))]
@@ -173,14 +180,14 @@ def test_edits_begin_inside_their_scope_and_never_in_heads_formats_or_annotation
 
 @pytest.mark.parametrize("number", range(len(GROUNDS)))
 def test_edits_begin_only_in_lines_that_are_suspected(number: int) -> None:
-    context, _ = ALL[number]
+    context, _ = every(number)
     lines = dict(list(context.lines.items())[::3])
     few = EditContext(path="a.py", tree=context.tree, scope=context.scope, lines=lines, words=context.words)
     assert all(edit.line in lines for edit in edits(few))
 
 
 def test_a_tree_whose_new_nodes_have_no_locations_can_be_edited_again() -> None:
-    context, found = ALL[0]
+    context, found = every(0)
     for edit in found[::199]:
         again = EditContext(path="a.py", tree=edit.apply(context.tree), scope=context.scope, lines=context.lines)
         for second in list(edits(again))[::41]:
@@ -188,7 +195,7 @@ def test_a_tree_whose_new_nodes_have_no_locations_can_be_edited_again() -> None:
 
 
 def test_a_function_of_twenty_lines_has_fewer_edits_than_a_search_can_try() -> None:
-    assert max(len(found) for _, found in ALL) < 6000
+    assert max(len(every(number)[1]) for number in range(len(GROUNDS))) < 6000
 
 
 def test_no_literal_is_held_by_identity_taken_an_item_from_or_a_condition() -> None:
