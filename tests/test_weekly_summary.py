@@ -14,6 +14,7 @@ from db.database import Database
 from report.advice import recommendations
 from report.model_figures import Cost
 from report.weeks import report_name
+from tests.support.ready_database import ready
 from weekly_summary import render, summarise, write_report
 
 UNTIL = datetime(2026, 11, 22, 6, tzinfo=UTC)
@@ -25,7 +26,7 @@ class Week:
     """A database with the rows of a week."""
 
     def __init__(self, path: Path) -> None:
-        self.db = Database(path)
+        self.db = Database(ready(path))
 
     def run(self, statement: str, *values: object) -> int:
         return self.db.write(lambda conn: conn.execute(statement, values).lastrowid or 0).result()

@@ -21,6 +21,7 @@ from db import repositories
 from db.database import Database
 from git_manager import GitManager
 from tests.support.git_repo import git, make_repo, write
+from tests.support.ready_database import ready
 
 FILES = {"pyproject.toml": "[tool.ruff]\n\n[tool.pytest.ini_options]\ntestpaths = ['tests']\n", "shop.py": "",
          "Makefile": "test:\n\tpytest\n"}  # fmt: skip
@@ -31,7 +32,7 @@ class Bench:
 
     def __init__(self, home: Path) -> None:
         self.settings: Settings = load_settings(home=home)
-        self.database = Database(home / "db.sqlite")
+        self.database = Database(ready(home / "db.sqlite"))
         self.events: list[Event] = []
         self.git = GitManager(
             workspace=self.settings.workspace, author=Author(name="N", email="n@example.org"), auto_push=False,

@@ -23,6 +23,7 @@ from queue_manager import QueueManager
 from server.repository_answers import repositories
 from tests.support.daemon import until
 from tests.support.git_repo import git, make_repo
+from tests.support.ready_database import ready
 
 
 class Bench:
@@ -30,7 +31,7 @@ class Bench:
 
     def __init__(self, home: Path) -> None:
         self.settings: Settings = load_settings(home=home)
-        self.database = Database(home / "db.sqlite")
+        self.database = Database(ready(home / "db.sqlite"))
         self.queue = QueueManager(self.database, EventLog(self.database))
         self.events: list[Event] = []
         self.git = GitManager(

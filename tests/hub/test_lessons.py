@@ -38,6 +38,7 @@ from memory.uplift import Standing, standing
 from tests.support.daemon import git
 from tests.support.git_repo import make_repo
 from tests.support.postgres import PostgresServer, hub
+from tests.support.ready_database import ready
 
 TIME = "2026-03-01T12:00:00.000000Z"
 
@@ -137,7 +138,7 @@ def learner(stack: ExitStack, connections: HubConnections, folder: Path, remote:
     author = Author(name="Test", email="test@example.org")
     manager = GitManager(workspace=folder / "workspace", author=author, auto_push=False, emit=lambda _: None)
     stack.callback(manager.close)
-    db = stack.enter_context(Database(folder / "a.sqlite"))
+    db = stack.enter_context(Database(ready(folder / "a.sqlite")))
     memory, faults = LongTermMemory(db, choose("hashed"), emit=lambda _: None), list[str]()
     stack.callback(memory.close)
 

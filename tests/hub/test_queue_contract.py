@@ -25,6 +25,7 @@ from hub.nodes import Node, join
 from hub.queue import Held, HubQueue, HubTask, Result
 from queue_manager import QueueManager
 from tests.support.postgres import PostgresServer, hub, servers
+from tests.support.ready_database import ready
 
 LEASE_S, CRASHES = 0.4, 3
 
@@ -51,7 +52,7 @@ class OfOneNode:
     """The queue on SQLite; its workers stand for nodes."""
 
     def __init__(self, folder: Path) -> None:
-        self._db = Database(folder / "queue.sqlite")
+        self._db = Database(ready(folder / "queue.sqlite"))
         self._queue = QueueManager(self._db, EventLog(self._db), lease_s=LEASE_S, max_crashes=CRASHES)
 
     def submit(self, spec: TaskSpec) -> Submitted:

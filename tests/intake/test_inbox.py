@@ -24,6 +24,7 @@ from intake.tasks_file import read_tasks
 from intake.watcher import Watcher
 from queue_manager import QueueManager
 from tests.support.git_repo import make_repo
+from tests.support.ready_database import ready
 
 TWO = "tasks:\n- {description: a, key: first}\n- {description: b, depends_on: [first]}\n"
 
@@ -32,7 +33,7 @@ class Intake:
     """A queue and an inbox in front of it."""
 
     def __init__(self, path: Path) -> None:
-        self.db = Database(path)
+        self.db = Database(ready(path))
         self.log = EventLog(self.db)
         self.queue = QueueManager(self.db, self.log)
         self.told: list[Event] = []

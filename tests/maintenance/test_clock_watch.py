@@ -23,6 +23,7 @@ from queue_manager import QueueManager
 from taskqueue import checkpoints
 from tests.support import tiers
 from tests.support.clocks import HandClocks
+from tests.support.ready_database import ready
 
 HOUR, DAY, YEAR = 3600.0, 86400.0, 365 * 86400.0
 NOTE_S = 300.0
@@ -48,7 +49,7 @@ class Machine:
     @contextmanager
     def up(self) -> Iterator[tuple[Store, ClockWatch]]:
         clocks = self.clocks
-        with Database(self.path / "a.sqlite") as db:
+        with Database(ready(self.path / "a.sqlite")) as db:
             events = EventLog(db, clocks)
             store = Store(db, events, QueueManager(db, events, clock=clocks))
             watch = ClockWatch(db, store.queue, events, clocks.all())

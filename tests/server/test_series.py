@@ -19,6 +19,7 @@ from server.context import AppContext
 from server.lists.series import MAX_BUCKETS, MAX_MODELS, Range, stats
 from tests.support import tiers
 from tests.support.app_context import Client
+from tests.support.ready_database import ready
 from tests.support.worked_task import submit, work_on
 
 NOW = datetime(2026, 11, 22, 12, 30, tzinfo=UTC)
@@ -28,7 +29,7 @@ class Hand:
     """A database, and a clock that is set by hand."""
 
     def __init__(self, folder: Path) -> None:
-        self.database, self.now = Database(folder / "db.sqlite"), NOW
+        self.database, self.now = Database(ready(folder / "db.sqlite")), NOW
         self.queue = QueueManager(self.database, EventLog(self.database, self.clock), clock=self.clock)
 
     def clock(self) -> datetime:

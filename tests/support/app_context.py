@@ -42,6 +42,7 @@ from server.context import AppContext
 from server.serving.host import Host
 from server.serving.listen import Listen
 from settings.reloaded import Later, Reloaded
+from tests.support.ready_database import ready
 from weekly_summary import summarise, write_report
 
 
@@ -99,7 +100,7 @@ class Reporting:
 
 def make_desk(folder: Path) -> AppContext:
     """The daemon's services on a new database; `mask.learn` makes a secret known to all of them."""
-    database, mask = Database(folder / "db.sqlite"), Masker()
+    database, mask = Database(ready(folder / "db.sqlite")), Masker()
     events = EventLog(database, mask=mask)
     queue = QueueManager(database, events, mask=mask)
 

@@ -32,6 +32,7 @@ from models.budgets import Price
 from models.call import CallPolicy
 from models.chain import build_chain
 from queue_manager import QueueManager
+from tests.support.ready_database import ready
 from tests.support.wire_server import WireServer
 
 LOADED = (anthropic, ollama, openai)
@@ -94,7 +95,7 @@ class GatewaySetup:
         self, *backends: BaseModelHandler, clock: Callable[[], datetime] = utc_now, **more: Any
     ) -> AsyncIterator[Gateway]:
         events: list[Event] = []
-        with Database(self.path / "db.sqlite") as db:
+        with Database(ready(self.path / "db.sqlite")) as db:
             log = EventLog(db)
             steps, state = StepStore(db, log, clock=clock), StateStore(db, clock=clock)
             if not log.newest_id():

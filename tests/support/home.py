@@ -29,6 +29,7 @@ from server.context import AppContext
 from server.serving.host import Host
 from server.serving.listen import Listen
 from tests.support.app_context import Reloads, installed
+from tests.support.ready_database import ready
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -71,7 +72,7 @@ class Home:
 
     def context(self) -> AppContext:
         """The daemon's parts on this home's database; close its database at the end."""
-        database = Database(load_settings(home=self.path).db_path)
+        database = Database(ready(load_settings(home=self.path).db_path))
         events = EventLog(database)
         queue = QueueManager(database, events)
 

@@ -20,6 +20,7 @@ from hub.repositories import SharedRepositories
 from hub.signing import NodeKey
 from queue_manager import QueueManager
 from tests.support.daemon import git
+from tests.support.ready_database import ready
 
 LEASE_S = 60.0
 
@@ -78,7 +79,7 @@ def hub_node(connections: HubConnections, folder: Path, name: str) -> Iterator[H
         folder: in which it has one of its name.
         name: also its id.
     """
-    db = Database(folder / name / "queue.sqlite")
+    db = Database(ready(folder / name / "queue.sqlite"))
     events = EventLog(db)
     queue = QueueManager(db, events)
     manager = GitManager(workspace=folder / name / "workspace", author=Author(), auto_push=False, emit=events.emit)

@@ -16,6 +16,7 @@ from db.state_store import StateStore
 from db.step_store import StepStore
 from db.tool_store import ToolStore
 from queue_manager import QueueManager
+from tests.support.ready_database import ready
 
 
 class HandClock:
@@ -54,7 +55,7 @@ class Store:
 def open_store(path: Path, clock: HandClock | None = None, *, secrets: tuple[str, ...] = ()) -> Store:
     """Open the stores; three attempts a task, rests of at most 40 seconds, a lease of one minute."""
     clock = clock or HandClock()
-    db = Database(path)
+    db = Database(ready(path))
     mask = Masker(secrets)
     events = EventLog(db, clock, mask)
     retry = RetryPolicy(attempts=3, base_s=10, cap_s=40, rng=random.Random(1))

@@ -29,6 +29,7 @@ from queue_manager import QueueManager
 from taskqueue import store as rows
 from taskqueue import transitions
 from taskqueue.store import Journal, Store
+from tests.support.ready_database import ready
 from tests.support.store import HandClock
 
 LEASE_S = 60.0
@@ -62,7 +63,7 @@ Opener = Callable[[Path, HandClock], AbstractContextManager[Node]]
 
 @contextmanager
 def sqlite(folder: Path, clock: HandClock) -> Iterator[Node]:
-    with Database(folder / "queue.sqlite") as database:
+    with Database(ready(folder / "queue.sqlite")) as database:
         journal = EventLog(database, clock)
         yield Node(database, journal, QueueManager(database, journal, clock=clock, lease_s=LEASE_S))
 
