@@ -55,7 +55,15 @@ class Engine(uvicorn.Server):
         for connection in list(self.server_state.connections):
             if connection.transport.is_closing():
                 connection.transport.abort()
-        await super().shutdown(sockets)
+        if self.server_state.connections or self.server_state.tasks:
+            await super().shutdown(sockets)
+            return
+        for server in self.servers:  # uvicorn would wait a tenth of a second for what is not there
+            server.close()
+        for bound in sockets or ():
+            bound.close()
+        for server in self.servers:
+            await server.wait_closed()
 
     def stop(self) -> None:
         """Serve no more; call it on the server's loop."""
