@@ -16,5 +16,7 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[PostgresServer]
 
 @pytest.fixture
 def connections(server: PostgresServer) -> Iterator[HubConnections]:
-    with hub(server.database()) as opened:
+    url = server.ready()
+    with hub(url) as opened:
         yield opened
+    server.drop(url)

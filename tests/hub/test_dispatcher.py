@@ -215,7 +215,7 @@ class Counted(HubConnections):
 
 
 def test_a_turn_asks_the_hub_once(server: PostgresServer, tmp_path: Path) -> None:
-    with hub(server.database()) as owner:
+    with hub(server.ready()) as owner:
         workspace_of_all(owner, tmp_path)
         (row,) = owner.rows("SELECT current_database() AS name")
         counted = Counted(server.url(row["name"]))

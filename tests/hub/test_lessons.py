@@ -233,7 +233,7 @@ ENDS = st.lists(st.tuples(st.integers(0, 1), st.booleans(), st.booleans()), max_
 def test_nodes_judge_as_one_that_has_seen_what_all_have(
     server: PostgresServer, tmp_path: Path, ends: list[tuple[int, bool, bool]]
 ) -> None:
-    with hub(server.database()) as connections, two(connections, Path(tempfile.mkdtemp(dir=tmp_path))) as nodes:
+    with hub(server.ready()) as connections, two(connections, Path(tempfile.mkdtemp(dir=tmp_path))) as nodes:
         nodes[0].learn("shared")
         settle(*nodes)
         for number, (place, is_shown, solved) in enumerate(ends, 1):

@@ -204,9 +204,12 @@ def kind(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactor
 
 @pytest.fixture
 def queue(kind: PostgresServer | None, tmp_path: Path) -> Iterator[Queue]:
-    opened = OfTheHub(kind.database()) if kind else OfOneNode(tmp_path)
+    url = kind.ready() if kind else ""
+    opened = OfTheHub(url) if kind else OfOneNode(tmp_path)
     yield opened
     opened.close()
+    if kind:
+        kind.drop(url)
 
 
 def task(queue: Queue, description: str = "x", **fields: object) -> int:

@@ -331,7 +331,7 @@ def test_walks_of_several_nodes(connections: HubConnections, clients: dict[str, 
 
 @pytest.mark.parametrize("start", list(Status))
 def test_the_database_allows_the_moves_of_the_table_and_no_other(server: PostgresServer, start: Status) -> None:
-    with hub(server.database()) as connections:
+    with hub(server.ready()) as connections:
         join(connections, Node(id="a", name="a"))
         one = HubQueue(connections, "a").submit(TaskSpec(description="x")).task_id
         for end in Status:

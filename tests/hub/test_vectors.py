@@ -56,9 +56,11 @@ def local(db: Database) -> VectorStore:
 
 @pytest.fixture
 def shared(db: Database, vectors_server: PostgresServer) -> Iterator[VectorStore]:
-    with hub(vectors_server.database()) as connections:
+    url = vectors_server.ready()
+    with hub(url) as connections:
         join(connections, Node(id="a", name="a"))
         yield HubVectors(connections, "a", db, SPACE, DIMS)
+    vectors_server.drop(url)
 
 
 @pytest.fixture(params=["local", "shared"], ids=["sqlite-vec", "pgvector"])

@@ -45,7 +45,7 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[PostgresServer]
 
 @pytest.fixture
 def rig(context: AppContext, server: PostgresServer) -> Iterator[Rig]:
-    url = server.database()
+    url = server.ready()
     with hub(url) as connections:
         join(connections, Node(id="1", name="a", labels=("gpu",), slots=4, url="http://a:5000/", version="0.1.0"))
         join(connections, Node(id="2", name="b", url="javascript:alert(1)//http://b"))
