@@ -54,6 +54,7 @@ class Assets:
         files = {path.relative_to(folder).as_posix(): _asset(path.read_bytes(), path.suffix) for path in paths}
         files[BASE] = _asset(b"".join(files[name].body for name in _PARTS if name in files), ".css")
         self._files: Mapping[str, Asset] = files
+        self._imported = dict[str, tuple[str, ...]]()
         whole = "\n".join(f"{name} {asset.etag}" for name, asset in self._files.items())
         self._version = f"v-{hashlib.sha256(whole.encode()).hexdigest()[:12]}"
 
@@ -75,15 +76,21 @@ class Assets:
         Raises:
             KeyError: one of them does not exist.
         """
-        found = [script]
+        found, known = [script], {script}
         for name in found:
-            pattern = _VENDORED_IMPORT if name.startswith("vendor/") else _IMPORT
-            text = self._files[name].body.decode()
-            imported = (
-                posixpath.normpath(posixpath.join(posixpath.dirname(name), each)) for each in pattern.findall(text)
-            )
-            found += [each for each in dict.fromkeys(imported) if each not in found]
+            new = [each for each in self._imports(name) if each not in known]
+            found += new
+            known.update(new)
         return found
+
+    def _imports(self, name: str) -> tuple[str, ...]:
+        """What a module imports itself; most modules are asked of by every page."""
+        if name not in self._imported:
+            pattern = _VENDORED_IMPORT if name.startswith("vendor/") else _IMPORT
+            named = pattern.findall(self._files[name].body.decode())
+            paths = (posixpath.join(posixpath.dirname(name), each) for each in named)
+            self._imported[name] = tuple(dict.fromkeys(map(posixpath.normpath, paths)))
+        return self._imported[name]
 
     async def __call__(self, scope: Scope, _receive: Receive, send: Send) -> None:
         """Serve a file."""
