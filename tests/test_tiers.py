@@ -49,8 +49,17 @@ def test_of_a_folder_of_expensive_tests_some_are_run_and_the_files_that_always_a
 @pytest.mark.usefixtures("quick")
 def test_of_long_tests_among_short_ones_some_are_run() -> None:
     long = [place if "::" in place else f"{place}::test_it" for place in tiers.LONG]
-    short = [f"{long[0].partition('::')[0]}::test_{n}" for n in range(9)]
+    single = next(place for place in tiers.LONG if "::" in place)
+    short = [f"{single.partition('::')[0]}::test_{n}" for n in range(9)]
     assert len({*long, *short} - tiers.left_out([*long, *short])) == tiers.TESTS[tiers.LONG] + len(short)
+
+
+@pytest.mark.usefixtures("quick")
+def test_what_is_drawn_among_the_long_ones_is_not_drawn_once_more_among_its_folder() -> None:
+    long = [f"{place}::test_it" for place in tiers.LONG if place.startswith("tests/e2e/")]
+    ran = {*JOBS, *long} - tiers.left_out([*JOBS, *long])
+    assert len(ran & set(long)) == tiers.TESTS[tiers.LONG]
+    assert len(ran & set(JOBS)) == 2 * tiers.TESTS["tests/e2e/"]
 
 
 @pytest.mark.usefixtures("quick")

@@ -39,13 +39,17 @@ LATER = (
 FILES = {"tests/browser/": 2, "tests/endurance/": 1}
 """How many files `make test` draws of a folder in which the tests of a file share what is expensive."""
 LONG = (
+    "tests/e2e/test_benchmark_run.py",
+    "tests/e2e/test_image.py",
+    "tests/e2e/test_twenty_tasks.py",
+    "tests/e2e/test_typescript.py",
     "tests/memory/test_local_embedders.py::test_the_model_takes_over_when_all_memories_are_embedded_with_it",
     "tests/models/test_text_form.py",
     "tests/sandbox/test_inside_connection.py",
     "tests/test_suite_runner.py::test_runs_that_do_not_end_well_say_how_and_where",
     "tests/verdict/held/test_weighing.py::test_what_is_too_deep_or_too_large_is_not_the_value_that_is_expected",
 )
-"""Single tests of seven seconds of processor time and more, in files of short ones."""
+"""Tests of seven seconds of processor time and more, and files of such tests, among short ones."""
 TESTS: dict[str | tuple[str, ...], int] = {
     LONG: 1,
     "tests/acp_agents/test_backend.py": 6,
@@ -82,7 +86,7 @@ TESTS: dict[str | tuple[str, ...], int] = {
     "tests/verdict/test_long_suites.py": 1,
     "tests/verdict/test_split_runs.py": 8,
 }
-"""How many tests `make test` draws of those in which each starts what is expensive for itself."""
+"""How many tests `make test` draws of those in which each starts what is expensive; the first place that fits holds."""
 ALWAYS = frozenset({
     "tests/browser/test_dashboard_page.py", "tests/e2e/test_main_job.py",
     "tests/endurance/test_every_step.py", "tests/endurance/test_damaged_databases.py",
@@ -91,6 +95,7 @@ ALWAYS = frozenset({
 """Files of these folders that are run whole with every commit."""
 ITEMS = {
     "tests/checks/test_python.py::test_large_and_deep_programs_are_read_to_their_end": 4,
+    "tests/e2e/test_typescript.py": 1,
     "tests/forges/": 1,
     "tests/forges/test_kills.py": 2,
     "tests/hostile/": 4,
@@ -112,8 +117,11 @@ ITEMS = {
     "tests/verdict/test_shell.py": 2,
 }
 """How many items `make test` draws of each parametrised test; the longest prefix of a path counts."""
-FIRST = ("tests/verdict/", "tests/e2e/", "tests/languages/", "tests/sandbox/", "tests/agent/", "tests/browser/")
-"""Folders of long files, which are begun first, so that no process is at one of them when the others are done."""
+FIRST = (
+    *("tests/verdict/", "tests/e2e/", "tests/languages/", "tests/sandbox/", "tests/agent/", "tests/browser/"),
+    *("tests/hub/", "tests/test_suite_runner.py", "tests/test_trials.py"),
+)
+"""Long files and folders of them, which are begun first, so that no process is at one when the others are done."""
 
 
 def examples(full: int) -> int:
@@ -140,10 +148,11 @@ def left_out(ids: Iterable[str]) -> set[str]:
     ids = list(ids)
     out = files_left_out(id_.partition("::")[0] for id_ in ids)
     skipped = {id_ for id_ in ids if id_.partition("::")[0] in out}
-    settled = out | ALWAYS
+    settled, placed = out | ALWAYS, set[str]()
     for place, most in TESTS.items():
         drawable = (id_ for id_ in ids if id_.startswith(place) and id_.partition("::")[0] not in settled)
-        there = sorted({_test(id_) for id_ in drawable})
+        there = sorted({_test(id_) for id_ in drawable} - placed)
+        placed.update(there)
         left = set(there) - set(_lowest(there, most, str))
         skipped |= {id_ for id_ in ids if _test(id_) in left}
     for most, group in _grouped(id_ for id_ in ids if id_ not in skipped):
