@@ -40,6 +40,8 @@ FILES = {"tests/browser/": 2, "tests/endurance/": 1}
 """How many files `make test` draws of a folder in which the tests of a file share what is expensive."""
 LONG = (
     "tests/e2e/test_benchmark_run.py",
+    "tests/e2e/test_benchmark_stopped.py",
+    "tests/e2e/test_forges.py",
     "tests/e2e/test_image.py",
     "tests/e2e/test_twenty_tasks.py",
     "tests/e2e/test_typescript.py",
