@@ -29,7 +29,7 @@ from dataclasses import dataclass
 from typing import IO, cast
 
 from core.errors import SandboxError
-from core.isolation import WORK, Mount, SandboxJob
+from core.isolation import WORK, Mount, SandboxJob, SandboxLimits
 from core.masking import printable
 from sandbox import cgroups, child, launcher
 from sandbox.bubblewrap import COUNTERS, FILES, NAME, SHM_MB, STILL, BubblewrapSandbox, memory_files, namespaces
@@ -37,7 +37,7 @@ from sandbox.cgroups import Group
 from sandbox.child import Finished, Pipes, Running
 from sandbox.grouped import GroupedJob
 from sandbox.isolation import Begun, Isolation
-from sandbox.runtime import SUITES, Runtime
+from sandbox.runtime import SUITES, Runtime, forked_from
 
 START_S = 20.0
 MOST_SERVERS = 6
@@ -76,8 +76,9 @@ class NestedSandbox(Isolation):
             return await self._outer.begin(job)
         if set(runtime.mounts) <= set(self._runtime.mounts) and runtime.libraries == self._runtime.libraries:
             runtime = self._runtime
-        server = await self._alive(runtime, entry)
-        return server.order(self._order(job, is_parent=parent is not None), self._outer.group(job.limits), job)
+        server = await self._alive(runtime, forked_from(entry))
+        argv = () if parent else job.argv
+        return server.order(self._order(job.limits, entry, argv), self._outer.group(job.limits), job)
 
     async def aclose(self) -> None:
         """End the fork servers, and with them whatever still runs below them."""
@@ -118,11 +119,12 @@ class NestedSandbox(Isolation):
     def _usual(self) -> tuple[object, ...]:
         return (self._runtime.python, self._runtime.libraries, self._runtime.mounts)
 
-    def _order(self, job: SandboxJob, *, is_parent: bool) -> dict[str, object]:
-        limits, bounded = job.limits, self._outer.hierarchy is not None
+    def _order(self, limits: SandboxLimits, entry: str, argv: Sequence[str]) -> dict[str, object]:
+        bounded = self._outer.hierarchy is not None
         values = list(launcher.settable(limits, address_space=not bounded).values())
         return {
-            "argv": () if is_parent else job.argv,
+            "parent": entry,
+            "argv": argv,
             "rlimits": values if bounded else [*values, (resource.RLIMIT_NPROC, limits.pids)],
             "tmpfs": {WORK: limits.work_mb, "/tmp": limits.tmp_mb, "/dev/shm": SHM_MB},  # noqa: S108 (the job's own)
             "counters": {path: STILL.get(path, "") for path in COUNTERS},

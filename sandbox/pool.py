@@ -148,8 +148,8 @@ async def warmed(sandbox: Sandbox, runtime: Runtime, *, size: int) -> Warmed:
 
 
 def _pooled(isolation: Isolation, size: int, remark: str) -> Warmed:
-    # A verdict may take two kinds of runs, tests and calls; commands are a third, and a search has its own.
-    pool = Pool(isolation, size=3 * size + 1)
+    # A verdict may take three kinds of runs: tests, plain ones and calls; commands are a fourth, a search has its own.
+    pool = Pool(isolation, size=4 * size + 1)
     return Warmed(sandbox=Exclusive(pool), remark=remark, closers=(pool.aclose,))
 
 

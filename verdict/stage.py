@@ -14,7 +14,7 @@ from languages.plan import Plan, Role
 from sandbox import packing, services
 from sandbox.inside.time_limits import BUSIEST
 from sandbox.packing import NOTHING, Packed, pack
-from sandbox.runtime import CALLS, SUITES, Runtime
+from sandbox.runtime import CALLS, PLAIN, SUITES, Runtime
 from sandbox.trees import TreeStore
 from verdict.time_limits import SPLIT_S, TimeLimit, clock
 
@@ -72,7 +72,7 @@ def staged(
         "watched": sorted(digests.keys() & {*plan.mounted, *(file.staged for file in plan.files)}),
         "split": _split(plan, files, runtime),
     }
-    entry = _entry(plan)
+    entry = _entry(plan, is_split=instructions["split"] is not None)
     job = SandboxJob(
         argv=runtime.argv(entry),
         mounts=runtime.mounts_for(entry),
@@ -83,11 +83,13 @@ def staged(
     return Staged(job=job, key=key, digest=_digest(plan, digests))
 
 
-def _entry(plan: Plan) -> str:
-    """The trusted parent that a plan is for."""
+def _entry(plan: Plan, *, is_split: bool) -> str:
+    """The trusted parent that a plan is for; a runner that is not pytest starts the processes of its own split run."""
     if plan.program is not None:
         return plan.program.entry
-    return CALLS if plan.calls else SUITES
+    if plan.calls:
+        return CALLS
+    return SUITES if is_split and plan.launch is None else PLAIN
 
 
 def _texts(plan: Plan, base: Tree) -> dict[str, bytes]:

@@ -38,11 +38,6 @@ class Split:
         self._tests = Child(_tests, [*words, *self._libraries])
         self._here.close()
 
-    def discard(self):
-        """End it without a run."""
-        self._tests.discard()
-        self._code.discard()
-
     def run(self, job, tree):
         """Run the tests; returns what `Child.watch` does.
 

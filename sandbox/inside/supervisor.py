@@ -28,25 +28,30 @@ def main():
     sys.path.remove(sys.argv[1])  # where this file was found; the workspace's names are not to meet ours
     split = Split(sys.argv[2:])  # its interpreter starts beside the imports
     preload(sys.argv[2:])
-    serve(sys.argv[2:], split)
+    serve_with(sys.argv[2:], split)
 
 
 def preload(libraries):
     """Import once, for all that are forked from here, what every run needs."""
-    sys.path.extend(libraries)
+    sys.path.extend(path for path in libraries if path not in sys.path)
     from . import session, split_tests  # noqa: F401, PLC0415 (their libraries are not on the path before)
 
     session.preload()
 
 
-def serve(libraries, split=None):
+def serve(libraries):
     """Serve the one job that comes; `libraries` are the import paths of the test libraries."""
+    serve_with(libraries, Split(libraries))
+
+
+def serve_with(libraries, split):
+    """As `serve`, with the processes of a split run, or None where there will be none."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     hide()  # the children as well, until they become other programs
-    # Before the job comes, because what it says must not be in their memory.
-    split = split or Split(libraries)
+    # Before the job comes, because what it says must not be in its memory.
     first = Child(pytest_session, libraries)
-    split.ready(first)
+    if split:
+        split.ready(first)
     answer_job(lambda job, source: run(job, source, first, split))
 
 
@@ -77,7 +82,6 @@ def run(job, source, first, split):
         beside.start()
         files.write(found.items(), job["watched"])
     else:
-        split.discard()
         files.write(files.contents(job, source), job["watched"])
     # Programs of Go are built before any tested code runs: what becomes of their sources then is no matter.
     watch = None if job["go"] else files.Watch(job["watched"])
@@ -98,7 +102,6 @@ def split_run(job, kept, split):
         return split.run(job, kept)
     from . import node_split  # noqa: PLC0415 (only where it is needed)
 
-    split.discard()
     return node_split.run(job, kept)
 
 
