@@ -104,7 +104,7 @@ class SuiteRunner(Suite):
             raise ValueError("a verdict is on all of a job's tests")
         self._check_command(job)
         started = time.monotonic()
-        verdict = await layer.judge(job, self._of_tests, self._asker.ask, self._runs.sandbox.name)
+        verdict = await layer.judge(job, self._of_tests, self._plainly, self._asker.ask, self._runs.sandbox.name)
         verdict = cleaned(replace(verdict, duration_s=time.monotonic() - started), self._mask)
         self._emit_result(verdict)
         return verdict
@@ -177,6 +177,13 @@ class SuiteRunner(Suite):
         if refusal := _refusal(job, planned):
             return self._verdict(planned, refusal, None)
         return await self._ran(job, planned)
+
+    async def _plainly(self, job: SuiteJob) -> Verdict:
+        """What the job's tests say in one run; what else has to be asked of them is known."""
+        planned = await self._runs.planned(job)
+        if job.documents or planned.command:
+            return await self._of_tests(job)
+        return await self._ran(replace(job, own_proven=True), plan.tests_alone(planned))
 
     async def _ran(self, job: SuiteJob, planned: Plan) -> Verdict:
         """What a plan proved that there is something to run in."""

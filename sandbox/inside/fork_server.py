@@ -1,8 +1,8 @@
 """Stays in an outer sandbox with what runs need imported, and forks a nested sandbox for each order that comes.
 
-It never sees a job: orders hold limits, the trusted parent, and four descriptors, which the fork takes over. What was imported here is
-shared with the forks copy-on-write and was never near untrusted code, so a fork is as fresh as a new interpreter and
-costs a tenth of it.
+It never sees a job: orders hold limits, the name of a trusted parent and four descriptors, which the fork takes over.
+What was imported here is shared with the forks copy-on-write and was never near untrusted code, so a fork is as fresh
+as a new interpreter and costs a tenth of it.
 """
 
 import gc

@@ -2,7 +2,9 @@
 
 The tests as shown come first, since what fails there may be told, and no tested code has met anything by then that a
 model does not know. The held-out calls come next, of which the sandbox learns inputs alone, and the whole tests last:
-whatever code in them carries out of its sandbox comes too late for the other two.
+whatever code in them carries out of its sandbox comes too late for the other two. What they check beyond the shown ones
+are those calls. Where each of them gave the right value, which was compared outside, all else has been proven with the
+tests as shown, and one plain run of the whole ones is enough.
 """
 
 from __future__ import annotations
@@ -25,12 +27,13 @@ Judge = Callable[[SuiteJob], Awaitable[Verdict]]
 Ask = Callable[[SuiteJob], Awaitable[Asked]]
 
 
-async def judge(job: SuiteJob, tests: Judge, ask: Ask, sandbox: str) -> Verdict:
+async def judge(job: SuiteJob, tests: Judge, plainly: Judge, ask: Ask, sandbox: str) -> Verdict:
     """The verdict of all layers.
 
     Args:
         job: with or without held-out cases.
         tests: the verdict of the first three layers.
+        plainly: the verdict of one run of the tests, without must-fail copies or a split run.
         ask: runs the held-out cases.
         sandbox: the isolation's name, for the evidence where no test was run.
 
@@ -48,12 +51,26 @@ async def judge(job: SuiteJob, tests: Judge, ask: Ask, sandbox: str) -> Verdict:
     if not seen.passed:
         return seen
     asked = await ask(job)
-    whole = _unspoken(await tests(job))
+    whole = _unspoken(_proven_by(seen, await plainly(job)) if _all_right(job, asked) else await tests(job))
     if whole.passed:
         return _with_cases(whole, asked, job)
     if whole.tampering:
         return replace(whole, reason=whole.tampering, failures=())
     return await _contradicted(job, whole, seen, tests, asked)
+
+
+def _all_right(job: SuiteJob, asked: Asked) -> bool:
+    """Tell whether each check that is held out of the tests was made by value, and gave what it must."""
+    right = {case for case, finding in asked.findings if finding is Finding.RIGHT}
+    whole = not (asked.wrong or asked.stopped or asked.tampering)
+    return whole and all(case in right for case in job.held.cases if not (case.shown or case.explicit))
+
+
+def _proven_by(seen: Verdict, whole: Verdict) -> Verdict:
+    """The verdict of a plain run of the whole tests, with the evidence of the shown ones."""
+    proof = seen.evidence
+    evidence = replace(whole.evidence, twins=proof.twins, notes=proof.notes, mutants=proof.mutants)
+    return replace(whole, evidence=evidence)
 
 
 def _unspoken(verdict: Verdict) -> Verdict:

@@ -3,15 +3,21 @@
 from __future__ import annotations
 
 import random
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from core import literals
 from core.held_out import HeldOut, ValueCase
+from core.isolation import SandboxJob, SandboxResult
+from core.ports import Sandbox
 from core.submission import parse_spec
-from core.verdicts import Label, Verdict
-from tests.support.sandboxes import Judge
+from core.verdicts import Label, SuiteJob, Verdict
+from sandbox.runtime import CALLS, PLAIN, SUITES
+from test_runner import SuiteRunner
+from tests.support.sandboxes import Judge, opened, runtime
+from tests.support.trees import TextTree
 from verdict.held.asking import variants
 from verdict.held.holding import hold, of_tests
 
@@ -150,6 +156,40 @@ async def test_objects_whose_truth_alone_is_asked_for_leave_the_tests_as_the_jud
     assert verdict.passed, verdict.unseen
     assert (verdict.evidence.label, verdict.evidence.held_out) == (Label.TESTS_PASSED, 0)
     assert any("could not be judged by value" in note for note in verdict.evidence.notes)
+
+
+class Noting:
+    """A sandbox that notes which trusted parents it runs (a `core.ports.Sandbox`)."""
+
+    def __init__(self, sandbox: Sandbox) -> None:
+        self.name, self.parents = sandbox.name, list[str]()
+        self._sandbox = sandbox
+
+    async def run(self, job: SandboxJob) -> SandboxResult:
+        """Run it."""
+        self.parents.append(runtime().entry_of(job.argv))
+        return await self._sandbox.run(job)
+
+
+@pytest.mark.parametrize(
+    ("by_value", "last"), [(True, PLAIN), (False, SUITES)], ids=["by value", "by their truth alone"]
+)
+async def test_whole_tests_are_proven_again_only_where_a_held_out_check_was_not_made_by_value(
+    tmp_path: Path, by_value: bool, last: str
+) -> None:
+    checks = (f"filled({n}) == {n}" if by_value else f"filled({n})" for n in range(10, 16))
+    given = "from cart import filled\n\n\ndef test_filled():\n" + "".join(f"    assert {check}\n" for check in checks)
+    cart = f"class Cart:\n    pass\n\n\ndef filled(count):\n    return {'count' if by_value else 'Cart()'}\n"
+    tests = {"test_cart.py": given}
+    out = of_tests(tests, "", 0.25)
+    job = SuiteJob(base=TextTree({}), change={"cart.py": cart}, given=tests, held=out)
+    async with opened("nested", tmp_path) as sandbox:
+        noting = Noting(sandbox)
+        verdict = await SuiteRunner(noting, runtime(), emit=lambda _: None, staging_dir=tmp_path / "trees").judge(job)
+    assert verdict.passed, verdict.unseen
+    at = noting.parents.index(CALLS)
+    assert (set(noting.parents[:at]), set(noting.parents[at + 1 :])) == ({SUITES}, {last})
+    assert verdict.evidence.twins > 0
 
 
 async def test_a_module_that_only_the_tests_can_find_is_left_to_them(judge: Judge) -> None:
