@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import sys
 from collections.abc import Container, Iterator, Sequence
+from functools import lru_cache
 
 from core.parsing import parse_quietly
 
@@ -12,6 +13,7 @@ _ROOTS = ("", "src/", "lib/")
 _TEST_LIBRARIES = frozenset({"pytest", "hypothesis", "unittest", "_pytest", "mock"})
 
 _MAX_CHARS = 400_000
+_REMEMBERED = 128
 _DECORATOR_CHARS = 120
 """Routes, options and their defaults stand in decorators."""
 
@@ -49,22 +51,26 @@ def _summary(node: ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef) -> str
     return f"  # {first[:100]}" if first else ""
 
 
-def imported_modules(text: str) -> list[str]:
-    """Dotted names that a Python text imports, as written, in order; relative imports are left out."""
+@lru_cache(maxsize=_REMEMBERED)
+def _imports(text: str) -> tuple[tuple[str, tuple[str, ...]], ...]:
+    """The modules that a Python text imports, each with the names that it takes from it; no relative imports.
+
+    What is near a task is looked up for each of its prompts, mostly in the same files.
+    """
     tree = parse_python(text)
-    found: dict[str, None] = {}
+    found: dict[tuple[str, tuple[str, ...]], None] = {}
     for node in ast.walk(tree) if tree else ():
         if isinstance(node, ast.Import):
-            found.update(dict.fromkeys(alias.name for alias in node.names))
+            found.update(dict.fromkeys((alias.name, ()) for alias in node.names))
         elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
-            found[node.module] = None
-            found.update(dict.fromkeys(f"{node.module}.{alias.name}" for alias in node.names))
-    return list(found)
+            found[node.module, tuple(alias.name for alias in node.names)] = None
+    return tuple(found)
 
 
 def local_files(text: str, files: Container[str]) -> list[str]:
     """The files among `files` that a Python text imports."""
-    candidates = (path for name in imported_modules(text) for path in (*places(name), *_parents(name)))
+    modules = (name for module, names in _imports(text) for name in (module, *(f"{module}.{one}" for one in names)))
+    candidates = (path for name in modules for path in (*places(name), *_parents(name)))
     return list(dict.fromkeys(path for path in candidates if path in files))
 
 
@@ -80,14 +86,7 @@ def wanted_files(test: str, files: Container[str]) -> list[str]:
 
     The standard library and test libraries want no file; a module that exists under any source root is that file.
     """
-    found: dict[str, None] = {}
-    tree = parse_python(test)
-    for node in ast.walk(tree) if tree else ():
-        if isinstance(node, ast.ImportFrom) and node.module and not node.level:
-            found.update(dict.fromkeys([_want(node.module, files)]))
-        elif isinstance(node, ast.Import):
-            found.update(dict.fromkeys(_want(alias.name, files) for alias in node.names))
-    return [path for path in found if path]
+    return list(filter(None, dict.fromkeys(_want(module, files) for module, _ in _imports(test))))
 
 
 def _want(module: str, files: Container[str]) -> str:

@@ -31,6 +31,7 @@ PERIOD_US = 100_000
 # Without swap accounting in the kernel these are missing, and there is no swap to bound either; older kernels of
 # version 2 have no common fate of a group that runs out of memory.
 _OPTIONAL = frozenset({"memory.swap.max", "memory.oom.group", "memory.memsw.limit_in_bytes"})
+_CHUNK = 1 << 16
 SHARES = 1024
 """The weight of one process in version 1."""
 _PARENT = "nightshift"
@@ -89,25 +90,27 @@ class Group:
         return None
 
     def kill(self) -> None:
-        """Send SIGKILL to every process in the group; new ones can only be children of killed ones."""
-        with contextlib.suppress(OSError):
+        """Send SIGKILL to every process in the group; new ones can only be children of killed ones.
+
+        Whoever is in one of its folders is in the first, which is entered first.
+        """
+        try:
             write(self.folders[0] / "cgroup.kill", 1)
-        for file in self.join_files:
-            for pid in text_of(file).split():
+        except OSError:  # version 1, or an older kernel
+            for pid in text_of(self.join_files[0]).split():
                 with contextlib.suppress(ProcessLookupError):
                     os.kill(int(pid), signal.SIGKILL)
 
     def remove(self) -> bool:
         """Remove the group; False while processes are still ending in it."""
-        gone = True
         for folder in self.folders:
             try:
                 folder.rmdir()
             except FileNotFoundError:
                 continue
             except OSError:
-                gone = False
-        return gone
+                return False
+        return True
 
 
 @dataclass(frozen=True, slots=True)
@@ -218,9 +221,16 @@ def _set_all(folder: Path, values: Mapping[str, int | str]) -> None:
 def text_of(file: Path) -> str:
     """A control file's text, empty where there is none."""
     try:
-        return file.read_text()
+        descriptor = os.open(file, os.O_RDONLY)
     except OSError:
         return ""
+    try:
+        parts = iter(lambda: os.read(descriptor, _CHUNK), b"")
+        return b"".join(parts).decode("utf-8", "replace")
+    except OSError:
+        return ""
+    finally:
+        os.close(descriptor)
 
 
 def _number(file: Path) -> int | None:
