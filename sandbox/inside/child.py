@@ -168,6 +168,31 @@ class Child:
         return os.waitstatus_to_exitcode(self.status) if why == "exited" else None
 
 
+class Program(Child):
+    """A child that is another program from its start, without a copy of this process's memory; it prints nowhere.
+
+    Args:
+        argv: its words, by the descriptor from which it reads what it is told.
+        given: a descriptor that it is given besides.
+    """
+
+    def __init__(self, argv: Callable[[int], list[str]], given: int) -> None:
+        told, self.telling = os.pipe()
+        for descriptor in (told, given):
+            os.set_inheritable(descriptor, True)
+        words = argv(told)
+        null = [(os.POSIX_SPAWN_OPEN, number, os.devnull, os.O_RDWR, 0) for number in range(3)]
+        self.pid = os.posix_spawn(
+            words[0], words, os.environ, file_actions=null, setsid=True, setsigdef=[signal.SIGINT]
+        )
+        os.close(told)
+
+    @property
+    def descriptors(self) -> tuple[int, ...]:
+        """The parent's end of its pipe."""
+        return (self.telling,)
+
+
 def sweep(spare: Collection[int], with_children: Collection[int] = ()) -> None:
     """End every process of the sandbox but some, and but some with all that descend from them.
 

@@ -10,18 +10,15 @@ import sys
 START = "import sys; sys.path.insert(0, sys.argv[1]); from nightshift_inside import fresh; fresh.main()"
 
 
-def become(told, reporting, words):
-    """In a forked child: turn into that interpreter.
+def argv(told, reporting, words):
+    """The words that start that interpreter.
 
     `words` are the module's name in this package and the folders of libraries; its `run(config, events)` is called with
     what the parent sends and the descriptor for its report.
     """
-    for descriptor in (told, reporting):
-        os.set_inheritable(descriptor, True)
     python = sys.orig_argv[: sys.orig_argv.index("-I")]
     code = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))  # noqa: PTH100, PTH120 (pathlib is slow to import)
-    given = [code, str(told), str(reporting), *words]
-    os.execv(python[0], [*python, "-I", "-S", "-B", "-c", START, *given])  # noqa: S606 (no shell is wanted)
+    return [*python, "-I", "-S", "-B", "-c", START, code, str(told), str(reporting), *words]
 
 
 def main():

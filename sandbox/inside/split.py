@@ -9,11 +9,10 @@ It comes before the run in which both share a process, so that no tested code ha
 import contextlib
 import marshal
 import os
-import signal
 import socket
 
 from . import files, fresh
-from .child import Child, read_all
+from .child import Child, Program, read_all
 
 
 class Split:
@@ -25,7 +24,8 @@ class Split:
 
     def __init__(self, libraries):
         self._here, there = socket.socketpair()
-        self._code = Child(_code, [str(there.fileno()), *libraries])
+        words = ["served", *libraries]
+        self._code = Program(lambda told: fresh.argv(told, there.fileno(), words), there.fileno())
         there.close()
         self._libraries, self._tests = libraries, None
 
@@ -77,12 +77,3 @@ def _tests(told, events, words):
     config = marshal.loads(read_all(told))  # noqa: S302 (from the trusted parent)
     os.chdir(_folder("tests", {}))
     return split_tests.run(config, events, Side(descriptor, pid), words[2 + count :])
-
-
-def _code(told, _events, words):
-    """In the child: become the code side, an interpreter that never held anything else."""
-    null = os.open(os.devnull, os.O_WRONLY)
-    for target in (1, 2):
-        os.dup2(null, target)
-    signal.signal(signal.SIGINT, signal.SIG_DFL)
-    fresh.become(told, int(words[0]), ["served", *words[1:]])
