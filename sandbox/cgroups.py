@@ -151,18 +151,17 @@ class V1:
 async def remove(group: Group) -> None:
     """Remove a group; the kernel needs a moment after the last process has ended.
 
-    A loop that is being closed cancels what still runs in it; then the moment is waited for without the loop.
-
     Raises:
         SandboxError: processes do not end.
     """
     for pause_s in _pauses(group):
-        try:
-            await asyncio.sleep(pause_s)
-        except asyncio.CancelledError:
-            for further_s in _pauses(group):
-                time.sleep(further_s)  # noqa: ASYNC251 (nothing else will run in this loop)
-            raise
+        await asyncio.sleep(pause_s)
+
+
+def remove_now(group: Group) -> None:
+    """As `remove`, for a loop in which nothing else will run."""
+    for pause_s in _pauses(group):
+        time.sleep(pause_s)
 
 
 def _pauses(group: Group) -> Iterator[float]:

@@ -72,8 +72,13 @@ class GroupedJob:
             await self._remove_group()
 
     async def _remove_group(self) -> None:
-        if self.group:
+        if self.group is None:
+            return
+        try:
             await child.uninterrupted(cgroups.remove(self.group))
+        except asyncio.CancelledError:
+            cgroups.remove_now(self.group)  # a loop that is being closed cancels also what has not begun yet
+            raise
 
 
 _ending: set[asyncio.Task[None]] = set()
