@@ -211,13 +211,21 @@ class Running:
         try:
             await asyncio.wait({self._handle.exited}, timeout=KILL_S)
         finally:
-            for stream in (self.stdout, self.stderr):
-                stream.close()
-            if self._input:
-                self._input.close()
-            self._pipes.stdin.close()
+            self._close()
         if not self._handle.exited.done():
             raise SandboxError(f"a job did not end within {KILL_S:g} s of SIGKILL")
+
+    def let_go(self) -> None:
+        """Kill what is left and wait for nothing; harmless after its end."""
+        self._handle.kill()
+        self._close()
+
+    def _close(self) -> None:
+        for stream in (self.stdout, self.stderr):
+            stream.close()
+        if self._input:
+            self._input.close()
+        self._pipes.stdin.close()
 
     def _flood(self) -> None:
         if not self._flooded.done():

@@ -65,9 +65,15 @@ class GroupedJob:
             raise
 
     async def discard(self) -> None:
-        """End it unused."""
+        """End it unused.
+
+        A loop that is being closed cancels also what has not begun: that is done then without waiting for anything.
+        """
         try:
             await child.uninterrupted(self.running.end())
+        except asyncio.CancelledError:
+            self.running.let_go()
+            raise
         finally:
             await self._remove_group()
 
@@ -77,7 +83,7 @@ class GroupedJob:
         try:
             await child.uninterrupted(cgroups.remove(self.group))
         except asyncio.CancelledError:
-            cgroups.remove_now(self.group)  # a loop that is being closed cancels also what has not begun yet
+            cgroups.remove_now(self.group)
             raise
 
 

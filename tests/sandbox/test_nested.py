@@ -15,6 +15,7 @@ import pytest
 
 from core.isolation import WORK, Ended, Mount, SandboxJob, SandboxLimits, SandboxResult
 from sandbox import selftest
+from sandbox.grouped import GroupedJob
 from sandbox.nested import NestedSandbox
 from sandbox.runtime import COMMANDS
 from tests.support.processes import words
@@ -172,17 +173,22 @@ def test_a_loop_that_ends_with_the_last_answer_leaves_no_group() -> None:
         assert own_groups() <= before
 
 
-async def test_a_group_is_removed_also_where_that_was_cancelled_before_it_began(nested: NestedSandbox) -> None:
+@pytest.mark.parametrize("part", ["Running.end", "remove"])
+async def test_a_job_is_let_go_also_where_a_part_of_that_was_cancelled_before_it_began(
+    nested: NestedSandbox, part: str
+) -> None:
     """So does a loop that is being closed, with all that is in it."""
     before, begun, own = own_groups(), await nested.begin(shell("true")), asyncio.all_tasks()
     discarding = asyncio.create_task(begun.discard())
-    while not any("remove" in repr(task.get_coro()) for task in asyncio.all_tasks()):  # noqa: ASYNC110 (to the turn)
+    while not any(f" {part} at " in repr(task.get_coro()) for task in asyncio.all_tasks()):  # noqa: ASYNC110 (its turn)
         await asyncio.sleep(0)
     ended = {discarding, *asyncio.all_tasks()} - own
     for task in ended:
         task.cancel()
     await asyncio.gather(*ended, return_exceptions=True)
     assert own_groups() <= before
+    assert isinstance(begun, GroupedJob)
+    await until(lambda: begun.running.is_over)
 
 
 async def test_an_environment_has_a_fork_server_of_its_own_that_shows_its_folders(
