@@ -15,7 +15,7 @@ from gitrepo.commands import Git
 from gitrepo.objects import REGULAR, Record, differing, is_text, patched
 from gitrepo.session import Session
 
-MAX_TREE_BYTES = 32 << 20
+MAX_KEPT_BYTES, MAX_BLOB_BYTES = 32 << 20, 64 << 10
 _ID = re.compile(r"[0-9a-f]{4,64}")
 
 
@@ -33,8 +33,8 @@ class Reader:
 
     def __init__(self, git: Git) -> None:
         self._session = Session(git, "cat-file", "--batch")
-        self._trees = OrderedDict[str, bytes]()
-        self._tree_bytes = 0
+        self._kept = OrderedDict[str, bytes]()
+        self._kept_bytes = 0
         self._lock = threading.Lock()
         self._listed = Listed()
 
@@ -49,21 +49,31 @@ class Reader:
         return self._session.ask(id_.encode() + b"\n", _answer)
 
     def tree(self, id_: str) -> bytes:
-        """A tree object's bytes; trees recur from commit to commit, so those that were read last are kept.
+        """A tree object's bytes."""
+        return self._recent(id_, MAX_KEPT_BYTES)
+
+    def blob(self, id_: str) -> bytes:
+        """A file's bytes."""
+        return self._recent(id_, MAX_BLOB_BYTES)
+
+    def _recent(self, id_: str, most_bytes: int) -> bytes:
+        """An object's bytes; trees and small files recur from commit to commit, so those that were read last are kept.
 
         They are counted in bytes: the root of a repository with many files at its top is large, and every commit has
         another one.
         """
         with self._lock:
-            if (known := self._trees.get(id_)) is not None:
-                self._trees.move_to_end(id_)
+            if (known := self._kept.get(id_)) is not None:
+                self._kept.move_to_end(id_)
                 return known
         found = self.held(id_)
+        if len(found) > most_bytes:
+            return found
         with self._lock:
-            self._tree_bytes += 0 if id_ in self._trees else len(found)
-            self._trees[id_] = found
-            while self._tree_bytes > MAX_TREE_BYTES:
-                self._tree_bytes -= len(self._trees.popitem(last=False)[1])
+            self._kept_bytes += 0 if id_ in self._kept else len(found)
+            self._kept[id_] = found
+            while self._kept_bytes > MAX_KEPT_BYTES:
+                self._kept_bytes -= len(self._kept.popitem(last=False)[1])
         return found
 
     def listed(self, root: str) -> Listed:
@@ -95,11 +105,11 @@ class Reader:
             ) from None
 
     def close(self) -> None:
-        """End the process and forget the trees; the next question starts another."""
+        """End the process and forget what was read; the next question starts another."""
         self._session.close()
         with self._lock:
-            self._trees.clear()
-            self._tree_bytes, self._listed = 0, Listed()
+            self._kept.clear()
+            self._kept_bytes, self._listed = 0, Listed()
 
 
 def _answer(answer: IO[bytes]) -> tuple[str, bytes]:
@@ -162,4 +172,4 @@ class GitTree:
         Raises:
             KeyError: there is no such file.
         """
-        return self._reader.held(self.entries()[path])
+        return self._reader.blob(self.entries()[path])

@@ -43,7 +43,7 @@ def test_a_repository_that_was_closed_meanwhile_is_still_of_use(bench: Bench, tm
     assert git(tmp_path / "first", "show", f"{made.branch}:a.py") == "2"
 
 
-def test_trees_in_memory_are_counted_in_bytes(bench: Bench) -> None:
+def test_objects_in_memory_are_counted_in_bytes(bench: Bench) -> None:
     where = bench.git.open(None, None, 1, "x")
     files = {f"module_{number:05}_{'x' * 180}.py": "" for number in range(3000)}
     made = bench.git.commit(where, where.base, dict(files), message(1))
@@ -53,7 +53,22 @@ def test_trees_in_memory_are_counted_in_bytes(bench: Bench) -> None:
         made = bench.git.commit(where, made.id, {"a.py": f"{number}\n"}, message(1))
         assert made
         assert len(bench.git.tree(where, made.id).entries()) == 3001
-    held = sum(map(len, reader._trees.values()))
-    assert held == reader._tree_bytes
-    assert trees.MAX_TREE_BYTES / 2 < held <= trees.MAX_TREE_BYTES
+    held = sum(map(len, reader._kept.values()))
+    assert held == reader._kept_bytes
+    assert trees.MAX_KEPT_BYTES / 2 < held <= trees.MAX_KEPT_BYTES
     assert threading.active_count() < 50
+
+
+def test_a_small_file_is_asked_for_once_whatever_commit_it_is_read_from(bench: Bench, tmp_path: Path) -> None:
+    large = "x" * (trees.MAX_BLOB_BYTES + 1)
+    root = make_repo(tmp_path / "repo", {"small.txt": "1\n", "large.txt": large})
+    where = bench.git.open(str(root), None, 7, "x")
+    assert [where.tree.read(path) for path in ("small.txt", "large.txt")] == [b"1\n", large.encode()]
+    made = bench.git.commit(where, where.base, {"a.py": "2\n"}, message())
+    assert made
+    kept = bench.git._repositories.find(where).reader._kept
+    tree = bench.git.tree(where, made.id)
+    assert tree.entries()["small.txt"] in kept
+    assert tree.entries()["large.txt"] not in kept
+    kept[tree.entries()["small.txt"]] = b"from memory"
+    assert tree.read("small.txt") == b"from memory"
