@@ -27,7 +27,8 @@ class View:
         entries = self.tree.entries()
         if not self.change:
             return list(entries)
-        kept = [path for path in entries if self.change.get(path, "") is not None]
+        gone = {path for path, text in self.change.items() if text is None}
+        kept = [path for path in entries if path not in gone] if gone else list(entries)
         new = [path for path, text in self.change.items() if text is not None and path not in entries]
         return sorted(kept + new) if new else kept
 

@@ -48,10 +48,10 @@ def name_fault(name: str) -> str | None:
 def projects_of(tree: Tree) -> tuple[str, ...]:
     """The projects of a workspace by name: folders with a README.md and a dependency file."""
     entries = tree.entries()
-    found = (path.partition("/")[0] for path in entries if path.endswith("/README.md") and path.count("/") == 1)
+    readmes = [path for path in entries if path.endswith("/README.md")]
     return tuple(
         name
-        for name in sorted(found)
+        for name in sorted(path.partition("/")[0] for path in readmes if path.count("/") == 1)
         if name_fault(name) is None and any(f"{name}/{file}" in entries for file in DEPENDENCY_FILES)
     )
 

@@ -65,6 +65,6 @@ class DeclaredFiles:
         for folder in dict.fromkeys((self.place, "")):
             if any(f"{folder}{name}" in self.paths for name in names):
                 return folder
-        mine = {path for path in self._part.entries() if path.count("/") <= _DEPTH}
-        found = {path.rpartition("/")[0] for path in mine if path.rpartition("/")[2] in names}
+        alike = [path for path in self._part.entries() if path.endswith(tuple(names)) and path.count("/") <= _DEPTH]
+        found = {path.rpartition("/")[0] for path in alike if path.rpartition("/")[2] in names}
         return f"{self.place}{found.pop()}/" if len(found) == 1 else None

@@ -147,9 +147,12 @@ def is_known_module(top: str) -> bool:
 
 def is_declaration(path: str) -> bool:
     """Tell whether a file may name the distributions that a repository needs."""
-    return path.endswith((".txt", ".in", ".toml")) and (
-        path == "pyproject.toml" or bool(_REQUIREMENT_FILES.match(path))
-    )
+    return path == "pyproject.toml" or _REQUIREMENT_FILES.match(path) is not None
+
+
+def declarations(paths: Iterable[str]) -> list[str]:
+    """Those of some files that are declarations; most are none by their endings, which is quickly seen."""
+    return [path for path in paths if path.endswith((".txt", ".in", ".toml")) and is_declaration(path)]
 
 
 def declared(files: Mapping[str, str]) -> dict[str, Requirement]:

@@ -134,7 +134,7 @@ class PackageSurvey:
             for one in wanted
             if one.requirement and one.requirement.key in versions and (one.written or is_own)
         }
-        paths = sorted(filter(distributions.is_declaration, self._paths))
+        paths = sorted(distributions.declarations(self._paths))
         files = {path: self._text(path) or "" for path in paths}
         if is_own and declaring.REQUIREMENTS in files:
             imported = {each.module.partition(".")[0] for path in self._job.own for each in self._imports_of(path)}
@@ -156,7 +156,7 @@ class PackageSurvey:
 
     def _known(self, allowed: Mapping[str, Requirement]) -> dict[str, Requirement]:
         """Distributions that the owner named, in the settings, with the task, or in files of the base."""
-        files = {path: self._base_text(path) for path in self._entries if distributions.is_declaration(path)}
+        files = {path: self._base_text(path) for path in distributions.declarations(self._entries)}
         found = distributions.declared(files)
         task = {distributions.normalised(name): Requirement(name=name) for name in self._job.spec.packages}
         for key, named in {**task, **allowed}.items():

@@ -164,6 +164,8 @@ class GitTree:
 
     def unwritable(self) -> frozenset[str]:
         """Paths that hold a link or a submodule: nothing may be written there or below."""
+        if len(self.records) == len(self._listed.regular):
+            return frozenset()
         return frozenset(path for path, record in self.records.items() if not record.regular)
 
     def read(self, path: str) -> bytes:
