@@ -52,7 +52,9 @@ def load(source: str, *, fetch: bool) -> SentenceTransformer:
 
     disable_progress_bar()  # type: ignore[no-untyped-call]  # the package types little
     torch.set_num_threads(1)  # the workers need the cores; one thread embeds a text in ten milliseconds
-    form = {"dtype": torch.bfloat16 if multiplies_bfloat16() else torch.float32}
+    form: dict[str, object] = {}
+    if multiplies_bfloat16():  # its own attention is slow at texts this short
+        form = {"dtype": torch.bfloat16, "attn_implementation": "eager"}
     try:
         return SentenceTransformer(source, device="cpu", local_files_only=True, model_kwargs=form)
     except (OSError, ValueError, RuntimeError):
