@@ -36,7 +36,7 @@ LATER = (
     "tests/endurance/test_taking_over.py",
 )
 """Files and folders that `make test` leaves out."""
-FILES = {"tests/browser/": 2, "tests/endurance/": 1}
+FILES = {"tests/browser/": 1, "tests/endurance/": 1}
 """How many files `make test` draws of a folder in which the tests of a file share what is expensive."""
 LONG = (
     "tests/e2e/test_benchmark_run.py",
@@ -71,7 +71,7 @@ TESTS: dict[str | tuple[str, ...], int] = {
     "tests/client/test_showing.py": 4,
     "tests/client/test_terminal.py": 4,
     "tests/client/test_todo.py": 2,
-    "tests/e2e/": 6,
+    "tests/e2e/": 5,
     "tests/environments/": 16,
     "tests/forges/test_pulls.py": 8,
     "tests/hub/test_kills.py": 4,
