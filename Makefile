@@ -11,11 +11,11 @@ run: setup
 	@exec $(VENV) main.py
 
 # `make test` runs all quick tests and a share of the long ones, drawn by the commit (`tests/support/tiers.py`);
-# `make test-all` runs everything. Folders of long files are begun first, and by one process more than there are cores,
+# `make test-all` runs everything. Folders of long files are begun first, and by two processes more than there are cores,
 # for many tests wait for a daemon. What fails beside other tests is shown, and run once more alone before it counts: a
 # browser or a daemon that gets no processor for a minute is no fault of the program.
 PYTEST := $(VENV) -m pytest -q
-BESIDE := -n $$(($$(nproc) + 1)) --dist loadfile --no-loadscope-reorder
+BESIDE := -n $$(($$(nproc) + 2)) --dist loadfile --no-loadscope-reorder
 AGAIN := --last-failed --last-failed-no-failures none
 
 test: setup-dev

@@ -97,6 +97,7 @@ ALWAYS = frozenset({
 """Files of these folders that are run whole with every commit."""
 ITEMS = {
     "tests/checks/test_python.py::test_large_and_deep_programs_are_read_to_their_end": 4,
+    "tests/e2e/test_benchmark_run.py": 1,
     "tests/e2e/test_typescript.py": 1,
     "tests/forges/": 1,
     "tests/forges/test_kills.py": 2,
