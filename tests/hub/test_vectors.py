@@ -342,6 +342,7 @@ def reading(db: Database) -> Iterator[tuple[EmbeddingSpaces, Slow]]:
     try:
         yield spaces, slow
     finally:
+        slow.may_read.set()  # else both would wait until the other's patience ends
         spaces.close()
 
 
