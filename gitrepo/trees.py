@@ -15,7 +15,7 @@ from gitrepo.commands import Git
 from gitrepo.objects import REGULAR, Record, differing, is_text, patched
 from gitrepo.session import Session
 
-MAX_KEPT_BYTES, MAX_BLOB_BYTES = 32 << 20, 64 << 10
+MAX_KEPT_BYTES, MAX_BLOB_BYTES = 8 << 20, 64 << 10
 _ID = re.compile(r"[0-9a-f]{4,64}")
 
 

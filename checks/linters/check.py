@@ -12,6 +12,7 @@ of itself.
 from __future__ import annotations
 
 import asyncio
+import hashlib
 import re
 from collections import Counter, OrderedDict
 from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping, Sequence
@@ -113,7 +114,7 @@ class LinterCheck:
     ) -> None:
         self._shell, self._policy, self._limits, self._fetch, self._clock = shell, policy, limits, fetch, clock
         self._bases = OrderedDict[tuple[str, ...], _Looked]()
-        self._found = OrderedDict[tuple[tuple[str, str], ...], Found]()
+        self._found = OrderedDict[bytes, Found]()
         self._there = OrderedDict[tuple[str, str], bool]()
         self._away = dict[str, tuple[float, str]]()
 
@@ -143,7 +144,8 @@ class LinterCheck:
         )
 
     def _found_in(self, tree: Tree) -> Found:
-        key = tuple((path, blob) for path, blob in tree.entries().items() if "/" not in path or path.startswith(".git"))
+        looked = (f"{path} {id_}" for path, id_ in tree.entries().items() if "/" not in path or path.startswith(".git"))
+        key = hashlib.sha256("\n".join(looked).encode()).digest()
         if key not in self._found:
             _remember(self._found, key, find(tree))
         return self._found[key]
