@@ -1,8 +1,8 @@
 """Git for the rest of the program: trees without a checkout, commits by plumbing, integration by compare-and-swap.
 
 The owner's checkout, index, stash, configuration and branches are never touched: content is read and written in a view
-of his repository (gitrepo/repository.py), and a reference moves only from where it is expected. A commit is one stream
-into fast-import and one update-ref, so its cost grows neither with the size of the repository nor with its history.
+of his repository (gitrepo/repository.py), and a reference moves only from where it is expected. A commit is the objects
+that differ from its parent's and one update-ref, so its cost does not grow with the history.
 
 Every method blocks and may be called from any thread; coroutines go through `asyncio.to_thread`.
 """
@@ -38,7 +38,7 @@ from gitrepo.discovery import MAIN, base_of, refuse_submodule_folder, remote_url
 from gitrepo.fetching import FETCHED, fetch
 from gitrepo.maintenance import RepositoryMaintenance
 from gitrepo.merging import rebased
-from gitrepo.objects import edits_for, edits_with_move, person
+from gitrepo.objects import RawCommit, edits_for, edits_with_move, person
 from gitrepo.pushing import push
 from gitrepo.registry import Repositories, Where
 from gitrepo.repository import Repository, checked_out
@@ -184,14 +184,11 @@ class GitManager:
         edits = edits_for(full, tree.records) if edits is None else edits
         if not edits:
             return None
-        stream = protocol.import_stream(
-            edits,
-            parent=parent,
-            committer=self._signature(found.author),
-            message=message.text().encode(),
-            id_chars=len(parent),
-        )
-        made = found.fast_import(stream)
+        by = self._signature(found.author)
+        commit = RawCommit(
+            tree=tree.id, parents=(parent,), author=by, committer=by, message=message.text().encode()
+        )  # fmt: skip
+        made = found.write_commit(commit, edits)
         branch = attach(found, workspace, made)
         return Commit(id=made, tree=found.read_commit(made).tree, branch=branch, parent=parent)
 

@@ -15,6 +15,7 @@ from pathlib import Path
 
 from core.errors import GitError
 from core.revisions import Author
+from gitrepo.objects import IdFormat
 from gitrepo.repository import Repository
 from gitrepo.trees import GitTree
 
@@ -32,7 +33,7 @@ class Place:
     folder: Path
     common: Path
     bare: bool
-    id_format: str
+    id_format: IdFormat
     author: Author
 
 
@@ -90,7 +91,7 @@ def discovered(path: Path, user_config: Sequence[Path]) -> Place:
             folder=folder,
             common=common,
             bare=not (root / ".git").exists(),
-            id_format=local.get("extensions", "objectFormat", fallback="") or "sha1",
+            id_format="sha256" if local.get("extensions", "objectFormat", fallback="") == "sha256" else "sha1",
             author=Author(name=names[0] or "Nightshift", email=names[1] or "nightshift@localhost"),
         )
     except (configparser.Error, ValueError, OSError) as error:

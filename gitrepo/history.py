@@ -6,7 +6,7 @@ from core.errors import GitError
 from core.revisions import Commit, CommitFacts, LogLine, Workspace
 from gitrepo import protocol
 from gitrepo.branches import TRIES, is_ours
-from gitrepo.objects import find
+from gitrepo.objects import RawCommit, find
 from gitrepo.repository import Repository
 from gitrepo.reverting import reverted_by
 
@@ -75,10 +75,14 @@ def write_note(found: Repository, commit: str, text: str, committer: bytes) -> N
     edits, refused = protocol.note_edits(commit, text), ""
     for _ in range(TRIES):
         tip = found.resolve(NOTES)[0]
-        stream = protocol.import_stream(
-            edits, parent=tip, committer=committer, message=b"Evidence\n", id_chars=len(commit)
+        note = RawCommit(
+            tree=found.read_commit(tip).tree if tip else "",
+            parents=(tip,) if tip else (),
+            author=committer,
+            committer=committer,
+            message=b"Evidence\n",
         )
-        if not (refused := found.move((NOTES, found.fast_import(stream), tip), reflog=False)):
+        if not (refused := found.move((NOTES, found.write_commit(note, edits), tip), reflog=False)):
             return
     raise GitError(f"the note on {commit} could not be stored: {refused}")
 

@@ -18,6 +18,7 @@ from core.text import decode, encode, is_encodable, is_utf8
 
 REGULAR = frozenset({"100644", "100755", "100664"})
 FOLDER = "40000"
+IdFormat = Literal["sha1", "sha256"]
 _NEVER = frozenset({"", ".", "..", ".git"})
 
 
@@ -221,7 +222,7 @@ def is_text(name: str) -> bool:
     return is_utf8(name)
 
 
-def blob_id(data: bytes, kind: Literal["sha1", "sha256"]) -> str:
+def blob_id(data: bytes, kind: IdFormat) -> str:
     """The id git gives these bytes."""
     return hashlib.new(kind, b"blob %d\0" % len(data) + data, usedforsecurity=False).hexdigest()
 
@@ -232,7 +233,7 @@ def edits_for(change: Change, before: Mapping[str, Record]) -> list[Edit]:
     Raises:
         GitError: a path may not be written: a bad name, a link or a submodule, or a file where a folder is.
     """
-    kind: Literal["sha1", "sha256"] = "sha256" if any(len(r.id) == 64 for r in before.values()) else "sha1"
+    kind: IdFormat = "sha256" if any(len(r.id) == 64 for r in before.values()) else "sha1"
     paths = list(before)
     spellings = _spellings(change, before)
     _check_folders(change, before)

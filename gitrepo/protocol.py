@@ -9,7 +9,7 @@ objects (see git_manager.py).
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
@@ -33,8 +33,8 @@ _OFF = (
     "safe.bareRepository=explicit",
 )  # fmt: skip
 # A commit is only worth its name if it survives a power cut. One flush for all objects of a command (git 2.36) costs
-# little; fast-import's own pack is always dissolved into loose objects, so it need not be flushed as well.
-_DURABLE = ("core.fsync=loose-object,reference", "core.fsyncMethod=batch", "fastimport.unpackLimit=1000000")
+# little.
+_DURABLE = ("core.fsync=loose-object,reference", "core.fsyncMethod=batch")
 _PATIENT = ("core.filesRefLockTimeout=10000", "core.packedRefsTimeout=10000")
 SETTINGS = tuple(part for setting in (*_OFF, *_DURABLE, *_PATIENT) for part in ("-c", setting))
 """Arguments for every git command on a repository."""
@@ -82,32 +82,6 @@ def view_files(id_format: str) -> dict[str, str]:
         "info/attributes": "* -diff\n",
         "HEAD": "ref: refs/heads/none\n",
     }
-
-
-def import_stream(
-    edits: Iterable[Edit], *, parent: str | None, committer: bytes, message: bytes, id_chars: int = 40
-) -> bytes:
-    """One commit in the language of git-fast-import(1), which answers with its id.
-
-    The branch is a name that fast-import needs; it is taken back before the end, so no reference is written.
-    """
-    lines = [b"commit refs/heads/made\n", b"mark :1\n", b"committer ", committer, b"\n", _data(message)]
-    if parent:
-        lines.append(b"from %s\n" % parent.encode())
-    for edit in edits:
-        if edit.data is None:
-            lines.append(b"D %s\n" % _quoted(edit.path))
-        else:
-            lines += [b"M %s inline %s\n" % (edit.mode.encode(), _quoted(edit.path)), _data(edit.data)]
-    return b"".join([*lines, b"get-mark :1\n", b"reset refs/heads/made\nfrom %s\n" % (b"0" * id_chars), b"done\n"])
-
-
-def _data(data: bytes) -> bytes:
-    return b"data %d\n%s\n" % (len(data), data)
-
-
-def _quoted(path: str) -> bytes:
-    return b'"%s"' % path.replace("\\", "\\\\").replace('"', '\\"').encode("utf-8", "surrogateescape")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -16,9 +16,11 @@ from gitrepo import protocol
 from gitrepo.commands import Git
 from gitrepo.discovery import MAIN, Place, discovered, given, refuse_unusable, user_config
 from gitrepo.names import Names
+from gitrepo.objects import RawCommit
 from gitrepo.repository import MOVE, NO_LOG, Repository
 from gitrepo.session import Session
 from gitrepo.shared_lock import SharedLock
+from gitrepo.storing import Store
 from gitrepo.trees import Reader
 
 OPEN = 8
@@ -117,8 +119,9 @@ class Repositories:
     def _begun(self, own: Repository) -> Repository:
         """Give main its first commit; of several processes that try, one does it."""
         if own.resolve(MAIN) == [None]:
-            first = protocol.import_stream([], parent=None, committer=self._signature(own.author), message=b"Begin\n")
-            if (refused := own.move((MAIN, own.fast_import(first), None))) and own.resolve(MAIN) == [None]:
+            by = self._signature(own.author)
+            first = RawCommit(tree="", parents=(), author=by, committer=by, message=b"Begin\n")
+            if (refused := own.move((MAIN, own.write_commit(first), None))) and own.resolve(MAIN) == [None]:
                 raise GitError(f"the workspace {self._workspace} could not be begun: {refused}")
         return own
 
@@ -138,10 +141,12 @@ class Repositories:
             root=place.root,
             common=place.common,
             is_own=place.folder == self._workspace / ".git",
+            id_format=place.id_format,
             author=self._author.over(place.author),
             git=git,
             view=view,
             storing=storing,
+            store=Store(place.common / "objects", storing),
             reader=Reader(view),
             names=Names(git),
             logged=Session(git, *MOVE),

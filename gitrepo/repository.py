@@ -9,8 +9,8 @@ everything that could start a program (gitrepo/protocol.py).
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterable
-from dataclasses import dataclass, field
+from collections.abc import Collection, Iterable
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import IO
 
@@ -18,10 +18,12 @@ from core.errors import GitError
 from core.revisions import Author
 from files.whole import flush
 from gitrepo.commands import Git
+from gitrepo.composing import NewObjects
 from gitrepo.names import Names
-from gitrepo.objects import RawCommit, parse_commit
+from gitrepo.objects import Edit, IdFormat, RawCommit, parse_commit
 from gitrepo.session import Session
 from gitrepo.shared_lock import SharedLock
+from gitrepo.storing import Store
 from gitrepo.trees import GitTree, Reader
 
 NO_LOG = ("-c", "core.logAllRefUpdates=false")
@@ -33,16 +35,18 @@ _IN_PROGRESS = ("rebase-merge/head-name", "rebase-apply/head-name", "BISECT_STAR
 class Repository:
     """One repository: `git` works in it and sees its references, `view` sees nothing but its objects.
 
-    What stores objects does so in the view, under the lock `storing`.
+    What stores objects does so in the view or through `store`, under the lock `storing`.
     """
 
     root: Path
     common: Path
     is_own: bool
+    id_format: IdFormat
     author: Author
     git: Git
     view: Git
     storing: SharedLock
+    store: Store
     reader: Reader
     names: Names
     logged: Session
@@ -83,13 +87,17 @@ class Repository:
         for session in (self.reader, self.names, self.logged, self.unlogged):
             session.close()
 
-    def write_commit(self, commit: RawCommit) -> str:
-        """Store a commit of an existing tree; gives its id."""
-        return self.view("hash-object", "-t", "commit", "-w", "--stdin", stdin=commit.encode()).text
+    def write_commit(self, commit: RawCommit, edits: Collection[Edit] = ()) -> str:
+        """Store a commit of its tree with edits made in that; gives its id. The tree may be empty, that of no files.
 
-    def fast_import(self, stream: bytes) -> str:
-        """Store what a stream of `protocol.import_stream` holds; gives the commit's id."""
-        return self.view("fast-import", "--quiet", "--done", stdin=stream).text
+        Raises:
+            GitError: it could not be stored.
+        """
+        new = NewObjects(self.id_format, self.reader.tree)
+        tree = new.tree(commit.tree, edits) if edits or not commit.tree else commit.tree
+        id_ = new.add("commit", replace(commit, tree=tree).encode())
+        self.store.put(new.made)
+        return id_
 
     def move(self, *moves: tuple[str, str, str | None], reflog: bool = True) -> str:
         """Move references (full name, new id, old id or None) together, each only from where it is expected.

@@ -9,8 +9,7 @@ import pytest
 from core.errors import GitError
 from gitrepo import protocol
 from gitrepo.commands import Git
-from gitrepo.objects import Edit
-from tests.support.git_repo import git, make_repo
+from tests.support.git_repo import make_repo
 
 
 def test_what_a_push_refused_is_read_by_name() -> None:
@@ -18,19 +17,6 @@ def test_what_a_push_refused_is_read_by_name() -> None:
     answer = f"To /r\n{moved}\n!\tef:refs/notes/n\t[rejected] (fetch first)\n{same}\nDone"
     assert protocol.refused(answer) == {"refs/notes/n"}
     assert protocol.refused("fatal: no route") == frozenset()
-
-
-def test_odd_names_survive_the_import_stream(tmp_path: Path) -> None:
-    repo = make_repo(tmp_path / "repo")
-    names = ['quo"te.py', '"', "a b/c d.py", "ü/日本.py", "$HOME `x`.py", "'.py"]
-    edits = [Edit(path=name, mode="100644", data=f"{name}\0\n".encode()) for name in names]
-    head = git(repo, "rev-parse", "HEAD")
-    stream = protocol.import_stream(edits, parent=head, committer=b"A <a> 5 +0000", message=b"data 3\n\nM x")
-    made = git(repo, "fast-import", "--quiet", "--done", stdin=stream)
-    assert set(git(repo, "ls-tree", "-r", "-z", "--name-only", made).split("\0")) >= set(names)
-    assert git(repo, "show", f'{made}:"') == '"\0'
-    assert git(repo, "log", "-1", "--format=%B", made) == "data 3\n\nM x"
-    assert git(repo, "for-each-ref", "--format=%(refname)") == "refs/heads/main"
 
 
 def test_an_excerpt_shows_each_conflict_with_its_surroundings() -> None:

@@ -15,6 +15,7 @@ from core.revisions import Author
 from core.states import Ending
 from core.tasks import TaskSpec
 from git_manager import GitManager
+from gitrepo.composing import NewObjects
 from maintenance import workspace
 from maintenance.workspace import Workspace
 from tests.support.git_repo import git
@@ -90,12 +91,11 @@ async def test_a_workspace_with_little_in_it_is_left_alone(bench: Bench) -> None
 
 async def test_loose_objects_are_packed_when_there_are_enough(bench: Bench) -> None:
     bench.land()
-    stream = "".join(
-        f"blob\ndata {len(str(number))}\n{number}\n" for number in range(workspace.LOOSE)
-    )  # each becomes a loose object
-    where = bench.git.open(None, None, 99, "x")
-    own = bench.git._repositories.find(where)
-    own.view("fast-import", "--quiet", stdin=stream.encode())
+    own = bench.git._repositories.find(None)
+    new = NewObjects("sha1", own.reader.tree)
+    for number in range(workspace.LOOSE):
+        new.add("blob", b"%d" % number)
+    own.store.put(new.made)
     bench.quiet = False
     await bench.chore.run()
     assert bench.git.maintenance.stored().loose == 0

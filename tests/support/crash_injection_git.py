@@ -41,7 +41,7 @@ def git_words(args: Sequence[str]) -> list[str]:
 
 def generic(text: str) -> str:
     """A name without numbers, ids and folders of one run."""
-    text = re.sub(r"\b[0-9a-f]{40}\b", "ID", text)
+    text = re.sub(r"\b[0-9a-f]{40}\b|\b[0-9a-f]{2}/[0-9a-f]{38}\b", "ID", text)
     text = re.sub(r"agent/\d+-[\w.-]+", "agent/TASK", text)
     return re.sub(r"\d+", "N", re.sub(r"/\S*/", ".../", text) if not text.startswith("ref:") else text)
 

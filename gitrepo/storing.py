@@ -1,0 +1,73 @@
+"""Stores objects as git does where they are few: each in a file of its own, on the disk before it gets its name.
+
+To start git for them costs more than all the rest of a commit. What is left of a crash has a name by which `git prune`
+knows it.
+"""
+
+from __future__ import annotations
+
+import os
+import tempfile
+import zlib
+from collections.abc import Mapping
+from pathlib import Path
+
+from core.errors import GitError
+from files.whole import flush
+from gitrepo.shared_lock import SharedLock
+
+_READ_ONLY = 0o444
+
+
+class Store:
+    """The loose objects of a repository; thread-safe.
+
+    Args:
+        folder: of its objects.
+        lock: shared while something is stored, so that nothing is dropped meanwhile (see gitrepo/maintenance.py).
+    """
+
+    def __init__(self, folder: Path, lock: SharedLock) -> None:
+        self._folder, self._lock = folder, lock
+
+    def put(self, objects: Mapping[str, bytes]) -> None:
+        """Store objects by their ids, with git's head of type and size.
+
+        Raises:
+            GitError: they could not be stored, such as on a full disk.
+        """
+        with self._lock.shared():
+            try:
+                self._put({id_: whole for id_, whole in objects.items() if not self._is_there(id_)})
+            except OSError as error:
+                raise GitError(f"objects could not be stored in {self._folder}: {error.strerror}") from error
+
+    def _is_there(self, id_: str) -> bool:
+        """Tell whether an object has a file of its own; one that has is young again, and not dropped."""
+        try:
+            os.utime(self._file(id_))
+        except OSError:  # also one of somebody else's, whose time only he may set: it is written again
+            return False
+        return True
+
+    def _put(self, objects: Mapping[str, bytes]) -> None:
+        drafts = dict[str, Path]()
+        try:
+            for id_, whole in objects.items():
+                descriptor, name = tempfile.mkstemp(prefix="tmp_obj_", dir=self._folder)
+                drafts[id_] = Path(name)
+                with os.fdopen(descriptor, "wb") as file:
+                    file.write(zlib.compress(whole, 1))
+                    os.fchmod(descriptor, _READ_ONLY)
+            for draft in drafts.values():  # after all are written: the first flush takes most of the others along
+                flush(draft)
+            for id_, draft in drafts.items():
+                self._file(id_).parent.mkdir(exist_ok=True)
+                draft.replace(self._file(id_))
+        except BaseException:
+            for draft in drafts.values():
+                draft.unlink(missing_ok=True)
+            raise
+
+    def _file(self, id_: str) -> Path:
+        return self._folder / id_[:2] / id_[2:]
