@@ -102,6 +102,10 @@ class Database:
         """
         return self.write(job) if self._writer is None else self._writer.submit(job, retrying=True)
 
+    def write_later(self, job: Job[T]) -> Future[T]:
+        """As `write_retrying`, for what nobody waits for: it goes along with the next write, or after a moment."""
+        return self.write(job) if self._writer is None else self._writer.submit(job, retrying=True, patient=True)
+
     def hurry(self) -> None:
         """Let nothing wait any longer for a database that takes no writes: the program is about to end."""
         if self._writer is not None:

@@ -82,7 +82,7 @@ class EventLog:
     def emit(self, event: Event) -> None:
         """Hand in an event that is part of no transaction; never raises and never waits (a `core.ports.Sink`)."""
         timed = event if event.at else replace(event, at=self._clock())
-        self._db.write_retrying(lambda conn: self.append(conn, timed)).add_done_callback(_log_failure)
+        self._db.write_later(lambda conn: self.append(conn, timed)).add_done_callback(_log_failure)
 
     def subscribe(self, subscriber: Subscriber) -> Callable[[], None]:
         """Call `subscriber` with the new events after each commit, in order, on the writer's thread.

@@ -4,16 +4,18 @@ Several writers on one SQLite file starve each other, because its busy handler s
 shares the cost of a disk flush among all who wait is several times faster and its worst case far shorter. Each job has
 a savepoint of its own, so one that raises undoes only its own changes. A future is resolved after the COMMIT that holds
 its job, never before, and a job that was accepted cannot be withdrawn. A job that is `retrying` waits where the
-database takes no writes for now, and is tried again with growing rests; any other fails at once.
+database takes no writes for now, and is tried again with growing rests; any other fails at once. One that is `patient`,
+because nobody waits for it, goes along with the next that is not, or is written after a moment.
 """
 
 from __future__ import annotations
 
 import logging
-import queue
+import math
 import threading
 import time
-from collections.abc import Callable
+from collections import deque
+from collections.abc import Callable, Sequence
 from concurrent.futures import Future
 from pathlib import Path
 from typing import Generic, TypeVar
@@ -41,6 +43,8 @@ MAX_GROUP = 256
 LINGER = 0.5
 """How long to wait for those who are about to write again, as a share of the last commit's time."""
 MAX_LINGER_S = 0.005
+PATIENCE_S = 0.05
+"""How long a patient job waits for one that it can go along with."""
 
 log = logging.getLogger(__name__)
 
@@ -48,10 +52,10 @@ log = logging.getLogger(__name__)
 class _Entry(Generic[T]):
     """A job on its way, with the future of whoever waits for it."""
 
-    __slots__ = ("error", "future", "job", "result", "retrying")
+    __slots__ = ("error", "future", "job", "patient", "result", "retrying")
 
-    def __init__(self, job: Job[T], *, retrying: bool) -> None:
-        self.job, self.retrying = job, retrying
+    def __init__(self, job: Job[T], *, retrying: bool, patient: bool) -> None:
+        self.job, self.retrying, self.patient = job, retrying, patient
         self.future: Future[T] = Future()
         self.future.set_running_or_notify_cancel()
         self.result: T | None = None
@@ -82,9 +86,10 @@ class Writer:
 
     def __init__(self, path: Path, busy_s: float, retry_for_s: float) -> None:
         self._path, self._busy_s, self._retry_for_s = path, busy_s, retry_for_s
-        self._waiting: queue.SimpleQueue[_Entry[object] | None] = queue.SimpleQueue()
+        self._waiting: deque[_Entry[object]] = deque()
         self._listeners: list[Listener] = []
-        self._lock = threading.Lock()
+        self._arrived = threading.Condition(threading.Lock())
+        self._due = math.inf
         self._thread: threading.Thread | None = None
         self._closed, self._open = False, True
         self._conn: Connection | None = None
@@ -93,17 +98,21 @@ class Writer:
         self._parked: list[_Entry[object]] = []
         self._waits, self._rest_s, self._retry_at = True, FIRST_REST_S, 0.0
 
-    def submit(self, job: Job[T], *, retrying: bool = False) -> Future[T]:
+    def submit(self, job: Job[T], *, retrying: bool = False, patient: bool = False) -> Future[T]:
         """Hand in a job; it may be run more than once (all but the last undone), so it changes only the database."""
-        entry = _Entry(job, retrying=retrying)
-        with self._lock:
+        entry = _Entry(job, retrying=retrying, patient=patient)
+        with self._arrived:
             if self._closed:
                 entry.future.set_exception(StoreError(f"{self._path}: the database is closed"))
                 return entry.future
             if self._thread is None:
                 self._thread = threading.Thread(target=self._run, name="db-writer", daemon=True)
                 self._thread.start()
-            self._waiting.put(entry)  # type: ignore[arg-type]  # Entry is invariant in T
+            self._waiting.append(entry)  # type: ignore[arg-type]  # Entry is invariant in T
+            due = time.monotonic() + (PATIENCE_S if patient else 0.0)
+            if due < self._due:
+                self._due = due
+                self._arrived.notify()
         return entry.future
 
     @property
@@ -123,10 +132,9 @@ class Writer:
     def stop(self) -> None:
         """Finish what was accepted, then end the thread. May be called twice, and not from a job."""
         self._waits = False
-        with self._lock:
-            if not self._closed:
-                self._closed = True
-                self._waiting.put(None)
+        with self._arrived:
+            self._closed = True
+            self._arrived.notify()
         if self._thread is not None:
             self._thread.join()
 
@@ -153,24 +161,21 @@ class Writer:
         and each flush would serve only one half (compare PostgreSQL's commit_delay). A lone writer is never held up.
         """
         group: list[_Entry[object]] = []
-        self._take(group, max(0.0, self._retry_at - time.monotonic()) if self._parked else None)
-        deadline = time.monotonic() + min(LINGER * self._last_commit_s, MAX_LINGER_S)
-        while group and len(group) < self._expected and (left_s := deadline - time.monotonic()) > 0 and self._open:
-            self._take(group, left_s)
+        self._take(group, self._retry_at if self._parked else math.inf)
+        until = time.monotonic() + min(LINGER * self._last_commit_s, MAX_LINGER_S)
+        while 0 < _urgent(group) < self._expected and time.monotonic() < until and self._open:
+            self._take(group, until)
         return group
 
-    def _take(self, group: list[_Entry[object]], wait_s: float | None) -> None:
-        """Move what waits into the group, waiting for the first at most `wait_s` (None: until one comes)."""
-        while self._open and len(group) < MAX_GROUP:
-            try:
-                entry = self._waiting.get(timeout=wait_s) if wait_s != 0 else self._waiting.get_nowait()
-            except queue.Empty:
-                return
-            if entry is None:
-                self._open = False
-                return
-            group.append(entry)
-            wait_s = 0.0
+    def _take(self, group: list[_Entry[object]], until: float) -> None:
+        """Move what waits into the group as soon as some of it is due, or at a time of the monotonic clock."""
+        with self._arrived:
+            while not self._closed and (left_s := min(self._due, until) - time.monotonic()) > 0:
+                self._arrived.wait(left_s if left_s < math.inf else None)
+            while self._waiting and len(group) < MAX_GROUP:
+                group.append(self._waiting.popleft())
+            if not self._waiting:
+                self._due, self._open = math.inf, not self._closed
 
     def _write(self, group: list[_Entry[object]]) -> None:
         if self.failures.now and self.failures.now.damage:
@@ -218,7 +223,7 @@ class Writer:
         started = time.monotonic()
         conn.execute("COMMIT")
         self._last_commit_s = time.monotonic() - started
-        self._expected = min(len(group) + self._waiting.qsize(), MAX_GROUP)
+        self._expected = min(_urgent(group) + len(self._waiting), MAX_GROUP)
 
     def _undo(self, conn: Connection) -> None:
         """Leave no transaction open; a connection that cannot even do that is replaced."""
@@ -279,3 +284,8 @@ class Writer:
             except Exception:
                 log.exception("a listener of the database is dropped: it raised")
                 self._listeners.remove(listener)
+
+
+def _urgent(group: Sequence[_Entry[object]]) -> int:
+    """How many of a group somebody waits for."""
+    return sum(not entry.patient for entry in group)

@@ -223,3 +223,32 @@ def test_damage_that_shows_while_writing_is_told(tmp_path: Path) -> None:
         file.write(b"\xff" * 4096)
     with Database(tmp_path / "a.sqlite") as db, pytest.raises(StoreDamaged):
         db.write(add(1)).result()
+
+
+def test_what_nobody_waits_for_goes_along_with_the_next_write_in_its_order(
+    db: Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("db.writer.PATIENCE_S", 3600.0)
+    commits = list[None]()
+    db.listen(lambda _: commits.append(None))
+    later = [db.write_later(add(value)) for value in (1, 2)]
+    with pytest.raises(TimeoutError):
+        later[0].result(0.1)
+    assert db.write(add(3)).result(10) == 3
+    assert stored(db) == [1, 2, 3]
+    assert [future.result(10) for future in later] == [1, 2]
+    assert len(commits) == 1
+
+
+def test_what_nobody_waits_for_is_written_when_nothing_else_comes(db: Database) -> None:
+    assert db.write_later(add(1)).result(10) == 1
+    assert stored(db) == [1]
+
+
+def test_closing_writes_what_nobody_waits_for(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("db.writer.PATIENCE_S", 3600.0)
+    with Database(tmp_path / "a.sqlite") as first:
+        future = first.write_later(add(1))
+    assert future.result(0) == 1
+    with Database(tmp_path / "a.sqlite") as second:
+        assert stored(second) == [1]
