@@ -286,16 +286,19 @@ class TaskExecutor:
             running = {w.running.attempt.task.id: w.running for w in self._workers if w.running}
             owned = [(r.attempt.task.id, r.attempt.task.fence) for r in running.values()]
             with contextlib.suppress(StoreUnready, StoreDamaged):  # the database tells it; nobody else can take a task
-                if owned:
-                    beat = await done(self.services.queue.heartbeat(owned))
+                beating = self.services.queue.heartbeat(owned) if owned else None
+                claiming = any(worker.claiming for worker in self._workers)
+                swept = None if claiming else self.services.queue.sweep(owned)  # in one transaction with the other
+                if beating:
+                    beat = await done(beating)
                     for task_id in beat.cancelled:
                         running[task_id].interrupt(CancelledByUser())
                     for task_id, message in beat.said.items():
                         self.services.models.interrupt(task_id, message)
                     for task_id in beat.lost:
                         running[task_id].interrupt(LeaseLost())
-                if not any(worker.claiming for worker in self._workers):
-                    await done(self.services.queue.sweep(owned))
+                if swept:
+                    await done(swept)
             self.renewed_at = time.monotonic()
 
     async def _watch_the_clock(self) -> None:

@@ -82,13 +82,17 @@ class EmbeddingSpace:
             return self._vectors
 
     def catch_up(self, limit: int) -> int:
-        """Embed memories that have no vector here yet, newest first, at most `limit`; gives how many there were."""
-        done = 0
-        for kind in rows.KINDS:
-            while done < limit and (texts := self._unseen(kind, limit - done)):
-                self.vectors.add(kind, list(texts), self._recent.embed(list(texts.values())))
-                done += len(texts)
-        self._maintain(changed=bool(done))
+        """Embed memories that have no vector here yet, newest first, of each kind at most `limit`; gives how many."""
+        done, more = 0, True
+        while more and done < limit:
+            most = min(BATCH, limit - done)
+            found = {
+                kind: rows.without_vector(self._db.reader(), kind, self.embedder.name, most) for kind in rows.KINDS
+            }
+            self._add({kind: dict(texts) for kind, texts in found.items() if texts})
+            done += sum(map(len, found.values()))
+            more = any(len(texts) == most for texts in found.values())
+        self._maintain()
         return done
 
     def nearest(self, texts: Mapping[LessonKind, str], limit: int, beside: VectorStore | None = None) -> list[Near]:
@@ -117,28 +121,37 @@ class EmbeddingSpace:
 
         return forget
 
-    def _unseen(self, kind: LessonKind, limit: int) -> dict[int, str]:
-        return dict(rows.without_vector(self._db.reader(), kind, self.embedder.name, min(BATCH, limit)))
-
-    def _maintain(self, *, changed: bool) -> None:
-        """Let the index change its kind if the number of vectors asks for it, a few batches at a time."""
-        vectors, index = self.vectors, self.vectors.index
-        if not isinstance(index, AdaptiveIndex) or (self._maintained and not changed):
+    def _add(self, unseen: Mapping[LessonKind, Mapping[int, str]]) -> None:
+        """Store the vectors of these texts, in one transaction in which the index may change its kind a little."""
+        texts = [text for of_kind in unseen.values() for text in of_kind.values()]
+        if not texts:
             return
+        made, vectors = self._recent.embed(texts), self.vectors
 
-        def maintain(conn: Connection) -> bool:
-            vectors.opened(conn)
-            return index.maintain(conn)
+        def add(conn: Connection) -> bool:
+            index, begun = vectors.opened(conn), 0
+            for kind, of_kind in unseen.items():
+                index.add(conn, kind, list(of_kind), made[begun : begun + len(of_kind)])
+                begun += len(of_kind)
+            return _maintained(index, conn)
 
+        self._maintained = self._db.write(add).result()
+
+    def _maintain(self) -> None:
+        """Let the index change its kind if the number of vectors asks for it, a few batches at a time."""
+        vectors = self.vectors
         for _ in range(MAINTAINED_BATCHES):
-            if not self._db.write(maintain).result():
-                self._maintained = True
-                return
-        self._maintained = False
+            if not self._maintained:
+                self._maintained = self._db.write(lambda conn: _maintained(vectors.opened(conn), conn)).result()
 
     def _made(self) -> SignBitIndex:
         extension = self._extension and load_extension(self._db.reader())
         return (AdaptiveIndex if extension else SignBitIndex)(self.embedder.name, self.embedder.dims)
+
+
+def _maintained(index: SignBitIndex, conn: Connection) -> bool:
+    """Bring the index a batch nearer to what the number of its vectors asks for; True once it is there."""
+    return not isinstance(index, AdaptiveIndex) or not index.maintain(conn)
 
 
 CATCH_UP = 256
@@ -156,9 +169,10 @@ Forget = Callable[[Connection, Sequence[tuple[LessonKind, int]]], None]
 class EmbeddingSpaces:
     """The spaces of a memory: hashing from the first moment, a better one from when it has read all memories.
 
-    The better embedder is loaded on a thread of its own when there first is something to recall; where it cannot be
-    loaded, or an endpoint does not answer, hashing does its work, and it is tried again after a rest. Both are normal
-    states, and the owner is notified once for each reason. Thread-safe; blocks on embedders and the database.
+    From then on the hashed space reads what is new only where it has to answer again. The better embedder is loaded on
+    a thread of its own when there first is something to recall; where it cannot be loaded, or an endpoint does not
+    answer, hashing does its work, and it is tried again after a rest. Both are normal states, and the owner is notified
+    once for each reason. Thread-safe; blocks on embedders and the database.
 
     Args:
         db: the database.
@@ -219,9 +233,9 @@ class EmbeddingSpaces:
             return None
 
     def catch_up(self) -> None:
-        """Embed memories that are new."""
-        self._ready.catch_up(CATCH_UP)
-        self._by_better(lambda space: space.catch_up(CATCH_UP))
+        """Embed memories that are new, by the best embedder that answers."""
+        if self._by_better(lambda space: space.catch_up(CATCH_UP)) is None:
+            self._ready.catch_up(CATCH_UP)
 
     def forgetters(self) -> list[Forget]:
         """What takes vectors out within a job of the writer, one for each space."""
