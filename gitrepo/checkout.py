@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from core.errors import GitError
+from gitrepo import protocol
 from gitrepo.commands import Git
 from gitrepo.discovery import MAIN
+from gitrepo.objects import differing
 from gitrepo.repository import Repository
 
 
@@ -30,10 +33,13 @@ def show_tip(found: Repository, before: str) -> str | None:
 
 
 def _applied(found: Repository, files: Git, start: str, tip: str) -> str:
-    answer = found.view.ask("diff-tree", "-r", "-p", "--binary", "--no-renames", start, tip)
-    if answer.out and not answer.code:
-        answer = files.ask("apply", "--index", "--whitespace=nowarn", stdin=answer.out)
-    return answer.error or "refused" if answer.code else ""
+    try:
+        old, new = (found.read_commit(each).tree for each in (start, tip))
+        patch = protocol.patch(differing(new, old, found.reader.tree), differing(old, new, found.reader.tree))
+    except GitError as error:
+        return str(error)
+    answer = files.ask("apply", "--index", "--whitespace=nowarn", stdin=patch) if patch else None
+    return answer.error or "refused" if answer and answer.code else ""
 
 
 def _indexed(files: Git, tip: str) -> str | None:

@@ -9,13 +9,14 @@ objects (see git_manager.py).
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
 from core.commit_message import task_of
 from core.revisions import LogLine
-from gitrepo.objects import Edit
+from core.text import encode
+from gitrepo.objects import Edit, Record
 
 OLDEST = (2, 38)
 """`git merge-tree --write-tree`, the merge that needs no checkout, came with this version."""
@@ -36,6 +37,7 @@ _OFF = (
 # little.
 _DURABLE = ("core.fsync=loose-object,reference", "core.fsyncMethod=batch")
 _PATIENT = ("core.filesRefLockTimeout=10000", "core.packedRefsTimeout=10000")
+_SUBMODULE = "160000"
 SETTINGS = tuple(part for setting in (*_OFF, *_DURABLE, *_PATIENT) for part in ("-c", setting))
 """Arguments for every git command on a repository."""
 PUSH_OPTIONS = ("--porcelain", "--no-verify", "--no-signed", "--no-follow-tags", "--no-recurse-submodules")
@@ -82,6 +84,49 @@ def view_files(id_format: str) -> dict[str, str]:
         "info/attributes": "* -diff\n",
         "HEAD": "ref: refs/heads/none\n",
     }
+
+
+def patch(before: Mapping[str, Record | None], after: Mapping[str, Record | None]) -> bytes:
+    """What `git apply` takes to make files of one tree those of another, by the paths at which they differ.
+
+    Contents stand in it by their ids, since git has them: it applies to exactly one content of a file or not at all.
+    """
+    lines = list[bytes]()
+    for path in sorted(after):
+        was, now = before[path], after[path]
+        if was and now and was.mode[:3] != now.mode[:3]:  # a file that became a link goes and comes
+            lines += [*_patch(path, was, None), *_patch(path, None, now)]
+        else:
+            lines += _patch(path, was, now)
+    return b"".join(line + b"\n" for line in lines)
+
+
+def _patch(path: str, was: Record | None, now: Record | None) -> Iterator[bytes]:
+    one = now or was
+    assert one
+    old_mode, new_mode = (each.mode.replace("664", "644").encode() if each else b"" for each in (was, now))
+    old, new = (each.id.encode() if each else b"0" * len(one.id) for each in (was, now))
+    a, b = _quoted(f"a/{path}"), _quoted(f"b/{path}")
+    yield b"diff --git %s %s" % (a, b)
+    a, b = a if was else b"/dev/null", b if now else b"/dev/null"
+    if not was:
+        yield b"new file mode " + new_mode
+    elif not now:
+        yield b"deleted file mode " + old_mode
+    elif old_mode != new_mode:
+        yield from (b"old mode " + old_mode, b"new mode " + new_mode)
+    if old == new:
+        return
+    yield b"index %s..%s" % (old, new) + (b" " + old_mode if old_mode == new_mode else b"")
+    if one.mode != _SUBMODULE:
+        yield b"Binary files %s and %s differ" % (a, b)
+        return
+    yield from (b"--- " + a, b"+++ " + b, b"@@ -%s +%s @@" % (b"1" if was else b"0,0", b"1" if now else b"0,0"))
+    yield from ([b"-Subproject commit " + old] if was else []) + ([b"+Subproject commit " + new] if now else [])
+
+
+def _quoted(path: str) -> bytes:
+    return b'"%s"' % re.sub(rb'["\\\x00-\x1f]', lambda found: b"\\%03o" % found[0][0], encode(path))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
