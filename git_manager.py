@@ -149,8 +149,8 @@ class GitManager:
 
     def tree(self, where: Where, commit: str) -> Tree:
         """The files of a commit (full id); of a workspace those in its scope."""
-        tree = self._repositories.find(where).tree(commit)
-        return where.scope.of(tree) if isinstance(where, Workspace) else tree
+        found = self._repositories.find(where)
+        return found.part(commit, where.scope) if isinstance(where, Workspace) else found.tree(commit)
 
     def resolve(self, where: Where, name: str) -> str:
         """The full id of the commit that a branch, a tag or a shortened id stands for.

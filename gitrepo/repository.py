@@ -15,7 +15,9 @@ from pathlib import Path
 from typing import IO
 
 from core.errors import GitError
+from core.projects import Scope
 from core.revisions import Author
+from core.tree import Tree
 from files.whole import flush
 from gitrepo.commands import Git
 from gitrepo.composing import NewObjects
@@ -28,6 +30,8 @@ from gitrepo.trees import GitTree, Reader
 
 NO_LOG = ("-c", "core.logAllRefUpdates=false")
 MOVE = ("update-ref", "-m", "nightshift", "--stdin")
+TREES = 16
+"""So many trees are kept, and so many parts of them."""
 _IN_PROGRESS = ("rebase-merge/head-name", "rebase-apply/head-name", "BISECT_START")
 
 
@@ -52,13 +56,21 @@ class Repository:
     logged: Session
     unlogged: Session
     trees: dict[str, GitTree] = field(default_factory=dict)
+    parts: dict[tuple[str, Scope], Tree] = field(default_factory=dict)
 
     def tree(self, commit: str) -> GitTree:
         """The tree of a commit by its full id; the last few are kept. Raises GitError when there is no such commit."""
         known = self.trees.get(commit) or GitTree(commit, self.read_commit(commit).tree, self.reader, self._describe)
-        if commit not in self.trees and len(self.trees) >= 16:
+        if commit not in self.trees and len(self.trees) >= TREES:
             self.trees.clear()
         return self.trees.setdefault(commit, known)
+
+    def part(self, commit: str, scope: Scope) -> Tree:
+        """The part of a commit's tree that a task sees; the last few are kept, as of `tree`."""
+        known = self.parts.get((commit, scope)) or scope.of(self.tree(commit))
+        if (commit, scope) not in self.parts and len(self.parts) >= TREES:
+            self.parts.clear()
+        return self.parts.setdefault((commit, scope), known)
 
     def _describe(self, commit: str) -> str:
         """The tag nearest to a commit; empty where there is none, or the way to it is too long."""
@@ -84,6 +96,7 @@ class Repository:
     def close(self) -> None:
         """End the processes that stay open and forget what was read; whoever asks after that starts them again."""
         self.trees.clear()
+        self.parts.clear()
         for session in (self.reader, self.names, self.logged, self.unlogged):
             session.close()
 
@@ -97,6 +110,8 @@ class Repository:
         tree = new.tree(commit.tree, edits) if edits or not commit.tree else commit.tree
         id_ = new.add("commit", replace(commit, tree=tree).encode())
         self.store.put(new.made)
+        if edits:
+            self.reader.keep(tree, new.made[tree].partition(b"\0")[2])  # whoever sees the commit reads its root
         return id_
 
     def move(self, *moves: tuple[str, str, str | None], reflog: bool = True) -> str:

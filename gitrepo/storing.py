@@ -1,6 +1,7 @@
 """Stores objects as git does where they are few: each in a file of its own, on the disk before it gets its name.
 
-To start git for them costs more than all the rest of a commit. What is left of a crash has a name by which `git prune`
+To start git for them costs more than all the rest of a commit. Trees are not compressed: the half of them is ids, which
+cannot be, and packing keeps what differs from tree to tree. What is left of a crash has a name by which `git prune`
 knows it.
 """
 
@@ -57,7 +58,7 @@ class Store:
                 descriptor, name = tempfile.mkstemp(prefix="tmp_obj_", dir=self._folder)
                 drafts[id_] = Path(name)
                 with os.fdopen(descriptor, "wb") as file:
-                    file.write(zlib.compress(whole, 1))
+                    file.write(zlib.compress(whole, 0 if whole.startswith(b"tree ") else 1))
                     os.fchmod(descriptor, _READ_ONLY)
             for draft in drafts.values():  # after all are written: the first flush takes most of the others along
                 flush(draft)

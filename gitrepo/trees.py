@@ -67,14 +67,17 @@ class Reader:
                 self._kept.move_to_end(id_)
                 return known
         found = self.held(id_)
-        if len(found) > most_bytes:
-            return found
+        if len(found) <= most_bytes:
+            self.keep(id_, found)
+        return found
+
+    def keep(self, id_: str, data: bytes) -> None:
+        """Keep the bytes of a tree or a small file, as if they had been read."""
         with self._lock:
-            self._kept_bytes += 0 if id_ in self._kept else len(found)
-            self._kept[id_] = found
+            self._kept_bytes += 0 if id_ in self._kept else len(data)
+            self._kept[id_] = data
             while self._kept_bytes > MAX_KEPT_BYTES:
                 self._kept_bytes -= len(self._kept.popitem(last=False)[1])
-        return found
 
     def listed(self, root: str) -> Listed:
         """The files below a tree, by what differs from the tree that was listed last: most are one commit apart."""

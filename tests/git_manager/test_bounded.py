@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import threading
+from dataclasses import replace
 from pathlib import Path
 
 import psutil
 
-from gitrepo import registry, trees
+from core.projects import ROOT, Scope
+from gitrepo import registry, repository, trees
+from gitrepo.objects import parse_tree
 from tests.git_manager.conftest import Bench, message
 from tests.support.git_repo import git, make_repo
 from tests.support.processes import words
@@ -57,6 +60,28 @@ def test_objects_in_memory_are_counted_in_bytes(bench: Bench) -> None:
     assert held == reader._kept_bytes
     assert trees.MAX_KEPT_BYTES / 2 < held <= trees.MAX_KEPT_BYTES
     assert threading.active_count() < 50
+
+
+def test_the_root_of_a_new_commit_is_not_read_back(bench: Bench) -> None:
+    where = bench.git.open(None, None, 1, "x")
+    made = bench.git.commit(where, where.base, {"a.py": "1\n", "pkg/b.py": "1\n"}, message(1))
+    assert made
+    kept = bench.git._repositories.find(where).reader._kept
+    assert [name for _, name, _ in parse_tree(kept[made.tree], 20)] == ["a.py", "pkg"]
+
+
+def test_the_part_that_a_task_sees_is_made_once(bench: Bench) -> None:
+    where = bench.git.open(None, None, 1, "x")
+    files = {"shop/README.md": "", "shop/requirements.txt": "", "a.py": ""}
+    made = bench.git.commit(where, where.base, dict(files), message(1))
+    assert made
+    root = bench.git.at(replace(where, scope=Scope(project=ROOT)), made.id)
+    assert list(root.tree.entries()) == ["a.py"]
+    assert bench.git.tree(root, made.id) is root.tree
+    for number in range(repository.TREES + 1):
+        bench.git.tree(replace(where, scope=Scope(project="shop", moved=(str(number),))), made.id)
+    assert len(bench.git._repositories.find(where).parts) <= repository.TREES
+    assert bench.git.tree(where, made.id).entries().keys() == files.keys()
 
 
 def test_a_small_file_is_asked_for_once_whatever_commit_it_is_read_from(bench: Bench, tmp_path: Path) -> None:
