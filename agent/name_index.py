@@ -54,6 +54,8 @@ class NameIndex:
     def _follow(self, contents: Mapping[str, str], tags_of: Callable[[str], Tags | None]) -> None:
         """Learn of what is new, forget what is gone."""
         known = self._contents
+        if known == contents:
+            return
         for path in [path for path, content in known.items() if contents.get(path) != content]:
             self._forget(path)
         if len(known) == len(contents):

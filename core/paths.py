@@ -138,6 +138,9 @@ def _is_head(path: str) -> bool:
 class Spellings:
     """The paths of a tree as a file system sees them that ignores case, as those of macOS and Windows do.
 
+    Those that it begins with are looked at as one text, and each by itself only when one of them may be in the way: a
+    large tree is gone through for each new file.
+
     Args:
         paths: of files.
     """
@@ -145,8 +148,8 @@ class Spellings:
     def __init__(self, paths: Iterable[str] = ()) -> None:
         self._files = dict[str, str]()
         self._folders = dict[str, str]()
-        for path in paths:
-            self.add(path)
+        self._first = tuple(paths)
+        self._text = _folded("\0".join(("", *self._first, "")))
 
     def add(self, path: str) -> None:
         """Take in one more file."""
@@ -158,6 +161,11 @@ class Spellings:
     def clash(self, path: str) -> str | None:
         """A file that cannot exist beside this one: it has the same name but for case, or one is the other's folder."""
         folded = _folded(path)
+        names = (folded, *map(_folded, folders_of(path)))
+        if f"\0{folded}/" in self._text or any(f"\0{name}\0" in self._text for name in names):
+            first, self._first, self._text = self._first, (), ""
+            for each in first:
+                self.add(each)
         if (same := self._files.get(folded, path)) != path:
             return same
         if inside := self._folders.get(folded):
