@@ -48,6 +48,8 @@ def name_fault(name: str) -> str | None:
 def projects_of(tree: Tree) -> tuple[str, ...]:
     """The projects of a workspace by name: folders with a README.md and a dependency file."""
     entries = tree.entries()
+    if "/README.md" not in "\0".join(entries):  # a look at all at once: it is asked of each tree again and again
+        return ()
     readmes = [path for path in entries if path.endswith("/README.md")]
     return tuple(
         name

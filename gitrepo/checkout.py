@@ -6,7 +6,7 @@ from core.errors import GitError
 from gitrepo import protocol
 from gitrepo.commands import Git
 from gitrepo.discovery import MAIN
-from gitrepo.objects import differing
+from gitrepo.objects import differences
 from gitrepo.repository import Repository
 
 
@@ -35,7 +35,7 @@ def show_tip(found: Repository, before: str) -> str | None:
 def _applied(found: Repository, files: Git, start: str, tip: str) -> str:
     try:
         old, new = (found.read_commit(each).tree for each in (start, tip))
-        patch = protocol.patch(differing(new, old, found.reader.tree), differing(old, new, found.reader.tree))
+        patch = protocol.patch(differences(old, new, found.reader.tree))
     except GitError as error:
         return str(error)
     answer = files.ask("apply", "--index", "--whitespace=nowarn", stdin=patch) if patch else None

@@ -118,13 +118,18 @@ def differing(old: str, new: str, load: Callable[[str], bytes]) -> dict[str, Rec
         new: the id of another.
         load: gives the bytes of a tree object.
     """
-    found: dict[str, Record | None] = {}
+    return {path: now for path, (_, now) in differences(old, new, load).items()}
+
+
+def differences(old: str, new: str, load: Callable[[str], bytes]) -> dict[str, tuple[Record | None, Record | None]]:
+    """As `differing`, with what the paths hold in the old tree as well, which stands first."""
+    found: dict[str, tuple[Record | None, Record | None]] = {}
     waiting = [("", old, new)]
     while waiting:
         folder, before, after = waiting.pop()
         if before == after:
             continue
-        files, folders = list[tuple[str, Record | None]](), dict[str, list[str]]()
+        files, folders = dict[str, list[Record | None]](), dict[str, list[str]]()
         for side, entries in enumerate(_apart(before, after, load)):
             for mode, name, id_ in entries:
                 if "/" in name or name.casefold() in _NEVER:
@@ -132,8 +137,8 @@ def differing(old: str, new: str, load: Callable[[str], bytes]) -> dict[str, Rec
                 if mode == FOLDER:
                     folders.setdefault(name, ["", ""])[side] = id_
                 else:
-                    files.append((name, Record(mode, id_) if side else None))
-        found.update((folder + name, record) for name, record in files)
+                    files.setdefault(name, [None, None])[side] = Record(mode, id_)
+        found.update((folder + name, (was, now)) for name, (was, now) in files.items())
         waiting += [(f"{folder}{name}/", was, now) for name, (was, now) in folders.items()]
     return found
 

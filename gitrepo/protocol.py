@@ -86,14 +86,13 @@ def view_files(id_format: str) -> dict[str, str]:
     }
 
 
-def patch(before: Mapping[str, Record | None], after: Mapping[str, Record | None]) -> bytes:
-    """What `git apply` takes to make files of one tree those of another, by the paths at which they differ.
+def patch(differences: Mapping[str, tuple[Record | None, Record | None]]) -> bytes:
+    """What `git apply` takes to make files of one tree those of another, by what both hold where they differ.
 
     Contents stand in it by their ids, since git has them: it applies to exactly one content of a file or not at all.
     """
     lines = list[bytes]()
-    for path in sorted(after):
-        was, now = before[path], after[path]
+    for path, (was, now) in sorted(differences.items()):
         if was and now and was.mode[:3] != now.mode[:3]:  # a file that became a link goes and comes
             lines += [*_patch(path, was, None), *_patch(path, None, now)]
         else:

@@ -177,6 +177,8 @@ def _of_projects(paths: Sequence[str], view: View) -> list[str]:
     """The README and some sources of the projects in which these files lie."""
     known = set(projects.projects_of(view.tree))
     homes = dict.fromkeys(home for path in paths if (home := path.partition("/")[0]) in known)
+    if not homes:
+        return []
     readmes = {f"{home}/README.md" for home in homes}
     inside = [path for path in view.paths() if path.partition("/")[0] in homes]
     return [path for path in inside if path in readmes or weight_of(path) == 1.0][:_MAX_OF_PROJECT]
