@@ -35,7 +35,7 @@ PLUGINS_OFF = (
 _OFF = [word for name in PLUGINS_OFF for word in ("-p", f"no:{name}")]
 # A plugin may be called like a module of Python's: that of pytest-asyncio is `asyncio`, which need not be rewritten.
 _NAMESAKES = ["-W", "ignore:Module already imported so cannot be rewritten:pytest.PytestAssertRewriteWarning"]
-_ready = []
+_ready, _sealed = [], []
 MESSAGE = 4000
 FRAMES = 40
 DETAILS = 6 << 20  # bytes of events that tell of failures at length; later ones are told in short
@@ -57,6 +57,7 @@ def preload():
     _pytest.capture._readline_workaround = lambda: None  # noqa: SLF001 (a library for prompts, where nobody types)
     for late in ("_pytest.approx", "pdb"):  # what every session would import by and by
         __import__(late)
+    _sealed.append(seal.Seal())
 
 
 def _search_few_names_for_fixtures(plugins):
@@ -90,7 +91,7 @@ def run(config, events, libraries):
     recorder = Recorder(events, config["token"], code, config["without"], config["budget"])
     recorder.has_environment = bool(config["executable"])
     recorder.standing = frozenset(config["standing"])
-    recorder.own = config["own"]
+    recorder.own, recorder.seal = config["own"], _sealed.pop()
     return pytest_main(words(config), recorder)
 
 
@@ -188,7 +189,7 @@ class Recorder(Coroutines):
         self._mark, self._genuine, self._xfailed = token.encode(), AssertionError, pytest.xfail.Exception
         self._workspace = os.getcwd() + os.sep
         self._rows, self._fail, self._excinfo = [], None, None
-        self._sealed, self._details = None, DETAILS
+        self.seal, self._details = None, DETAILS
 
     def _emit(self, **event):
         text = (self._dumps(event, separators=(",", ":")) + "\n").encode()
@@ -226,7 +227,7 @@ class Recorder(Coroutines):
 
     def pytest_sessionstart(self):
         """Remember the framework before any code of the workspace runs."""
-        self._sealed = seal.take()
+        self.seal.begin()
 
     @hookimpl(wrapper=True)
     def pytest_collect_file(self, file_path, parent):
@@ -320,7 +321,7 @@ class Recorder(Coroutines):
 
     def pytest_sessionfinish(self, exitstatus):
         """Report the end of the session."""
-        self._emit(e="finish", exit=int(exitstatus), changed=[*seal.changed(self._sealed), *self._differing][:20])
+        self._emit(e="finish", exit=int(exitstatus), changed=[*self.seal.changed(), *self._differing][:20])
 
 
 class Budget:
