@@ -207,8 +207,8 @@ def sweep(spare: Collection[int], with_children: Collection[int] = ()) -> None:
         for pid in left:
             with contextlib.suppress(ProcessLookupError):
                 os.kill(pid, signal.SIGKILL)
-            with contextlib.suppress(ChildProcessError):
-                os.waitpid(pid, os.WNOHANG)
+            with contextlib.suppress(ChildProcessError):  # its parent lives: it is ours in the next round
+                os.waitpid(pid, 0)
 
 
 def descends(pid: int, of: Collection[int]) -> bool:
