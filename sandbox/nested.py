@@ -5,11 +5,11 @@ gets namespaces, file systems, a control group, limits and a system-call filter 
 all that bubblewrap gives the fork server; nothing is shared but memory that was filled before any job came. The fork
 server never sees a job: it is sent four descriptors and the limits.
 
-    daemon ── order + descriptors ──> fork server ── fork ──> outer half ── fork ──> inner half: process 1, the job
-       └── “here” / group / “go” / “up” / “end” on the fourth descriptor ──┘
+    daemon ── order + descriptors ──> fork server ── fork ──> process 1 of the sandbox, which becomes the job
+       └── “here” / group / “go” / “up” on the fourth descriptor ──┘      “end”, on the same, is the fork server's
 
-The daemon learns the outer half's number from the kernel, with its first message, and puts it into the job's group
-before it lets it go on.
+The daemon learns the process's number from the kernel, with its first message, and puts it into the job's group before
+it lets it go on.
 """
 
 from __future__ import annotations
@@ -244,7 +244,7 @@ def _spawned(runtime: Runtime, entry: str, orders: int, nice: int) -> Running:
 
 
 class _Nested:
-    """The handle of a nested sandbox: speaks with its outer half, from its first word to its exit code."""
+    """The handle of a nested sandbox: speaks with its first process, and hears from the fork server how it ended."""
 
     def __init__(self, control: socket.socket, group: Group | None) -> None:
         self._control, self._group, self._loop = control, group, asyncio.get_running_loop()
@@ -291,7 +291,7 @@ class _Nested:
             self._over(-signal.SIGKILL)
 
     async def _let_in(self, pid: int) -> None:
-        """Put the outer half into the job's group, and let it go on; in a thread, since the kernel takes its time."""
+        """Put the process into the job's group, and let it go on; in a thread, since the kernel takes its time."""
         try:
             self._descriptor = os.pidfd_open(pid)
             await asyncio.to_thread(self._enter, pid)

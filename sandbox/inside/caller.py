@@ -12,9 +12,7 @@ from .child import Child, read_all
 
 def main():
     """Take the job from standard input, run it, answer on standard output."""
-    gc.disable()
-    sys.path.remove(sys.argv[1])  # where this file was found; the workspace's names are not to meet ours
-    serve(sys.argv[2:])
+    serve(supervisor.begun())
 
 
 def preload(_libraries):

@@ -1,12 +1,16 @@
 """Stays in an outer sandbox with what runs need imported, and forks a nested sandbox for each order that comes.
 
-It never sees a job: orders hold limits, the name of a trusted parent and four descriptors, which the fork takes over.
+It never sees a job: orders hold limits, the name of a trusted parent and four descriptors, which the fork takes over;
+the last of them is a socket on which the daemon is told how the fork ended.
 What was imported here is shared with the forks copy-on-write and was never near untrusted code, so a fork is as fresh
 as a new interpreter and costs a tenth of it.
 """
 
+import contextlib
 import gc
 import json
+import os
+import select
 import signal
 import socket
 import sys
@@ -26,16 +30,38 @@ def main():
         __import__(entry)
         parents[entry] = sys.modules[entry]
     sys.path[:] = [path for path in sys.path if path not in {code, own}]  # the workspace's names are not to meet ours
-    for parent in parents.values():
-        parent.preload(libraries)
+    next(iter(parents.values())).preload(libraries)  # the others need no more than the first
     gc.collect()
     gc.freeze()
-    signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # the kernel reaps
+    ended, ending = os.pipe2(os.O_NONBLOCK)
+    signal.set_wakeup_fd(ending)
+    signal.signal(signal.SIGCHLD, lambda *_: None)
     orders = socket.socket(fileno=int(descriptor))
     orders.send(b"ready")
+    poll, running = select.poll(), {}
+    for source in (orders, ended):
+        poll.register(source, select.POLLIN)
     while True:
+        ready = [source for source, _ in poll.poll()]
+        if ended in ready:
+            os.read(ended, MESSAGE)
+            reap(running)
+        if orders.fileno() not in ready:
+            continue
         text, descriptors, _, _ = socket.recv_fds(orders, MESSAGE, 4)
         if not text:
             return
         order = json.loads(text)
-        nested.start(order, descriptors, orders, lambda parent=parents[order["parent"]]: parent.serve(libraries))
+        serve = parents[order["parent"]].serve
+        pid, control = nested.start(order, descriptors, orders, lambda serve=serve: serve(libraries))
+        running[pid] = control
+
+
+def reap(running):
+    """Wait for the forks that have ended; `running` has the control socket of each."""
+    while running:
+        pid, status = os.waitpid(-1, os.WNOHANG)
+        if pid == 0:
+            return
+        with running.pop(pid) as control, contextlib.suppress(OSError):
+            control.send(b"end %d" % os.waitstatus_to_exitcode(status))

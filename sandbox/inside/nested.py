@@ -1,9 +1,8 @@
 """Becomes a sandbox of its own inside the outer one: namespaces, private file systems, limits, no rights, a filter.
 
-The fork splits in two. The outer half tells the daemon its number, waits until it was put into its control group,
-enters new namespaces and waits for the inner half, whose exit status it passes on. The inner half is process 1 of the
-new process namespace: it mounts what is private to the job, gives up every right, and becomes the job. All that the
-outer sandbox denies stays denied; what is added here keeps jobs apart from each other.
+The fork is process 1 of its namespaces from the start. It tells the daemon its number, waits until it was put into its
+control group, mounts what is private to the job, gives up every right, and becomes the job. All that the outer sandbox
+denies stays denied; what is added here keeps jobs apart from each other.
 """
 # Importing pathlib would cost every start of the sandbox some milliseconds.
 # ruff: noqa: PTH123
@@ -20,7 +19,9 @@ import traceback
 NEWNS, NEWCGROUP, NEWUTS, NEWIPC, NEWUSER, NEWPID, NEWNET = (
     0x20000, 0x2000000, 0x4000000, 0x8000000, 0x10000000, 0x20000000, 0x40000000,
 )  # fmt: skip
-ALL = NEWNS | NEWCGROUP | NEWUTS | NEWIPC | NEWUSER | NEWPID | NEWNET
+CLONE = {"x86_64": 56, "aarch64": 220}
+AT_ONCE = NEWNS | NEWUTS | NEWIPC | NEWUSER | NEWPID | NEWNET
+"""All but the namespace of control groups, whose root is the group that a process is in when it enters."""
 RDONLY, NOSUID, NODEV, NOEXEC, REMOUNT, BIND, REC, SLAVE = 1, 2, 4, 8, 32, 4096, 16384, 1 << 19
 PR_SET_PDEATHSIG, PR_SET_SECCOMP, PR_CAPBSET_DROP, PR_SET_NO_NEW_PRIVS = 1, 22, 24, 38
 PR_CAP_AMBIENT, AMBIENT_CLEAR_ALL, SECCOMP_MODE_FILTER = 47, 4, 2
@@ -34,58 +35,63 @@ INOTIFY = "16"
 
 
 def start(order, descriptors, orders, serve):
-    """Fork a nested sandbox; the caller goes on at once and keeps nothing of it. `serve` becomes a trusted parent."""
-    if os.fork() == 0:
+    """Fork a nested sandbox; returns its number and the socket that its exit status is told on.
+
+    The caller goes on at once and keeps nothing else of it. `serve` becomes a trusted parent.
+    """
+    control = socket.socket(fileno=descriptors.pop())
+    pid = forked(AT_ONCE)
+    if pid == 0:
         status = 70
         try:
             orders.close()
+            signal.set_wakeup_fd(-1)
             signal.signal(signal.SIGCHLD, signal.SIG_DFL)
-            status = outer(order, descriptors, serve)
+            if enter(control):
+                inner(ctypes.CDLL(None, use_errno=True), order, descriptors)
+                control.send(b"up")
+                control.close()
+                status = run(order["argv"], serve)
         except BaseException:  # noqa: BLE001 (whatever it is, the fork ends here)
-            fault(descriptors[3])
+            fault(control) if control.fileno() >= 0 else traceback.print_exc()
         finally:
             os._exit(status)
     for descriptor in descriptors:
         os.close(descriptor)
+    return pid, control
+
+
+def forked(namespaces):
+    """As `os.fork`, with the child in new namespaces, which saves a process that enters them and waits."""
+    ctypes.pythonapi.PyOS_BeforeFork()
+    nothing = [ctypes.c_ulong(0)] * 4
+    call = ctypes.PyDLL(None, use_errno=True).syscall
+    pid = call(CLONE[os.uname().machine], ctypes.c_ulong(namespaces | signal.SIGCHLD), *nothing)
+    if pid == 0:
+        ctypes.pythonapi.PyOS_AfterFork_Child()
+    else:
+        ctypes.pythonapi.PyOS_AfterFork_Parent()
+    return checked(pid)
 
 
 def fault(control):
     """Tell the daemon why there is no sandbox."""
-    with socket.socket(fileno=os.dup(control)) as channel:
-        channel.send(b"fault " + traceback.format_exc(limit=-2).encode()[-2000:])
+    control.send(b"fault " + traceback.format_exc(limit=-2).encode()[-2000:])
 
 
-def outer(order, descriptors, serve):
-    """The half outside: into the group, into the namespaces, then wait for the half inside."""
-    control = socket.socket(fileno=os.dup(descriptors[3]))
+def enter(control):
+    """Into the group, and become a user; False where the daemon does not want it any more."""
     control.send(b"here")  # the kernel adds our number as the daemon knows it
     if control.recv(16) != b"go":
-        return 70
-    libc = ctypes.CDLL(None, use_errno=True)
-    checked(libc.unshare(ALL))
+        return False
+    checked(ctypes.CDLL(None, use_errno=True).unshare(NEWCGROUP))
     for name, text in (("setgroups", "deny"), ("uid_map", "1000 1000 1"), ("gid_map", "1000 1000 1")):
         write(f"/proc/self/{name}", text)
-    inner_pid = os.fork()
-    if inner_pid == 0:
-        status = 70
-        try:
-            inner(libc, order, descriptors)
-            control.send(b"up")
-            control.close()
-            status = run(order["argv"], serve)
-        except BaseException:  # noqa: BLE001 (as above)
-            fault(descriptors[3]) if control.fileno() >= 0 else traceback.print_exc()
-        finally:
-            os._exit(status)
-    for descriptor in descriptors[:3]:
-        os.close(descriptor)
-    _, status = os.waitpid(inner_pid, 0)
-    control.send(b"end %d" % os.waitstatus_to_exitcode(status))
-    return 0
+    return True
 
 
 def inner(libc, order, descriptors):
-    """The half inside, up to the point where it may become the job."""
+    """Up to the point where it may become the job."""
     checked(libc.prctl(PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0))
     file_systems(libc, order)
     loopback_up()

@@ -5,7 +5,6 @@ It looks at them once every process of the command is gone; what the command pri
 # Importing pathlib would cost every start of the sandbox some milliseconds.
 # ruff: noqa: PTH101, PTH103, PTH109, PTH112, PTH118, PTH120, PTH123, PTH211
 
-import gc
 import os
 import re
 import signal
@@ -20,9 +19,7 @@ KEPT = 32 << 10
 
 def main():
     """Take the job from standard input, run it, answer on standard output."""
-    gc.disable()
-    sys.path.remove(sys.argv[1])  # where this file was found; the workspace's names are not to meet ours
-    serve(sys.argv[2:])
+    serve(supervisor.begun())
 
 
 def preload(_libraries):

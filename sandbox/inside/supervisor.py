@@ -24,16 +24,22 @@ NOT_DUMPABLE = (4, 0, 0, 0, 0)  # PR_SET_DUMPABLE
 
 def main():
     """Take the job from standard input, run it, answer on standard output."""
+    libraries = begun()
+    split = Split(libraries)  # its interpreter starts beside the imports
+    preload(libraries)
+    serve_with(libraries, split)
+
+
+def begun():
+    """Begin a trusted parent that is started by itself; returns the import paths of libraries that it was given."""
     gc.disable()  # a tenth of the time that importing pytest takes
     sys.path.remove(sys.argv[1])  # where this file was found; the workspace's names are not to meet ours
-    split = Split(sys.argv[2:])  # its interpreter starts beside the imports
-    preload(sys.argv[2:])
-    serve_with(sys.argv[2:], split)
+    return sys.argv[2:]
 
 
 def preload(libraries):
     """Import once, for all that are forked from here, what every run needs."""
-    sys.path.extend(path for path in libraries if path not in sys.path)
+    sys.path.extend(libraries)
     from . import session, split_tests  # noqa: F401, PLC0415 (their libraries are not on the path before)
 
     session.preload()
