@@ -362,6 +362,9 @@ def main() -> None:
             first = list(islice(endless, 6))
             for side in sides:
                 through_the_daemon(side.daemon, first, script, side.group)
+                sandboxes = side.daemon.get("/api/status")["sandbox_detail"].partition("\n")[0]
+                if "nested, kept warm" not in sandboxes:
+                    raise SystemExit(f"{side.name}: sandboxes that cost more than they must: {sandboxes}")
                 if a.embedder != "hashed":
                     wait_for_embedder(side.daemon.home, loaded)
             bare(plain, first[:4], a.workers)
