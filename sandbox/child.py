@@ -80,6 +80,10 @@ class Handle(Protocol):
         """End it and all that belongs to it."""
         ...
 
+    def let_go(self) -> None:
+        """As `kill`, where nobody will be told how it ended."""
+        ...
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Pipes:
@@ -217,7 +221,7 @@ class Running:
 
     def let_go(self) -> None:
         """Kill what is left and wait for nothing; harmless after its end."""
-        self._handle.kill()
+        self._handle.let_go()
         self._close()
 
     def _close(self) -> None:
@@ -245,6 +249,9 @@ class _Process:
         self._kill(self._process.pid)
         if not self.exited.done():
             self._process.kill()
+
+    def let_go(self) -> None:
+        self.kill()
 
     def _reap(self) -> None:
         self._loop.remove_reader(self._descriptor)

@@ -270,6 +270,11 @@ class _Nested:
             with contextlib.suppress(ProcessLookupError):
                 signal.pidfd_send_signal(self._descriptor, signal.SIGKILL)
 
+    def let_go(self) -> None:
+        self.kill()
+        if not self.exited.done():
+            self._over(-signal.SIGKILL)
+
     def _hear(self) -> None:
         try:
             text, extra, _, _ = self._control.recvmsg(_MESSAGE, socket.CMSG_SPACE(_CREDENTIALS.size))

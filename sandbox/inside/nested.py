@@ -62,16 +62,13 @@ def start(order, descriptors, orders, serve):
 
 
 def forked(namespaces):
-    """As `os.fork`, with the child in new namespaces, which saves a process that enters them and waits."""
-    ctypes.pythonapi.PyOS_BeforeFork()
+    """As `os.fork`, with the child in new namespaces, which saves a process that enters them and waits.
+
+    What Python does after a fork is for other threads, of which there are none, and is done when the child forks.
+    """
     nothing = [ctypes.c_ulong(0)] * 4
     call = ctypes.PyDLL(None, use_errno=True).syscall
-    pid = call(CLONE[os.uname().machine], ctypes.c_ulong(namespaces | signal.SIGCHLD), *nothing)
-    if pid == 0:
-        ctypes.pythonapi.PyOS_AfterFork_Child()
-    else:
-        ctypes.pythonapi.PyOS_AfterFork_Parent()
-    return checked(pid)
+    return checked(call(CLONE[os.uname().machine], ctypes.c_ulong(namespaces | signal.SIGCHLD), *nothing))
 
 
 def fault(control):

@@ -191,6 +191,15 @@ async def test_a_job_is_let_go_also_where_a_part_of_that_was_cancelled_before_it
     await until(lambda: begun.running.is_over)
 
 
+async def test_a_job_that_is_let_go_is_over_at_once(nested: NestedSandbox) -> None:
+    """The loop may have no turn left in which to hear that it has ended."""
+    begun = await nested.begin(shell("exec sleep 61.5"))
+    assert isinstance(begun, GroupedJob)
+    begun.running.let_go()
+    assert begun.running.is_over
+    await begun.discard()
+
+
 async def test_an_environment_has_a_fork_server_of_its_own_that_shows_its_folders(
     nested: NestedSandbox, folder: Path
 ) -> None:
