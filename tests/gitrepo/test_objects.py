@@ -96,6 +96,20 @@ def test_of_a_name_that_a_hand_made_tree_has_twice_the_last_counts() -> None:
             assert listed == flatten(new, trees.__getitem__)
 
 
+HAND_MADE = st.lists(st.tuples(st.sampled_from("abcd"), st.integers(1, 2)), max_size=6).map(
+    lambda tree: b"".join(b"100644 %s\0" % name.encode() + number.to_bytes(20, "big") for name, number in tree)
+)
+
+
+@given(HAND_MADE, HAND_MADE)
+def test_hand_made_trees_in_any_order_differ_as_they_are_listed(before: bytes, after: bytes) -> None:
+    load = {"1" * 40: before, "2" * 40: after}.__getitem__
+    old, new = flatten("1" * 40, load), flatten("2" * 40, load)
+    differ = differing("1" * 40, "2" * 40, load)
+    assert patched(old, differ) == new
+    assert differ.keys() == {name for name in old | new if old.get(name) != new.get(name)}
+
+
 def test_only_the_folders_around_a_difference_are_read() -> None:
     trees: dict[str, bytes] = {}
     files = {f"{folder}/{name}": 1 for folder in range(20) for name in range(20)}
