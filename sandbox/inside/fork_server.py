@@ -7,6 +7,7 @@ as a new interpreter and costs a tenth of it.
 """
 
 import contextlib
+import ctypes
 import gc
 import json
 import os
@@ -18,6 +19,7 @@ import sys
 from . import nested
 
 MESSAGE = 1 << 16
+COLLAPSE = 25  # MADV_COLLAPSE
 
 
 def main():
@@ -33,6 +35,7 @@ def main():
     next(iter(parents.values())).preload(libraries)  # the others need no more than the first
     gc.collect()
     gc.freeze()
+    in_large_pages()
     ended, ending = os.pipe2(os.O_NONBLOCK)
     signal.set_wakeup_fd(ending)
     signal.signal(signal.SIGCHLD, lambda *_: None)
@@ -55,6 +58,17 @@ def main():
         serve = parents[order["parent"]].serve
         pid, control = nested.start(order, descriptors, orders, lambda serve=serve: serve(libraries))
         running[pid] = control
+
+
+def in_large_pages():
+    """Have this memory in as few pages as can be, where the kernel can (Linux 6.1): a fork copies less of the table."""
+    madvise = ctypes.CDLL(None).madvise
+    with open("/proc/self/maps", encoding="ascii") as file:  # noqa: PTH123 (pathlib is slow to import)
+        mapped = [line.split() for line in file]
+    for span, rights, _, _, inode, *_ in mapped:
+        if rights == "rw-p" and inode == "0":  # no file's
+            start, end = (int(place, 16) for place in span.split("-"))
+            madvise(ctypes.c_void_p(start), ctypes.c_size_t(end - start), COLLAPSE)
 
 
 def reap(running):

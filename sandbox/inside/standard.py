@@ -4,10 +4,10 @@ A date, a path or a counter of the standard library crosses by value under the t
 the content packed. Everything else that is no plain data stays on its side and is named by a handle.
 """
 
-import collections
 import sys
+from _collections import deque  # `collections` takes a millisecond to import
 
-MUTABLE = (list, dict, set, bytearray, collections.deque)
+MUTABLE = (list, dict, set, bytearray, deque)
 NESTED = 3
 """References to a container inside of another one, as `sys.getrefcount` counts them in `is_held`."""
 
@@ -80,9 +80,9 @@ def apply(target, new):
     """Give a container the content of another one of its kind, in place."""
     if isinstance(target, list | bytearray):
         target[:] = new
-    elif isinstance(target, dict | set | collections.deque):
+    elif isinstance(target, dict | set | deque):
         target.clear()
-        (target.extend if isinstance(target, collections.deque) else target.update)(new)
+        (target.extend if isinstance(target, deque) else target.update)(new)
 
 
 def is_held(value, usual):
