@@ -44,6 +44,7 @@ _NO_TEXT = frozenset({'""', "''", 'b""', "b''"})
 CONSONANTS = "bcdfghjklmnpqrstvwxz"
 FAR = 1e15
 """Numbers beyond this are changed by multiples of themselves."""
+TRIES = 16
 
 
 class Rank(IntEnum):
@@ -178,8 +179,20 @@ class Perturber:
             value = ast.literal_eval(node)
         except (ValueError, TypeError, SyntaxError, MemoryError, RecursionError):
             return None
-        other = beyond(value, self._chance) if far else close(value, self._chance)
+        other = self._other(value, far=far)
         return None if other == value or repr(other) == repr(value) else self._source.replace(node, repr(other))
+
+    def _other(self, value: Any, *, far: bool) -> Any:
+        """Another value with as many minus signs, where one is soon found.
+
+        An answer that reads the numbers it has to give out of the copy's text may stumble over a sign that was not
+        there before; the copy then fails, as it must, and the answer passes for right.
+        """
+        for _ in range(TRIES):
+            other = beyond(value, self._chance) if far else close(value, self._chance)
+            if repr(other).count("-") == repr(value).count("-"):
+                break
+        return other
 
 
 def beyond(value: Any, chance: random.Random) -> Any:

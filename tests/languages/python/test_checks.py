@@ -62,6 +62,16 @@ def check_of(text: str) -> tuple[Source, Check | None]:
     return source, Perturber(source, "helper", random.Random(1)).check(source.tree.body[0])
 
 
+@given(st.lists(st.integers(-3, 3), max_size=3), st.integers(0, 2**32))
+def test_a_changed_literal_has_the_signs_of_the_one_that_was_there(value: list[int], seed: int) -> None:
+    source = Source(f"assert f(1) == {value}")
+    check = Perturber(source, "helper", random.Random(seed)).check(source.tree.body[0])
+    assert check
+    changed = source.edited([check.edit])
+    assert changed != source.text
+    assert changed.count("-") == source.text.count("-")
+
+
 @pytest.mark.parametrize(
     ("text", "rank", "values"),
     [
