@@ -21,7 +21,7 @@ ROOT = Path(__file__).resolve().parents[2]
 TIER = os.environ.get("NIGHTSHIFT_TESTS", "quick")
 ALL = TIER in {"all", "endurance"}
 ENDURANCE = TIER == "endurance"
-MOST_EXAMPLES, MOST_STEPS = 20, 15
+MOST_EXAMPLES, MOST_STEPS = 16, 12
 
 LATER = (
     "tests/bench/",
@@ -55,7 +55,7 @@ LONG = (
 TESTS: dict[str | tuple[str, ...], int] = {
     LONG: 1,
     "tests/acp_agents/test_backend.py": 6,
-    "tests/attempt/test_integration.py": 10,
+    "tests/attempt/test_integration.py": 8,
     "tests/attempt/test_revert.py": 6,
     "tests/attempt/test_sweep.py": 3,
     "tests/attempt/test_verify.py": 3,
@@ -66,27 +66,27 @@ TESTS: dict[str | tuple[str, ...], int] = {
     "tests/bootstrap/test_maintenance.py": 2,
     "tests/checks/linters/test_check.py": 3,
     "tests/checks/linters/test_real_linters.py": 1,
-    "tests/client/test_daemon_client.py": 14,
+    "tests/client/test_daemon_client.py": 10,
     "tests/client/test_mcp.py": 1,
     "tests/client/test_showing.py": 4,
     "tests/client/test_terminal.py": 4,
     "tests/client/test_todo.py": 2,
     "tests/e2e/": 5,
-    "tests/environments/": 16,
-    "tests/forges/test_pulls.py": 8,
+    "tests/environments/": 12,
+    "tests/forges/test_pulls.py": 6,
     "tests/hub/test_kills.py": 4,
     "tests/languages/go/test_go_suites.py": 3,
     "tests/languages/javascript/test_node_suites.py": 6,
     "tests/mcp_client/": 5,
     "tests/memory/test_transformer.py": 3,
-    "tests/models/test_routing.py": 8,
+    "tests/models/test_routing.py": 6,
     "tests/models/test_tools.py": 6,
     "tests/repair/edits/test_statement_laws.py": 1,
     "tests/repair/test_engine.py": 5,
     "tests/verdict/test_baseline.py": 7,
     "tests/verdict/test_cut_off.py": 3,
     "tests/verdict/test_long_suites.py": 1,
-    "tests/verdict/test_split_runs.py": 8,
+    "tests/verdict/test_split_runs.py": 6,
 }
 """How many tests `make test` draws of those in which each starts what is expensive; the first place that fits holds."""
 ALWAYS = frozenset({
@@ -114,7 +114,7 @@ ITEMS = {
     "tests/models/test_contract.py": 4,
     "tests/repair/": 4,
     "tests/sandbox/test_isolation_contract.py": 2,
-    "tests/verdict/": 6,
+    "tests/verdict/": 4,
     "tests/verdict/test_cut_off.py": 2,
     "tests/verdict/test_let_off.py": 2,
     "tests/verdict/test_shell.py": 2,
