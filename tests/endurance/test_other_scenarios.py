@@ -32,7 +32,11 @@ NOBODY_MAKES = {
     (S.FAILED, S.QUEUED): "as from cancelled: tests/test_queue_manager.py",
     (S.CANCELLED, S.SCHEDULED): "as to queued: tests/test_queue_manager.py",
     (S.CANCELLED, S.BLOCKED): "as from failed: this file",
-}
+    **{
+        (a, b): "by a hub alone: tests/hub/test_dispatcher.py, tests/e2e/test_hub.py"
+        for a in Status for b in MOVES[a] if S.SHARED in {a, b}
+    },
+}  # fmt: skip
 
 
 def test_every_phase_outcome_and_move_is_passed_through_and_died_at(tmp_path: Path) -> None:

@@ -297,7 +297,10 @@ class Read(Scenario):
     """Asks what it does not know, is sent back by its reviewer, then by its auditor, whose last word is unreadable."""
 
     name: str = "read"
+    settings: dict[str, str] = field(default_factory=lambda: {"PHASE_MODELS": '{"AUDIT": "tiny-coder"}'})
+    """An auditor with a model of his own reads for himself, and so does the reviewer."""
     recorded: int = 3
+    wanted: dict[str, bool] = field(default_factory=lambda: {"review": True, "audit": True, "clarify": True})
 
     def say(self, phase: str, n: int, text: str) -> str:
         if phase == "CLARIFYING":
@@ -318,7 +321,7 @@ class Read(Scenario):
         return json.dumps({"findings": [finding] if reason else []})
 
     def run(self, supervised: SupervisedDaemon, n: int) -> list[int]:
-        id_ = supervised.submit(**self.task(n, review=True, audit=True, clarify=True))
+        id_ = supervised.submit(**self.task(n, **self.wanted))
         while supervised.until(id_, "waiting", "done", "failed")["status"] == "waiting":
             open_ones = "SELECT id, kind FROM approvals WHERE task_id = ? AND granted IS NULL"
             for approval, kind in supervised.rows(open_ones, id_):
@@ -328,6 +331,22 @@ class Read(Scenario):
                     supervised.ask("POST", f"/api/approvals/{approval}", {"granted": True})
         supervised.ended(id_)
         return [id_]
+
+
+@dataclass(kw_only=True)
+class Insists(Read):
+    """Its reviewer finds something critical, and is the only one to read it; its owner lets it pass."""
+
+    name: str = "insists"
+    settings: dict[str, str] = field(default_factory=lambda: {"REVIEW_ROUNDS": "0"})
+    right_first: bool = True
+    wanted: dict[str, bool] = field(default_factory=lambda: {"review": True})
+
+    def say(self, phase: str, n: int, text: str) -> str:
+        if phase == "REVIEW":
+            finding = {"file": f"job_{n}.py", "line": 1, "severity": "critical", "reason": "it sums what is not there"}
+            return json.dumps({"findings": [finding]})
+        return Scenario.say(self, phase, n, text)
 
 
 @dataclass(kw_only=True)
@@ -434,4 +453,19 @@ class Tampers(Scenario):
         return self.code(n, FORGED + RIGHT) if phase == "CODING" else super().say(phase, n, text)
 
 
-SCENARIOS = (Scenario, GivesUp, Asks, Owners, Parks, Late, Hand, Splits, Read, Explores, Refuses, Declines, Tampers)
+SCENARIOS = (
+    Scenario,
+    GivesUp,
+    Asks,
+    Owners,
+    Parks,
+    Late,
+    Hand,
+    Splits,
+    Read,
+    Insists,
+    Explores,
+    Refuses,
+    Declines,
+    Tampers,
+)
