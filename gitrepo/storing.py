@@ -1,13 +1,14 @@
 """Stores objects as git does where they are few: each in a file of its own, on the disk before it gets its name.
 
-To start git for them costs more than all the rest of a commit. Trees are not compressed: the half of them is ids, which
-cannot be, and packing keeps what differs from tree to tree. What is left of a crash has a name by which `git prune`
-knows it.
+To start git for them costs more than all the rest of a commit, and gitdb flushes nothing and knows no SHA-256. Trees
+are not compressed: the half of them is ids, which cannot be, and packing keeps what differs from tree to tree. What is
+left of a crash has a name by which `git prune` knows it.
 """
 
 from __future__ import annotations
 
 import os
+import stat
 import tempfile
 import zlib
 from collections.abc import Mapping
@@ -16,8 +17,6 @@ from pathlib import Path
 from core.errors import GitError
 from files.whole import flush
 from gitrepo.shared_lock import SharedLock
-
-_READ_ONLY = 0o444
 
 
 class Store:
@@ -52,19 +51,22 @@ class Store:
         return True
 
     def _put(self, objects: Mapping[str, bytes]) -> None:
-        drafts = dict[str, Path]()
+        drafts, rights = dict[str, Path](), stat.S_IMODE(self._folder.stat().st_mode)  # whoever may read that reads all
         try:
             for id_, whole in objects.items():
                 descriptor, name = tempfile.mkstemp(prefix="tmp_obj_", dir=self._folder)
                 drafts[id_] = Path(name)
                 with os.fdopen(descriptor, "wb") as file:
                     file.write(zlib.compress(whole, 0 if whole.startswith(b"tree ") else 1))
-                    os.fchmod(descriptor, _READ_ONLY)
+                    os.fchmod(descriptor, rights & 0o444)
             for draft in drafts.values():  # after all are written: the first flush takes most of the others along
                 flush(draft)
             for id_, draft in drafts.items():
-                self._file(id_).parent.mkdir(exist_ok=True)
-                draft.replace(self._file(id_))
+                place = self._file(id_)
+                if not place.parent.is_dir():
+                    place.parent.mkdir(exist_ok=True)
+                    place.parent.chmod(rights)
+                draft.replace(place)
         except BaseException:
             for draft in drafts.values():
                 draft.unlink(missing_ok=True)

@@ -1,9 +1,8 @@
-"""Composed objects are those that git would have made, and stored ones are there for git."""
+"""Composed objects are those that git would have made."""
 
 from __future__ import annotations
 
 import os
-import time
 from pathlib import Path
 
 import pytest
@@ -75,39 +74,3 @@ def test_what_is_no_tree_is_refused() -> None:
     broken = NewObjects("sha1", lambda _id: b"100644 a\0" + b"x" * 19)
     with pytest.raises(GitError, match="is no tree"):
         broken.tree("ab", [Edit(path="b", mode="100644", data=b"")])
-
-
-def stored(folder: Path) -> Path:
-    new = NewObjects("sha1", nothing)
-    id_ = new.add("blob", b"x")
-    Store(folder, SharedLock()).put(new.made)
-    return folder / id_[:2] / id_[2:]
-
-
-def test_an_object_that_is_there_is_young_again_and_stays(tmp_path: Path) -> None:
-    path = stored(tmp_path)
-    assert path.stat().st_mode & 0o777 == 0o444
-    os.utime(path, (1, 1))
-    before = path.stat().st_ino
-    assert stored(tmp_path).stat().st_ino == before
-    assert path.stat().st_mtime > time.time() - 60
-
-
-def test_what_cannot_be_stored_is_told_and_leaves_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def fail(_path: Path) -> None:
-        raise OSError(28, "No space left on device")
-
-    monkeypatch.setattr("gitrepo.storing.flush", fail)
-    with pytest.raises(GitError, match=r"could not be stored in .*: No space left on device"):
-        stored(tmp_path)
-    assert list(tmp_path.iterdir()) == []
-
-
-def test_no_object_has_its_name_before_all_are_on_the_disk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    there = list[int]()
-    monkeypatch.setattr("gitrepo.storing.flush", lambda _path: there.append(len(list(tmp_path.glob("??/*")))))
-    new = NewObjects("sha1", nothing)
-    for number in range(3):
-        new.add("blob", b"%d" % number)
-    Store(tmp_path, SharedLock()).put(new.made)
-    assert there == [0, 0, 0]
