@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import math
 import os
+import signal
 import subprocess
 import time
 from collections.abc import Awaitable, Callable, Mapping, Sequence
@@ -248,7 +249,7 @@ class _Process:
     def kill(self) -> None:
         self._kill(self._process.pid)
         if not self.exited.done():
-            self._process.kill()
+            os.killpg(self._process.pid, signal.SIGKILL)  # until it is set up, bubblewrap's child waits for it
 
     def let_go(self) -> None:
         self.kill()

@@ -4,6 +4,7 @@ import asyncio
 import os
 import signal
 
+import psutil
 import pytest
 
 from core.errors import SandboxError
@@ -97,3 +98,15 @@ async def test_no_thread_and_no_descriptor_is_left_by_a_job() -> None:
     before = len(os.listdir("/proc/self/fd")), len(os.listdir("/proc/self/task"))  # noqa: PTH208 (counts, no paths)
     await asyncio.gather(*(child.run(launch("echo x")) for _ in range(5)))
     assert (len(os.listdir("/proc/self/fd")), len(os.listdir("/proc/self/task"))) == before  # noqa: PTH208 (as above)
+
+
+async def test_a_child_that_was_not_set_up_yet_ends_with_its_parent() -> None:
+    """Nothing else ends it where there is no control group: bubblewrap's waits for a parent that is dead."""
+    done = await child.run(launch("sleep 61.7 > /dev/null 2>&1 & echo $!; wait", wall_s=0.3))
+    assert done.ended is Ended.TIMEOUT
+    pid = int(done.stdout)
+    for _ in range(200):
+        if not psutil.pid_exists(pid) or psutil.Process(pid).status() == psutil.STATUS_ZOMBIE:
+            return
+        await asyncio.sleep(0.02)
+    raise AssertionError("it lives on")
