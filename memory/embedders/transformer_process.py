@@ -9,6 +9,7 @@ It is run as a file of its own, isolated (`-I`), and imports nothing of Nightshi
 
 from __future__ import annotations
 
+import argparse
 import contextlib
 import json
 import os
@@ -24,8 +25,8 @@ BATCH = 32
 NICE = 10
 
 
-def main(source: str, *, fetch: bool) -> None:
-    """Load the model and serve."""
+def main(source: str, *, fetch: bool, max_tokens: int | None) -> None:
+    """Load the model and serve; of a longer text it reads so many tokens."""
     out = os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)  # whatever a library prints is no answer
     os.nice(NICE)
@@ -37,6 +38,8 @@ def main(source: str, *, fetch: bool) -> None:
     except (OSError, ValueError, RuntimeError) as error:
         answer(out, {"missing": (str(error).splitlines() or [type(error).__name__])[0][:200]})
         return
+    if max_tokens:
+        model.max_seq_length = min(max_tokens, model.max_seq_length or max_tokens)
     answer(out, {"rows": 0, "dims": model.get_sentence_embedding_dimension()})
     while texts := question():
         rows = model.encode(texts, batch_size=BATCH, convert_to_tensor=True, show_progress_bar=False).float()
@@ -90,4 +93,8 @@ def answer(out: IO[bytes], head: Mapping[str, object], vectors: bytes = b"") -> 
 
 
 if __name__ == "__main__":
-    main(sys.argv[1], fetch=sys.argv[2] == "fetch")
+    parser = argparse.ArgumentParser()
+    parser.add_argument("source")
+    parser.add_argument("--fetch", action="store_true")
+    parser.add_argument("--max-tokens", type=int)
+    main(**vars(parser.parse_args()))

@@ -41,6 +41,13 @@ def test_meaning_counts_more_than_words(embedder: SentenceTransformerEmbedder) -
     assert embedder.embed([]).shape == (0, 384)
 
 
+def test_the_usual_model_reads_as_much_of_a_text_as_it_was_trained_on(embedder: SentenceTransformerEmbedder) -> None:
+    begun, shorter = "remove the file " * 50, "remove the file " * 30
+    alike, unlike, other = embedder.embed([begun + "today", begun + "add two numbers", shorter + "add two numbers"])
+    assert float(alike @ unlike) == pytest.approx(1.0, abs=1e-5)
+    assert float(unlike @ other) < 0.999
+
+
 def test_many_threads_embed_at_once(embedder: SentenceTransformerEmbedder) -> None:
     texts = [[f"text {n} " + "word " * (n % 40)] for n in range(40)]
     with ThreadPoolExecutor(4) as pool:
