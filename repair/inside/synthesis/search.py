@@ -41,12 +41,13 @@ class Search:
         share: how much of the time the outermost context gets, from 0 to 1.
         report: called with the statements of each solution, their size and the number of expressions tried.
         stopped: tells in a word why it must end, if it must.
+        clock: by which seconds it shares its time, and ends.
     """
 
-    def __init__(self, task, share, report, stopped):
+    def __init__(self, task, share, report, stopped, clock=time.monotonic):
         self.parameters, self.examples, self.known = task["parameters"], task["examples"], task["known"]
         self.heads = set(_heads([[one.arguments, one.wanted] for one in self.examples]))
-        self.share, self.report, self.stopped = share, report, stopped
+        self.share, self.report, self.stopped, self.clock = share, report, stopped, clock
         self.counters = Counters(rules(task["words"], self.heads))
         self.contexts, self._goals, self.found = [], set(), {}
         self.since, self.cheapest, self.now, self.until = None, 99, 0.0, 0.0
@@ -111,26 +112,26 @@ class Search:
         if right and text not in self.found:
             self.found[text] = size(text)
             self.report(text, self.found[text], self.counters.tried)
-            self.since = self.since or time.monotonic()
+            self.since = self.since or self.clock()
             self.cheapest = min(self.cheapest, cost)
         return right
 
     def run(self, budget_s):
         """Search until something was found and nothing smaller is likely; tells in a word why it ended."""
-        begun = time.monotonic()
+        begun = self.clock()
         self.until = begun + budget_s
         while context := self._next():
-            now = time.monotonic()
+            now = self.clock()
             if self._settled(now, begun, budget_s):
                 return "found"
             if why := "time" if now - begun > budget_s else self.stopped():
                 return why
-            while time.monotonic() - now < SLICE_S:
+            while self.clock() - now < SLICE_S:
                 if context.step():
                     for goal in list(context.goals):
                         goal.compose()
                     break
-            spent = time.monotonic() - now
+            spent = self.clock() - now
             context.spent_s += spent
             context.due += spent / context.weight
         return "all"
@@ -138,7 +139,7 @@ class Search:
     @property
     def left_s(self):
         """How much time is left."""
-        return self.until - time.monotonic()
+        return self.until - self.clock()
 
     def _settled(self, now, begun, budget_s):
         """Tell whether something was found, and what is smaller is unlikely to be found soon."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import time
 from typing import Any
 
 import pytest
@@ -45,7 +46,7 @@ def search(
         "parameters": parameters, "examples": examples, "constants": constants, "known": [], "raising": [],
         "numbers": False, "words": [],
     }  # fmt: skip
-    made = Search(task, share, lambda *_: None, lambda: "")
+    made = Search(task, share, lambda *_: None, lambda: "", clock=time.process_time)
     made.run(seconds)
     return min(made.found, key=made.found.__getitem__, default="")
 
