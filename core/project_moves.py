@@ -16,6 +16,7 @@ import re
 from collections.abc import Callable, Collection, Iterable, Mapping
 from typing import Any
 
+from core.git_ids import blob_id, format_of
 from core.text import decode, encode
 from core.tree import Tree
 
@@ -73,9 +74,8 @@ class MovedTree(Tree):
 
     def _make(self, path: str, text: str) -> None:
         data = encode(text)
-        kind = "sha256" if any(len(id_) == 64 for id_ in self.whole.entries().values()) else "sha1"
         self._made[path] = data
-        self._entries[path] = hashlib.new(kind, b"blob %d\0" % len(data) + data, usedforsecurity=False).hexdigest()
+        self._entries[path] = blob_id(data, format_of(next(iter(self.whole.entries().values()))))
 
     def _name_anew(self, name: str) -> None:
         """Give a renamed project its new name where it names itself."""

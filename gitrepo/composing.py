@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import hashlib
 import re
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping
-from typing import Literal
 
 from core.errors import GitError
+from core.git_ids import IdFormat, ObjectKind, id_of, with_head
 from core.text import encode
-from gitrepo.objects import FOLDER, Edit, IdFormat
+from gitrepo.objects import FOLDER, Edit, sorted_by
 
-Kind = Literal["blob", "tree", "commit"]
 _FOLDER = FOLDER.encode() + b" "
 _ENTRY = {20: re.compile(rb"(\d+ ([^\0]+)\0.{20})", re.DOTALL), 32: re.compile(rb"(\d+ ([^\0]+)\0.{32})", re.DOTALL)}
 
@@ -33,11 +31,11 @@ class NewObjects:
         self._id_bytes = 32 if id_format == "sha256" else 20
         self.made: dict[str, bytes] = {}
 
-    def add(self, kind: Kind, data: bytes) -> str:
+    def add(self, kind: ObjectKind, data: bytes) -> str:
         """Take one in; gives its id."""
-        whole = b"%s %d\0%s" % (kind.encode(), len(data), data)
-        id_ = hashlib.new(self._id_format, whole, usedforsecurity=False).hexdigest()
-        self.made[id_] = whole
+        stored = with_head(kind, data)
+        id_ = id_of(stored, self._id_format)
+        self.made[id_] = stored
         return id_
 
     def tree(self, root: str, edits: Iterable[Edit]) -> str:
@@ -75,7 +73,7 @@ class NewObjects:
             elif was:
                 del entries[name]
         entries |= here
-        return self.add("tree", b"".join(entry for _, entry in sorted(entries.items(), key=_place))) if entries else ""
+        return self.add("tree", b"".join(entry for _, entry in sorted(entries.items(), key=_order))) if entries else ""
 
     def _entries(self, root: str) -> dict[bytes, bytes]:
         """The entries of one tree object by name."""
@@ -86,7 +84,6 @@ class NewObjects:
         return {name: entry for entry, name in found}
 
 
-def _place(item: tuple[bytes, bytes]) -> bytes:
-    """What git sorts an entry by: a folder's name has a slash at its end."""
+def _order(item: tuple[bytes, bytes]) -> bytes:
     name, entry = item
-    return name + b"/" if entry.startswith(_FOLDER) else name
+    return sorted_by(name, is_folder=entry.startswith(_FOLDER))

@@ -14,8 +14,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from core.errors import GitError
+from core.git_ids import IdFormat
 from core.revisions import Author
-from gitrepo.objects import IdFormat
 from gitrepo.repository import Repository
 from gitrepo.trees import GitTree
 

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import hashlib
 import re
 from bisect import bisect_left
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import Literal, NamedTuple, TypeVar
+from typing import NamedTuple, TypeVar
 
 from core.errors import GitError
+from core.git_ids import IdFormat, blob_id, format_of
 from core.paths import Spellings, folders_of, git_folder, is_git_folder, path_fault
 from core.project_moves import MovedTree
 from core.tasks import Change
@@ -18,7 +18,6 @@ from core.text import decode, encode, is_encodable, is_utf8
 
 REGULAR = frozenset({"100644", "100755", "100664"})
 FOLDER = "40000"
-IdFormat = Literal["sha1", "sha256"]
 _NEVER = frozenset({"", ".", "..", ".git"})
 
 
@@ -175,10 +174,10 @@ def _few_apart(before: bytes, after: bytes, id_bytes: int) -> tuple[list[bytes],
         old, new = entry.match(before, at), entry.match(after, other)
         if not (old or new):
             break
-        if old and (not new or _place(old) <= _place(new)):
+        if old and (not new or _order(old) <= _order(new)):
             gone.append(old)
             at = old.end()
-        if new and (not old or _place(new) <= _place(old)):
+        if new and (not old or _order(new) <= _order(old)):
             came.append(new)
             other = new.end()
     names = {b" %s\0" % found[2] for found in (*gone, *came)}
@@ -200,9 +199,13 @@ def _in_common(one: bytes, at: int, other: bytes, start: int) -> int:
     return least
 
 
-def _place(entry: re.Match[bytes]) -> bytes:
-    """What git sorts an entry by: a folder's name has a slash at its end."""
-    return entry[2] + b"/" if entry[1] == FOLDER.encode() else entry[2]
+def _order(entry: re.Match[bytes]) -> bytes:
+    return sorted_by(entry[2], is_folder=entry[1] == FOLDER.encode())
+
+
+def sorted_by(name: bytes, *, is_folder: bool) -> bytes:
+    """What git sorts the entries of a tree by: a folder's name has a slash at its end."""
+    return name + b"/" if is_folder else name
 
 
 def flatten(root: str, load: Callable[[str], bytes]) -> dict[str, Record]:
@@ -264,18 +267,13 @@ def is_text(name: str) -> bool:
     return is_utf8(name)
 
 
-def blob_id(data: bytes, kind: IdFormat) -> str:
-    """The id git gives these bytes."""
-    return hashlib.new(kind, b"blob %d\0" % len(data) + data, usedforsecurity=False).hexdigest()
-
-
 def edits_for(change: Change, before: Mapping[str, Record]) -> list[Edit]:
     """Turn a change into the edits that really alter the tree, removals first; modes of existing files are kept.
 
     Raises:
         GitError: a path may not be written: a bad name, a link or a submodule, or a file where a folder is.
     """
-    kind: IdFormat = "sha256" if any(len(r.id) == 64 for r in before.values()) else "sha1"
+    id_format: IdFormat = next((format_of(record.id) for record in before.values()), "sha1")
     paths = list(before)
     spellings = _spellings(change, before)
     _check_folders(change, before)
@@ -289,7 +287,7 @@ def edits_for(change: Change, before: Mapping[str, Record]) -> list[Edit]:
             removals.append(Edit(path=path, mode=old.mode, data=None))
         elif text is not None:
             data = _encoded(path, text)
-            if old is None or old.id != blob_id(data, kind):
+            if old is None or old.id != blob_id(data, id_format):
                 writes.append(Edit(path=path, mode="100755" if old and old.mode == "100755" else "100644", data=data))
     return removals + writes
 

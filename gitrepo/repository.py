@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import IO
 
 from core.errors import GitError
+from core.git_ids import IdFormat
 from core.projects import Scope
 from core.revisions import Author
 from core.tree import Tree
@@ -22,7 +23,7 @@ from files.whole import flush
 from gitrepo.commands import Git
 from gitrepo.composing import NewObjects
 from gitrepo.names import Names
-from gitrepo.objects import Edit, IdFormat, RawCommit, parse_commit
+from gitrepo.objects import Edit, RawCommit, parse_commit
 from gitrepo.session import Session
 from gitrepo.shared_lock import SharedLock
 from gitrepo.storing import Store

@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
+from core.git_ids import format_of
 from gitrepo.commands import Git
 from gitrepo.repository import Repository
 
@@ -33,8 +34,7 @@ def copied(found: Repository, commit: str, folder: Path, git: Git) -> str:
     tree = found.read_commit(commit).tree
     pack = found.view("pack-objects", "--revs", "--stdout", "-q", stdin=f"{tree}\n".encode()).out
     folder.mkdir(parents=True, exist_ok=True)
-    kind = "sha256" if len(commit) == 64 else "sha1"
-    git("init", "--quiet", "--template=", f"--initial-branch={_BRANCH}", f"--object-format={kind}")
+    git("init", "--quiet", "--template=", f"--initial-branch={_BRANCH}", f"--object-format={format_of(commit)}")
     git("index-pack", "--stdin", stdin=pack)
     dated = git.over(folder, GIT_AUTHOR_DATE=_WHEN, GIT_COMMITTER_DATE=_WHEN)
     made = dated("commit-tree", tree, stdin=_MESSAGE).text

@@ -11,10 +11,10 @@ from pathlib import Path
 import pytest
 
 from core.errors import GitError
+from core.git_ids import blob_id
 from core.projects import Scope
 from core.revisions import Author, Commit, Workspace
 from core.tasks import Change
-from gitrepo.objects import blob_id
 from tests.git_manager.conftest import Bench, message
 from tests.support.git_repo import fingerprint, git, make_repo, write
 

@@ -10,8 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from core.errors import GitError
+from core.git_ids import IdFormat
 from gitrepo.composing import NewObjects
-from gitrepo.objects import Edit, IdFormat, flatten
+from gitrepo.objects import Edit, flatten
 from gitrepo.shared_lock import SharedLock
 from gitrepo.storing import Store
 from tests.support.git_repo import git

@@ -11,8 +11,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from core.errors import GitError
+from core.git_ids import blob_id
 from core.paths import path_fault
-from gitrepo.objects import Record, blob_id, differing, edits_for, find, flatten, parse_commit, patched, person
+from gitrepo.objects import Record, differing, edits_for, find, flatten, parse_commit, patched, person
 from tests.support.git_repo import git, make_repo
 
 NAMES = [
