@@ -19,7 +19,8 @@ from core.errors import OwnerSpoke
 from core.events import Kind
 from core.states import Phase
 from core.tasks import Spent
-from core.tools import ToolPlace, ToolProtocol, ToolSpec
+from core.tool_protocol import ToolProtocol
+from core.tools import ToolPlace, ToolSpec
 
 REPLY_TOKENS = 2200
 """As much of its own reply is shown to a model at most."""

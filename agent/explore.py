@@ -31,8 +31,9 @@ from core.dialogue import Completion, Finish, Message
 from core.events import Kind
 from core.tasks import Change, digest
 from core.tool_brief import brief
+from core.tool_protocol import ToolProtocol
 from core.tool_text import RESULT
-from core.tools import ToolCall, ToolProtocol, ToolRecord
+from core.tools import ToolCall, ToolRecord
 
 KEPT_RESULTS, BATCH = 10, 5
 """So many results are shown in full at least; older ones are masked five at a time."""

@@ -13,7 +13,7 @@ import yaml
 from pydantic import AfterValidator, Field, StrictBool, TypeAdapter, ValidationError
 
 from benchmark.results import Arm
-from core.dialogue import BUILT_IN
+from core.built_in import BUILT_IN
 from core.errors import BenchmarkError
 from core.strict import Strict, without_nul
 

@@ -11,8 +11,9 @@ from bootstrap.benchmark_run import owners_limits
 from bootstrap.models import chain_of, prices_of
 from bootstrap.repair import nothing_runs
 from config import Settings, settings_at
+from core.built_in import BUILT_IN
 from core.clock import Clock, utc_now
-from core.dialogue import BUILT_IN, Message, ModelRequest
+from core.dialogue import Message, ModelRequest
 from core.errors import BenchmarkError, ModelError
 from core.masking import Masker
 from core.states import Phase

@@ -30,8 +30,8 @@ from bootstrap.notices import channels, send_test
 from bootstrap.reload import LiveSettings, on_loop
 from bootstrap.repair import nothing_runs
 from config import Settings, Sources, settings_at, sources
+from core.built_in import BUILT_IN
 from core.clock import Clock
-from core.dialogue import BUILT_IN
 from core.errors import ConfigError, ModelError
 from core.masking import MASK, Masker, printable
 from models import BACKENDS, backend_class

@@ -11,7 +11,7 @@ import contextlib
 import os
 from collections.abc import Iterator
 
-from core.dialogue import BUILT_IN
+from core.built_in import BUILT_IN
 from core.program import program
 from core.queueing import PauseReason
 from core.states import Status

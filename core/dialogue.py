@@ -10,17 +10,16 @@ from enum import StrEnum
 from typing import TYPE_CHECKING, Any, Literal
 
 from core.benchmarked import Benchmarked
+from core.built_in import BUILT_IN
 from core.states import Phase
 from core.tasks import Kind, Spent
-from core.tools import ToolCall, ToolProtocol, ToolSpec
+from core.tool_protocol import ToolProtocol
+from core.tools import ToolCall, ToolSpec
 
 if TYPE_CHECKING:
     from core.attempt_state import AttemptContext, AttemptState
     from core.events import Sink
     from core.tree import Tree
-
-BUILT_IN = "repair"
-"""The name of the built-in engine, as backend and as model. It answers like a model, and its replies are no calls."""
 
 SAW_HELD_OUT = "saw_held_out"
 """In `Completion.extra`: whoever answered had seen what is held out of the tests."""

@@ -6,11 +6,13 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from enum import StrEnum
-from typing import Any, NotRequired, TypedDict
+from typing import TYPE_CHECKING, Any, NotRequired, TypedDict
 
-from core.change_checks import AskKind
 from core.queueing import PauseSource
 from core.states import Ending, Phase, Status
+
+if TYPE_CHECKING:
+    from core.change_checks import AskKind
 
 
 class Level(StrEnum):

@@ -11,8 +11,8 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import TYPE_CHECKING
 
+from core.built_in import BUILT_IN
 from core.clock import Moment
-from core.dialogue import BUILT_IN
 from core.queueing import PauseReason
 from core.states import CircuitState, DaemonState
 

@@ -10,7 +10,7 @@ from core.clock import Moment
 from core.overall import NOT_KNOWN, Overall, overall
 from core.queueing import PauseReason
 from core.states import CircuitState, DaemonState, Phase, Status
-from core.tools import ToolProtocol
+from core.tool_protocol import ToolProtocol
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

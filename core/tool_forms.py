@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from core.tools import ToolProtocol
+from core.tool_protocol import ToolProtocol
 
 ENOUGH = 10
 """After so many replies a form counts as known."""

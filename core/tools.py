@@ -8,19 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from enum import StrEnum
 from typing import Any, Literal
 
 from core.tasks import Change
-
-
-class ToolProtocol(StrEnum):
-    """How calls travel between a model and us."""
-
-    NATIVE = "native"
-    """By the vendor's own tool calls."""
-    TEXT = "text"
-    """As fenced blocks in the reply's text."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -7,8 +7,8 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 
+from core.built_in import BUILT_IN
 from core.clock import from_text, midnight
-from core.dialogue import BUILT_IN
 from core.forecast import Conditions, Forecast, MeasuredTask, OpenTask, WorkSettings, forecast
 from core.states import Ending, Status
 from db import spending

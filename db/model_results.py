@@ -11,8 +11,8 @@ from __future__ import annotations
 import json
 from concurrent.futures import Future
 
+from core.built_in import BUILT_IN
 from core.clock import Clock, to_text, utc_now
-from core.dialogue import BUILT_IN
 from core.routing import ModelResult, Results, Route
 from core.states import Ending, Phase
 from db.codec import storable

@@ -13,8 +13,8 @@ from collections.abc import Callable, Sequence
 from itertools import takewhile
 
 from core.dialogue import Completion, ModelRequest
+from core.tool_protocol import ToolProtocol
 from core.tool_text import as_text, with_calls
-from core.tools import ToolProtocol
 from db import artifacts
 from db.sqlite import Connection
 

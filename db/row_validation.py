@@ -18,7 +18,7 @@ from core.events import Level
 from core.queueing import PauseSource
 from core.states import Ending, Outcome, Phase, Status
 from core.tasks import TaskSpec
-from core.tools import ToolProtocol
+from core.tool_protocol import ToolProtocol
 from db.codec import decode, spec_digest, storable
 from db.sqlite import Connection, Error, Row
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from datetime import datetime
 
+from core.built_in import BUILT_IN
 from core.clock import to_text
-from core.dialogue import BUILT_IN
 from core.tasks import Spent
 from db.sqlite import Connection
 

@@ -10,8 +10,8 @@ from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
 
+from core.built_in import BUILT_IN
 from core.clock import Clock, from_text, to_text, utc_now
-from core.dialogue import BUILT_IN
 from core.events import CommitData, Event, Kind, Level
 from core.status import SavedReplies
 from core.tasks import Spent

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable
 
 from core.tool_forms import FormCounts, FormReport, KnownForms
-from core.tools import ToolProtocol
+from core.tool_protocol import ToolProtocol
 from db.codec import storable
 from db.database import Database
 from db.sqlite import Connection

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from agent.prompt.text import fenced
-from core.dialogue import BUILT_IN
+from core.built_in import BUILT_IN
 from core.masking import Masker
 from db.codec import encode, plain
 from db.database import Database

@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib
 from typing import TYPE_CHECKING
 
-from core.dialogue import BUILT_IN
+from core.built_in import BUILT_IN
 from core.errors import ConfigError
 
 if TYPE_CHECKING:

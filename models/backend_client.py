@@ -27,16 +27,17 @@ from datetime import datetime, timedelta
 from itertools import count
 from typing import Any, Protocol
 
+from core.built_in import BUILT_IN
 from core.clock import Clock, utc_now
-from core.dialogue import BUILT_IN, Completion, ModelRequest
+from core.dialogue import Completion, ModelRequest
 from core.errors import ModelError, ModelRefused, ModelUnavailable
 from core.events import BackendData, CallFailureData, Emitter, Kind, Level
 from core.ports import Sink
 from core.states import CircuitState
 from core.status import ModelStatus
 from core.tool_forms import FormCounts, KnownForms, choose_form
+from core.tool_protocol import ToolProtocol
 from core.tool_text import as_text
-from core.tools import ToolProtocol
 from models.base import BaseModelHandler, events_about
 from models.budgets import Price, price_of
 from models.call import CallPolicy, Charge, call_once

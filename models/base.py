@@ -10,7 +10,7 @@ from typing import ClassVar, Self
 
 from core.dialogue import Completion, ModelRequest
 from core.events import Emitter, Event, Sink
-from core.tools import ToolProtocol
+from core.tool_protocol import ToolProtocol
 from models.token_estimates import TokenEstimator
 
 OnText = Callable[[str], None]

@@ -14,7 +14,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-from core.dialogue import BUILT_IN
+from core.built_in import BUILT_IN
 from core.errors import ConfigError
 from core.states import TERMINAL_PHASES, Phase
 from models import BACKENDS, backend_class

@@ -6,7 +6,8 @@ from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any
 
-from core.dialogue import BUILT_IN, Completion, ModelRequest
+from core.built_in import BUILT_IN
+from core.dialogue import Completion, ModelRequest
 from core.errors import ModelError, ModelRefused
 from core.events import BackendData, BudgetData, CallData, FallbackData, Kind, Level
 from core.formats import duration

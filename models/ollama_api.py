@@ -17,7 +17,8 @@ from typing import Any, Self
 
 from core.dialogue import Completion, Finish, Message, ModelRequest
 from core.errors import ModelUnavailable
-from core.tools import ToolCall, ToolProtocol
+from core.tool_protocol import ToolProtocol
+from core.tools import ToolCall
 from models.base import BackendSettings, BaseModelHandler, CallName, CallText, OnText
 from models.errors import BackendMisconfigured, ToolsRefused, from_status, quote, too_long
 from models.http_access import CODERS, UNCOMPRESSED, Probe, bounded, choose, fetch_json, is_loopback

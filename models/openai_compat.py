@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any, ClassVar, Self
 
 from core.dialogue import Completion, Finish, Message, ModelRequest
-from core.tools import ToolProtocol
+from core.tool_protocol import ToolProtocol
 from models.base import BackendSettings, CallName, CallText, OnText
 from models.http_access import CODERS, choose, fetch_json
 from models.remote import RemoteBackend

@@ -15,7 +15,7 @@ from contextlib import contextmanager, suppress
 from typing import Any, ClassVar
 
 from core.errors import ModelError, ModelRefused, ModelUnavailable
-from core.tools import ToolProtocol
+from core.tool_protocol import ToolProtocol
 from models.base import BaseModelHandler
 from models.errors import ToolsRefused, from_status, quote
 from models.http_access import UNCOMPRESSED, Probe, beginning, bounded, is_loopback

@@ -18,7 +18,8 @@ from collections.abc import Awaitable, Callable, Iterator
 from dataclasses import dataclass
 from typing import Any, Self, TypeVar
 
-from core.dialogue import BUILT_IN, SAW_HELD_OUT, Completion, Material, ModelRequest
+from core.built_in import BUILT_IN
+from core.dialogue import SAW_HELD_OUT, Completion, Material, ModelRequest
 from core.errors import ModelRefused, ModelUnavailable, SandboxError
 from core.events import Kind, Level
 from core.formats import duration

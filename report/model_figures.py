@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from core.dialogue import BUILT_IN
+from core.built_in import BUILT_IN
 from core.events import Kind
 from db.report_queries import CommitRow, LogRow, ModelCall
 from report.stats import Spread, counted, spread

@@ -14,7 +14,8 @@ from collections.abc import Iterable, Sequence
 from agent.replies import completeness, edits, fences, names
 from agent.replies.json_replies import Harvest, find_json
 from agent.replies.values import CutReply, Edit, Parsed
-from core.dialogue import BUILT_IN, Completion, Finish
+from core.built_in import BUILT_IN
+from core.dialogue import Completion, Finish
 from core.errors import BadReply
 from core.paths import MAX_FILE_CHARS, MAX_FILES, path_fault
 from core.text import is_encodable, is_utf8

@@ -12,7 +12,8 @@ from itertools import dropwhile, takewhile
 from agent.replies import find_json, spoken
 from agent.replies.fences import blocks
 from agent.tools.arguments import Ask, Cannot, Done
-from core.dialogue import BUILT_IN, Completion, Finish
+from core.built_in import BUILT_IN
+from core.dialogue import Completion, Finish
 
 Said = Done | Ask | Cannot
 

@@ -12,7 +12,8 @@ from bootstrap.doctor.context import CheckContext, Finding, fault, note, ok, war
 from bootstrap.models import chain_of
 from bootstrap.repair import nothing_runs
 from bootstrap.suites import find_sandbox
-from core.dialogue import BUILT_IN, Message, ModelRequest
+from core.built_in import BUILT_IN
+from core.dialogue import Message, ModelRequest
 from core.errors import ConfigError, ModelError, SandboxError
 from core.formats import duration
 from core.masking import Masker

@@ -8,7 +8,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Sequence
 
-from core.dialogue import BUILT_IN
+from core.built_in import BUILT_IN
 from core.events import Emitter, Kind, Level
 from core.formats import coarse
 from core.ports import Sink

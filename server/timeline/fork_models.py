@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from core.dialogue import BUILT_IN
+from core.built_in import BUILT_IN
 from core.routing import ModelResult
 from db.model_results import ModelResults
 from report import outlook

@@ -19,7 +19,8 @@ from core.isolation import Ended
 from core.shell import ShellJob, ShellResult
 from core.states import Ending, Outcome, Phase
 from core.tasks import Explore
-from core.tools import ToolCall, ToolPlace, ToolProtocol, ToolRecord
+from core.tool_protocol import ToolProtocol
+from core.tools import ToolCall, ToolPlace, ToolRecord
 from tests.support.agent_parts import Bench, block, case_for, model_for
 
 P = Phase

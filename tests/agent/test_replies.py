@@ -11,7 +11,8 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from agent.replies import CutReply, Edit, Parsed, parse
-from core.dialogue import BUILT_IN, Completion, Finish
+from core.built_in import BUILT_IN
+from core.dialogue import Completion, Finish
 from core.errors import BadReply
 from core.paths import path_fault
 from core.tools import ToolCall

@@ -11,7 +11,8 @@ from core.dialogue import Completion, Finish, ModelRequest
 from core.events import Kind
 from core.states import Phase
 from core.tasks import Explore
-from core.tools import ToolCall, ToolParameter, ToolProtocol, ToolSpec
+from core.tool_protocol import ToolProtocol
+from core.tools import ToolCall, ToolParameter, ToolSpec
 from tests.agent.test_explore import BASE, DONE, EDIT, ON, TESTS, ToolBench, codings, last_text
 from tests.support.agent_parts import block, case_for, model_for
 

@@ -6,7 +6,8 @@ import hashlib
 
 import pytest
 
-from core.dialogue import BUILT_IN, Completion, Message, ModelRequest
+from core.built_in import BUILT_IN
+from core.dialogue import Completion, Message, ModelRequest
 from core.events import Event
 from core.events import Kind as Told
 from core.routing import ModelResult, Route

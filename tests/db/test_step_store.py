@@ -15,7 +15,8 @@ from core.events import Kind
 from core.states import Outcome, Phase
 from core.tasks import Task, TaskSpec
 from core.tool_forms import FormCounts
-from core.tools import ToolCall, ToolParameter, ToolProtocol, ToolSpec
+from core.tool_protocol import ToolProtocol
+from core.tools import ToolCall, ToolParameter, ToolSpec
 from core.verdicts import CaseResult, Evidence, Label, Result, Verdict
 from db import artifacts
 from db.step_store import PhaseTime

@@ -7,11 +7,13 @@ from dataclasses import replace
 from pathlib import Path
 
 from core.attempt_state import AttemptState, Step
-from core.dialogue import BUILT_IN, Completion, Message, ModelRequest
+from core.built_in import BUILT_IN
+from core.dialogue import Completion, Message, ModelRequest
 from core.masking import Masker
 from core.states import Ending, Outcome, Phase
 from core.tasks import TaskSpec
-from core.tools import ToolCall, ToolProtocol, ToolSpec
+from core.tool_protocol import ToolProtocol
+from core.tools import ToolCall, ToolSpec
 from db.state_store import Commit
 from maintenance.training_export import export
 from tests.support.store import Store, open_store

@@ -11,7 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from core.dialogue import BUILT_IN, Finish, Message, ModelRequest
+from core.built_in import BUILT_IN
+from core.dialogue import Finish, Message, ModelRequest
 from core.errors import ModelError, ModelRefused, ModelUnavailable
 from core.states import Phase
 from models import BACKENDS, backend_class

@@ -11,8 +11,8 @@ from agent.services import AgentSettings
 from core.dialogue import Completion, ModelRequest
 from core.states import Phase
 from core.tasks import Explore
+from core.tool_protocol import ToolProtocol
 from core.tool_text import as_text
-from core.tools import ToolProtocol
 from models.gpt4all_local import GPT4AllBackend
 from tests.models.test_llama_cpp import smollm2
 from tests.support.agent_parts import Bench, case_for, model_for

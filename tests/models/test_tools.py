@@ -12,13 +12,15 @@ from typing import Any
 
 import pytest
 
-from core.dialogue import BUILT_IN, Completion, Finish, Message, ModelRequest
+from core.built_in import BUILT_IN
+from core.dialogue import Completion, Finish, Message, ModelRequest
 from core.errors import BudgetSpent, ModelError
 from core.events import Kind
 from core.masking import Masker
 from core.states import Phase
 from core.tool_forms import FormCounts, FormReport, KnownForms
-from core.tools import ToolCall, ToolParameter, ToolProtocol, ToolSpec
+from core.tool_protocol import ToolProtocol
+from core.tools import ToolCall, ToolParameter, ToolSpec
 from db import tool_forms
 from models import BACKENDS, backend_class
 from models.base import BackendSettings, BaseModelHandler, CallName, CallText

@@ -8,7 +8,8 @@ from core.attempt_state import AttemptState
 from core.dialogue import Completion, Message, ModelRequest
 from core.states import Outcome, Phase
 from core.tasks import Task
-from core.tools import ToolCall, ToolProtocol, ToolSpec
+from core.tool_protocol import ToolProtocol
+from core.tools import ToolCall, ToolSpec
 from core.verdicts import CaseResult, Evidence, Label, Result, Verdict
 from db.commit_signs import ChangedFile, Signs
 from db.state_store import Commit, StateStore

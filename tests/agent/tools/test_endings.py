@@ -13,7 +13,8 @@ from hypothesis import strategies as st
 from agent.replies import parse
 from agent.tools.arguments import Ask, Cannot, Done
 from agent.tools.endings import FORMS, implied, stated
-from core.dialogue import BUILT_IN, Completion, Finish
+from core.built_in import BUILT_IN
+from core.dialogue import Completion, Finish
 from core.errors import BadReply
 from tests.support.agent_parts import block
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from core.dialogue import BUILT_IN
+from core.built_in import BUILT_IN
 from core.events import Event, Kind, Level
 from core.states import CircuitState
 from core.status import ModelStatus
