@@ -37,12 +37,12 @@ ASKED = """\
 import sys
 from client.quick import call
 sys.argv[1:] and call(sys.argv[1:])
-print(*sorted({name.partition(".")[0] for name in sys.modules}), file=sys.stderr)
+print(*sorted(sys.modules), file=sys.stderr)
 """
 
 
 def loaded(home: Home, *arguments: str, **variables: str) -> set[str]:
-    """The packages that a call of the command line has imported at its end."""
+    """The modules that a call of the command line has imported at its end."""
     environ = {"PATH": "/usr/bin:/bin", "NIGHTSHIFT_HOME": str(home.path), **variables}
     argv = [sys.executable, "-c", ASKED, *arguments]
     done = subprocess.run(argv, env=environ, cwd=ROOT, capture_output=True, text=True, timeout=60, check=True)
@@ -64,6 +64,7 @@ def test_a_status_loads_no_heavy_library_while_the_settings_stay_as_they_are(
     assert "pydantic" in first, "the settings are checked once"
     assert not second & HEAVY
     assert ("http" in second, "sqlite3" in second or "pysqlite3" in second) == (True, not up)
+    assert ("core.tasks" in second) == (not up), "what a running daemon says of itself holds no tasks"
 
 
 @pytest.mark.parametrize("option", ["--version", "--help"])
