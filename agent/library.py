@@ -11,7 +11,6 @@ import inspect
 import json
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from hashlib import sha1
 
 from agent.machine import FIRST, Machine
 from agent.services import AgentServices, AgentSettings
@@ -20,6 +19,7 @@ from core.clock import Clock
 from core.dialogue import Completion, ModelRequest
 from core.errors import InvalidTask
 from core.events import Emitter, Event, Sink
+from core.git_ids import blob_id
 from core.ports import Suite
 from core.states import Ending, Phase, Status
 from core.submission import parse_spec
@@ -173,7 +173,7 @@ class FileTree:
 
     def entries(self) -> Mapping[str, str]:
         """Path to blob id, in path order."""
-        return {path: _blob_id(encode(text)) for path, text in sorted(self.files.items())}
+        return {path: blob_id(encode(text), "sha1") for path, text in sorted(self.files.items())}
 
     def unwritable(self) -> frozenset[str]:
         """Files in memory hold no links."""
@@ -182,10 +182,6 @@ class FileTree:
     def read(self, path: str) -> bytes:
         """A file's bytes; KeyError when there is none."""
         return encode(self.files[path])
-
-
-def _blob_id(raw: bytes) -> str:
-    return sha1(b"blob %d\0" % len(raw) + raw, usedforsecurity=False).hexdigest()
 
 
 class NoMemory:

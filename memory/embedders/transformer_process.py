@@ -26,7 +26,7 @@ NICE = 10
 
 
 def main(source: str, *, fetch: bool, max_tokens: int | None) -> None:
-    """Load the model and serve; of a longer text it reads so many tokens."""
+    """Load the model and serve; it reads at most `max_tokens` tokens of a text."""
     out = os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)  # whatever a library prints is no answer
     os.nice(NICE)
