@@ -24,7 +24,6 @@ from core.errors import (
     UnknownTask,
     UnusableFile,
 )
-from core.masking import printable
 
 
 class DaemonGone(NightshiftError):
@@ -73,6 +72,8 @@ def exit_of(error: NightshiftError) -> Exit:
 def print_error(error: NightshiftError, *, as_json: bool) -> None:
     """Write an error to the standard error stream, as JSON in the API's shape where that was asked for."""
     if not as_json:
+        from core.masking import printable  # noqa: PLC0415 - most calls go well
+
         for line in _lines(error):
             print(f"error: {printable(line)}", file=sys.stderr)
         return

@@ -47,7 +47,6 @@ NightshiftError
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from datetime import datetime
 from typing import TYPE_CHECKING
 
 from core import faults
@@ -55,6 +54,8 @@ from core.program import typed
 from core.states import Ending
 
 if TYPE_CHECKING:
+    from datetime import datetime
+
     from core.change_checks import Ask
     from core.subtasks import SubtaskSpec
 

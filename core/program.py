@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 import sys
 from functools import cache
 from pathlib import Path
@@ -14,6 +13,8 @@ SCRIPT = Path(__file__).resolve().parent.parent / "cli.py"
 @cache
 def program() -> str:
     """`nightshift` where that is this program; in a checkout that nobody linked under this name, `./cli.py`."""
+    import shutil  # noqa: PLC0415 - brings all compressions along; a version or a help names no command
+
     found = shutil.which(NAME)
     if found and (Path(found).resolve() == SCRIPT or Path(found).parent == Path(sys.prefix) / "bin"):
         return NAME

@@ -32,7 +32,7 @@ HEAVY = {
     "config",
     "server",
 }
-OF_HELP = {"click"}
+OF_HELP = {"click", "datetime"}
 ASKED = """\
 import sys
 from client.quick import call
@@ -69,7 +69,7 @@ def test_a_status_loads_no_heavy_library_while_the_settings_stay_as_they_are(
 
 @pytest.mark.parametrize("option", ["--version", "--help"])
 def test_help_and_version_load_none_of_them_either(home: Home, option: str) -> None:
-    spared = HEAVY | {"sqlite3", "pysqlite3", "http"}
+    spared = HEAVY | {"sqlite3", "pysqlite3", "http", "datetime", "core.masking"}
     assert not loaded(home, option) & (spared - OF_HELP if option == "--help" else spared)
 
 
