@@ -72,8 +72,8 @@ class Trial:
         return isinstance(answer, dict) and bool(answer.get("commits"))
 
     def processor_s(self, *words: str) -> float:
-        """What the command line takes, the least of three."""
-        return min(self._processor_s(words) for _ in range(3))
+        """What the command line takes, the least of ten: the daemon works beside it."""
+        return min(self._processor_s(words) for _ in range(10))
 
     def _processor_s(self, words: tuple[str, ...]) -> float:
         before = resource.getrusage(resource.RUSAGE_CHILDREN)
