@@ -9,10 +9,10 @@ everything that could start a program (gitrepo/protocol.py).
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Collection, Iterable
+from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import IO
+from typing import IO, TypeVar
 
 from core.errors import GitError
 from core.git_ids import IdFormat
@@ -33,7 +33,19 @@ NO_LOG = ("-c", "core.logAllRefUpdates=false")
 MOVE = ("update-ref", "-m", "nightshift", "--stdin")
 TREES = 16
 """So many trees are kept, and so many parts of them."""
+K = TypeVar("K")
+V = TypeVar("V")
 _IN_PROGRESS = ("rebase-merge/head-name", "rebase-apply/head-name", "BISECT_START")
+
+
+def _kept(made: dict[K, V], key: K, make: Callable[[], V]) -> V:
+    """What was made under a key, of which the last few are kept; other threads may do the same."""
+    known = made.get(key)
+    if known is None:
+        known = make()
+        if len(made) >= TREES:
+            made.clear()
+    return made.setdefault(key, known)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -61,17 +73,13 @@ class Repository:
 
     def tree(self, commit: str) -> GitTree:
         """The tree of a commit by its full id; the last few are kept. Raises GitError when there is no such commit."""
-        known = self.trees.get(commit) or GitTree(commit, self.read_commit(commit).tree, self.reader, self._describe)
-        if commit not in self.trees and len(self.trees) >= TREES:
-            self.trees.clear()
-        return self.trees.setdefault(commit, known)
+        return _kept(
+            self.trees, commit, lambda: GitTree(commit, self.read_commit(commit).tree, self.reader, self._describe)
+        )
 
     def part(self, commit: str, scope: Scope) -> Tree:
         """The part of a commit's tree that a task sees; the last few are kept, as of `tree`."""
-        known = self.parts.get((commit, scope)) or scope.of(self.tree(commit))
-        if (commit, scope) not in self.parts and len(self.parts) >= TREES:
-            self.parts.clear()
-        return self.parts.setdefault((commit, scope), known)
+        return _kept(self.parts, (commit, scope), lambda: scope.of(self.tree(commit)))
 
     def _describe(self, commit: str) -> str:
         """The tag nearest to a commit; empty where there is none, or the way to it is too long."""
