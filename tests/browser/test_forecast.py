@@ -26,7 +26,7 @@ def model() -> Iterator[WireServer]:
 def daemon(tmp_path_factory: pytest.TempPathFactory, model: WireServer) -> Iterator[Daemon]:
     """One worker and a model that costs money."""
     prices = json.dumps({model.model: {"input_per_million_usd": 10, "output_per_million_usd": 10}})
-    settings = settings_for(model, WORKER_COUNT="1", MODEL_PRICES=prices, REPAIR_FIRST_S="0")
+    settings = settings_for(model, WORKER_COUNT="1", MODEL_PRICES=prices, REPAIR_FIRST_S="0", DRAIN_S="0")
     with Daemon(tmp_path_factory.mktemp("forecast") / "home", settings) as daemon:
         yield daemon
 
