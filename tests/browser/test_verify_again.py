@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import subprocess
 from pathlib import Path
 
 import pytest
@@ -13,6 +12,7 @@ from playwright.sync_api import Locator, Page, expect
 from tests.support.answers import TESTS, job
 from tests.support.browser import LIVE, NARROW, WIDE, Visit
 from tests.support.daemon import git
+from tests.support.git_repo import git as owners_git
 from tests.support.seeded_home import SeededDaemon
 
 SLOW = "import time\n\n\ndef test_slow():\n    time.sleep(6)\n\n\n"
@@ -86,10 +86,7 @@ def test_what_differs_is_named(
     commit, repo = commit_of(seeded, task), seeded.snapshot.home / "workspace"
     note = json.loads(git(repo, "notes", "--ref=nightshift", "show", commit))
     note["passed"] = 40
-    subprocess.run(
-        ["git", "-C", str(repo), "notes", "--ref=nightshift", "add", "-f", "-F", "-", commit],
-        input=json.dumps(note), text=True, check=True, capture_output=True,
-    )  # fmt: skip
+    owners_git(repo, "notes", "--ref=nightshift", "add", "-f", "-F", "-", commit, stdin=json.dumps(note))
     page = visit(f"/review?task={task}")
     page.set_viewport_size({"width": size[0], "height": size[1]})
     page.emulate_media(color_scheme="dark" if dark else "light")
