@@ -41,7 +41,7 @@ class Trial:
         with socket.create_server(("127.0.0.1", 0)) as found:
             self.port = found.getsockname()[1]
         # An owner's Python keeps what it compiled.
-        other = ("NIGHTSHIFT", "XDG_", "PYTHON")
+        other = ("NIGHTSHIFT", "XDG_", "PYTHONDONTWRITEBYTECODE")
         kept = {name: value for name, value in os.environ.items() if not name.startswith(other)}
         self.environ = {**kept, "HOME": str(self.home), "FLASK_PORT": str(self.port)}
 

@@ -1,8 +1,8 @@
 """The whole way with a real daemon that is killed at each kind of request: issue, draft, comment, follow-up, merged.
 
 Right after the forge has done what a request asks for and before the daemon hears of it, the daemon is killed, once for
-each method and path; `make test` does so at two of them, which the commit draws. What was asked for must not be
-done again by the next one.
+each method and path; `make test` does so at two of them, which the commit draws. What was asked for must not be done
+again by the next one.
 """
 
 from __future__ import annotations

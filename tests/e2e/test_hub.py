@@ -143,7 +143,7 @@ def test_a_question_is_answered_from_anywhere(tmp_path: Path) -> None:
 @pytest.mark.slow
 @pytest.mark.timeout(3600)
 def test_many_tasks_end_once_while_nodes_are_killed_and_cut_off_at_random(tmp_path: Path) -> None:
-    chance, count = random.Random(21), 200 if tiers.ALL else 30
+    chance, count, killed, cut_off = random.Random(21), 200 if tiers.ALL else 80, 0, 0
     with federation(tmp_path, latency_s=0.05) as fed:
         daemons = {name: fed.daemon(name) for name in "abc"}
         for number in range(1, count + 1):
@@ -151,15 +151,18 @@ def test_many_tasks_end_once_while_nodes_are_killed_and_cut_off_at_random(tmp_pa
         while fed.open_tasks() or len(fed.tasks()) < count:
             time.sleep(chance.uniform(1, 2 * LEASE_S))
             name, away_s = chance.choice("abc"), chance.uniform(0, 2 * LEASE_S)
-            if chance.random() < 0.5:
+            if killed <= cut_off:
+                killed += 1
                 daemons[name].kill()
                 time.sleep(away_s)
                 fed.daemon(name)
             else:
+                cut_off += 1
                 fed.ways[name].cut()
                 time.sleep(away_s)
                 fed.ways[name].mend()
         assert_each_landed_once(fed, count)
+        assert min(killed, cut_off) >= 1
 
 
 def test_what_waits_for_the_branch_lands_together(tmp_path: Path) -> None:
