@@ -1,0 +1,31 @@
+"""Run a coroutine to its end, whatever cancels the task that waits for it.
+
+`asyncio.shield` protects the inner task but lets go of it: its waiter goes on while the work is half done. A unit that
+moves a git reference and writes its record must be over before anybody decides how the task ended.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Coroutine
+from typing import Any, TypeVar
+
+T = TypeVar("T")
+
+
+async def run_to_end(work: Coroutine[Any, Any, T]) -> T:
+    """Run `work` until it ends and return its result; a cancel that arrives meanwhile is raised afterwards.
+
+    Raises:
+        CancelledError: the caller was cancelled; `work` has ended all the same, and its error is the cause.
+    """
+    job = asyncio.ensure_future(work)
+    cancel: asyncio.CancelledError | None = None
+    while not job.done():
+        try:
+            await asyncio.wait({job})
+        except asyncio.CancelledError as error:
+            cancel = error
+    if cancel is not None:
+        raise cancel from (None if job.cancelled() else job.exception())
+    return job.result()
