@@ -250,6 +250,15 @@ class GitManager:
                 return True
         raise GitError(f"{target} could not be moved: {refused}")
 
+    def remove_branch(self, where: Where, branch: str, commit: str) -> bool:
+        """Remove a branch (short name) that still holds a commit (full id); False: it holds another, or is checked out.
+
+        Raises:
+            GitError: git failed.
+        """
+        found, name = self._repositories.find(where), f"refs/heads/{branch}"
+        return not checked_out(found, name) and not found.move((name, "0" * len(commit), commit))
+
     def find_commit(self, workspace: Workspace, task_id: int) -> Commit | None:
         """The commit that an earlier attempt or daemon made for the task; None when there is none.
 

@@ -256,8 +256,11 @@ class TaskExecutor:
 
     async def _interrupted(self, task: Task, running: Running) -> None:
         why = running.why
+        standing = running.attempt.standing
         if isinstance(why, CancelledByUser):
             await self._finish(task, running.attempt.ended(Ending.USER, str(why)))
+        elif isinstance(why, ShuttingDown | WorkerRestarted) and standing and standing.integrated:
+            await self._finish(task, running.attempt.ended(Ending.COMMITTED, standing.reason))
         elif isinstance(why, ShuttingDown | WorkerRestarted):
             await done(self.services.queue.requeue(task.id, task.fence, str(why)))
         else:

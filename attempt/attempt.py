@@ -98,6 +98,7 @@ class Attempt:
         self._held, self._origin = HeldOut(), Origin()
         self._step_began = services.clock()
         self._time: PausableTimeLimit | None = None
+        self._integration: Integration | None = None
         self._budget = TaskBudget(task, self.limits, services)
         self._ledger = CommitLedger(services.db, services.events)
         self._environments = EnvironmentChoice(self.task, services, self.events)
@@ -145,9 +146,18 @@ class Attempt:
         """For how long it should have ended, in seconds; `now` is monotonic."""
         return self._time.late_s(now) if self._time else 0.0
 
+    @property
+    def standing(self) -> Landed | None:
+        """The commit of this attempt as the records have it; None while there is none."""
+        return self._integration.standing if self._integration else None
+
     def ended(self, ending: Ending, reason: str, commit: str | None = None, branch: str | None = None) -> AttemptResult:
-        """The result of an attempt that ends now."""
-        state = self._state
+        """The result of an attempt that ends now. Nothing that follows the landing changes how the task ends."""
+        state, standing = self._state, self.standing
+        if standing and standing.integrated and ending is not Ending.COMMITTED:
+            ending, reason = Ending.COMMITTED, f"{standing.reason}; it had landed already: {reason}"
+        if standing and commit is None:
+            commit, branch = standing.commit, standing.branch
         return AttemptResult(
             ending=ending,
             reason=reason,
@@ -287,11 +297,11 @@ class Attempt:
                 return self.ended(state.ending or Ending.GAVE_UP, state.reason)
             held = state.still_held(self._held)
             is_shared = self.services.landing is not None and self.task.hub_fence is not None
-            landing = (SharedIntegration if is_shared else Integration)(
+            self._integration = (SharedIntegration if is_shared else Integration)(
                 self.task, self.services, self.events, held=held, resumed=resumed, test_paths=self._test_paths,
-                stays=self._origin.held,
+                stays="it stays on its branch until it is kept" if self._origin.held else "", standing=self.standing,
             )  # fmt: skip
-            end = await landing.land(workspace, state)
+            end = await self._integration.land(workspace, state)
             if isinstance(end, Landed):
                 ending = Ending.COMMITTED if end.commit else Ending.NO_CHANGE
                 return self.ended(ending, end.reason, end.commit, end.branch)

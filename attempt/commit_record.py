@@ -20,7 +20,7 @@ from core.attempt_state import AttemptState
 from core.clock import from_text
 from core.commit_message import trailers
 from core.errors import GitError
-from core.projects import Scope
+from core.projects import WHOLE, Scope
 from core.remarks import masked
 from core.revisions import Commit, Workspace
 from core.tasks import Task
@@ -68,18 +68,16 @@ def commit_row(
     )
 
 
-def changed_files(
-    git: GitManager, workspace: Workspace, commit: Commit, paths: Iterable[str]
-) -> tuple[ChangedFile, ...] | None:
-    """How many lines a commit added to and took from each of these paths, as far as it changed them.
+def changed_files(git: GitManager, workspace: Workspace, commit: Commit) -> tuple[ChangedFile, ...] | None:
+    """The files that a commit changed, as the repository has them, with the lines added to and taken from each.
 
     Lines are compared as a multiset, which takes linear time: a line that only moved counts as neither. None where git
-    cannot read the trees: the commit is made, and a figure of the report is not worth its task. Paths are given
-    relative to the workspace's scope, and come back as the repository has them.
+    cannot read the trees: the commit is made, and a figure of the report is not worth its task.
     """
+    whole = replace(workspace, scope=WHOLE)
     try:
-        found = _differing(git.tree(workspace, commit.parent), git.tree(workspace, commit.id), paths)
-        return tuple(replace(file, path=workspace.scope.full(file.path)) for file in found)
+        paths = git.changed(whole, commit.parent, commit.id)
+        return tuple(_differing(git.tree(whole, commit.parent), git.tree(whole, commit.id), paths))
     except GitError:
         return None
 

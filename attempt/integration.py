@@ -15,6 +15,7 @@ from contextlib import nullcontext
 from dataclasses import dataclass, replace
 
 from attempt import landed_packages
+from attempt.candidate import JudgedChange, differing, find_fault
 from attempt.commit_record import Landing, changed_files
 from attempt.commit_record import commit_row as ledger_entry
 from attempt.environment import EnvironmentChoice
@@ -24,45 +25,49 @@ from attempt.services import AttemptServices
 from core.attempt_state import AttemptState
 from core.commit_message import message_for
 from core.dependencies import closure, dependants
-from core.errors import GitError, MergeConflict
+from core.errors import GitError, MergeConflict, RemoteAway
 from core.events import CommitData, Emitter, Kind, Level
 from core.held_out import HeldOut
 from core.isolation import RunLimits
-from core.projects import WHOLE, Scope, beginning, projects_of, steering, whole_of
+from core.projects import beginning, projects_of, steering, whole_of
 from core.remarks import counted, masked
 from core.revisions import Commit, Workspace
 from core.states import Phase
 from core.tasks import Change, Files, Task
 from core.tree import Tree, text_of
+from core.uninterrupted import run_to_end
 from core.verdicts import Label, SuiteJob, Verdict
-from db.commit_signs import ChangedFile
 
 _ASKS_FOR_TESTS = re.compile(r"\btests?\b", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Landed:
-    """The attempt is over; `commit` is None when there was nothing to change."""
+    """The attempt is over. `commit` is None where nothing had to be changed; otherwise it is on `branch`, and recorded.
+
+    `integrated` tells that the target branch holds it.
+    """
 
     reason: str
     commit: str | None = None
     branch: str | None = None
-
-
-End = tuple[Commit, Verdict | None]
-"""A commit where it was to land, and the last verdict on it."""
+    integrated: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reopened:
-    """The target moved on in a way that needs another try; `work` starts from its new tip."""
+    """The target moved on in a way that needs another iteration; `state` starts from its new tip."""
 
     why: str
     state: AttemptState
 
 
 class Integration:
-    """Lands one attempt's work.
+    """Lands the change of one attempt.
+
+    Two units run to their end whatever cancels the attempt: the task's own branch with its record, and the move of the
+    target with its record. A run on the merged tree lies between the two and can be cancelled; then the commit stays on
+    its branch. `standing` is what the records say at any time, None before the first record.
 
     Args:
         task: the task it belongs to.
@@ -71,7 +76,8 @@ class Integration:
         held: what no prompt showed of the task's tests; the merged tree is judged by it as well.
         resumed: whether an earlier daemon may have made the commit already.
         test_paths: where the repository's tests lie; empty: anywhere.
-        stays: the commit stays on its branch, whatever task and settings say.
+        stays: why the commit stays on its branch, whatever task and settings say; empty where it may land.
+        standing: what the records say of an earlier iteration's commit, which this one replaces.
     """
 
     def __init__(
@@ -83,62 +89,173 @@ class Integration:
         held: HeldOut | None = None,
         resumed: bool = False,
         test_paths: tuple[str, ...] = (),
-        stays: bool = False,
+        stays: str = "",
+        standing: Landed | None = None,
     ) -> None:
         self.task, self.services, self._resumed, self._test_paths = task, services, resumed, test_paths
-        self._stays = stays
+        self._stays, self._obstacle = stays, stays or None
         self._events = events.bind(phase=Phase.COMMIT)
         self._held = held or HeldOut()
+        self.standing = standing
 
     async def land(self, workspace: Workspace, state: AttemptState) -> Landed | Reopened:
-        """Commit the work on its branch, and integrate it where that is wanted.
+        """Commit the change on the task's branch, integrate it where that is wanted, and push it.
 
         Raises:
-            GitError: git could not do it.
+            GitError: git could not commit it.
         """
-        wanted = not self._stays and (workspace.is_own or self._integration_wanted())
-        blocked = await asyncio.to_thread(self.services.git.blocked, workspace) if wanted else None
-        moving = wanted and blocked is None
-        end = await self._landed(workspace, state, moving=moving)
-        if end is None:
-            return Landed(reason=self._nothing_changed(state))
-        if isinstance(end, Reopened):
-            return end
-        commit, verdict = end
-        await self._record(workspace, state, commit, verdict, integrated=moving)
-        reason = verdict.labelled_reason if verdict else "tests passed"
-        if left := masked(state.open_remarks, self.services.mask, workspace.scope.full):
-            reason = f"findings left open: {counted(left)} ({left[0].where}: {left[0].reason}); {reason}"
-        if self._stays:
-            reason = f"{reason}; it stays on {commit.branch} until it is kept"
-        return Landed(reason=f"{reason}; {blocked}" if blocked else reason, commit=commit.id, branch=commit.branch)
+        self._obstacle = self._stays or await asyncio.to_thread(self._find_obstacle, workspace)
+        end = await self._commit_and_move(workspace, state)
+        if isinstance(end, Landed) and end.commit:
+            await self._push(workspace, end)
+        return end
 
-    async def _landed(self, workspace: Workspace, state: AttemptState, *, moving: bool) -> End | Reopened | None:
-        """Commit, and move the target where that is wanted; None where nothing had to be changed."""
+    def _find_obstacle(self, workspace: Workspace) -> str | None:
+        """Say why the target is left alone: empty where that is what is wanted, None where it may be moved."""
+        wanted = workspace.is_own or self._integration_wanted()
+        return self.services.git.blocked(workspace) if wanted else ""
+
+    async def _commit_and_move(self, workspace: Workspace, state: AttemptState) -> Landed | Reopened:
+        """Commit, and move the target unless there is an obstacle."""
+        moving = self._obstacle is None
         async with self.services.merge_locks[workspace.git_dir] if moving else nullcontext():
-            if moving and (again := await asyncio.to_thread(self._without_project, workspace, state)):
+            if moving and (again := await asyncio.to_thread(self._find_lost_project, workspace, state)):
                 return again
-            commit = await self._committed(workspace, state, moving=moving)
+            commit = await run_to_end(self._commit_on_branch(workspace, state, moving=moving))
+            if commit is None:
+                await run_to_end(self._drop_standing(workspace))
+                return Landed(reason=self._nothing_changed(state))
+            return await self._integrate(workspace, commit, state)
+
+    # --- the two units
+
+    async def _commit_on_branch(self, workspace: Workspace, state: AttemptState, *, moving: bool) -> Commit | None:
+        """Commit on the task's branch and record it; None where nothing is changed. Run it to its end.
+
+        With `moving` the target moves in the same unit if it is still where the change was judged.
+        """
+        judged = self._judged_on_base(state)
+        commit = await self._find_earlier(workspace, state) if self._resumed else None
+        if commit and commit.parent != state.base:  # an earlier daemon moved the target to it, with its note
+            await self._record(workspace, state, commit, judged, integrated=True)
+            return commit
+        if commit is None:
+            message = message_for(self.task, state, self.services.mask)
+            commit = await asyncio.to_thread(self.services.git.commit, workspace, state.base, judged.change, message)
             if commit is None:
                 return None
-            return await self._integrate(workspace, commit, state) if moving else (commit, state.verdict)
-
-    async def _committed(self, workspace: Workspace, state: AttemptState, *, moving: bool) -> Commit | None:
-        """The commit of this work, on its base, or on the newer tip that it will join where the two lie apart."""
-        if self._resumed and (before := await self._made_before(workspace, state)):
-            return before
-        git, change = self.services.git, self._whole_change(state)
-        message = message_for(self.task, state, self.services.mask)
-        parent = state.base
-        if moving and (tip := await asyncio.to_thread(git.tip, workspace)) != parent:
-            newer = await asyncio.to_thread(git.tree, workspace, tip)
-            apart = await asyncio.to_thread(_lie_apart, workspace.tree, newer, change)
-            parent = tip if apart and workspace.scope.fault(whole_of(newer)) is None else parent
-        commit = await asyncio.to_thread(git.commit, workspace, parent, change, message)
-        if commit:
             subject = message.text().partition("\n")[0]
             self._events.emit(Kind.COMMITTED, f"{commit.id[:10]} on {commit.branch}: {subject}", **commit_data(commit))
+        try:
+            if moving and await self._move_and_record(workspace, state, commit, judged):
+                return commit
+        except GitError as error:
+            self._note_obstacle(error, commit)
+        await self._write_note(workspace, state, commit, judged)
+        await self._record(workspace, state, commit, judged, integrated=False)
         return commit
+
+    def _note_obstacle(self, error: GitError, commit: Commit) -> None:
+        """Leave the target alone from now on, and tell why."""
+        self._obstacle = str(error)
+        self._events.emit(Kind.CONFLICT, self._obstacle, level=Level.WARNING, **commit_data(commit))
+
+    async def _move_and_record(
+        self, workspace: Workspace, state: AttemptState, candidate: Commit, judged: JudgedChange
+    ) -> bool:
+        """Move the target to a candidate whose evidence holds, and record it; False: the target is elsewhere.
+
+        Run it to its end. The note is written first: whoever finds the commit in the target finds its evidence.
+
+        Raises:
+            GitError: the candidate is not what was judged, or git cannot move the target.
+        """
+        git = self.services.git
+        tip = await asyncio.to_thread(git.tip, workspace)
+        if tip != candidate.id:
+            if tip != candidate.parent:
+                return False
+            if fault := await asyncio.to_thread(find_fault, git, workspace, candidate, judged):
+                raise GitError(f"{candidate.id[:10]} cannot land: {fault}")
+            await self._write_note(workspace, state, candidate, judged)
+            if not await self._move(workspace, candidate, tip):
+                return False
+        self._events.emit(
+            Kind.INTEGRATED, f"{candidate.id[:10]} is the tip of {workspace.target}", **commit_data(candidate)
+        )
+        await self._record(workspace, state, candidate, judged, integrated=True)
+        return True
+
+    # --- onto the tip of the target
+
+    async def _integrate(self, workspace: Workspace, commit: Commit, state: AttemptState) -> Landed | Reopened:
+        """Move the target to a commit that is on its branch; the commit stays there if git cannot move the target."""
+        try:
+            while self._obstacle is None and not (self.standing and self.standing.integrated):
+                if end := await self._integrate_once(workspace, commit, state):
+                    return end
+        except RemoteAway:
+            raise
+        except GitError as error:
+            self._note_obstacle(error, commit)
+        return self._describe_end()
+
+    def _describe_end(self) -> Landed:
+        """The end of an attempt whose commit is recorded, with the reason why the target was left alone."""
+        assert self.standing, "what was committed is recorded"
+        return replace(self.standing, reason="; ".join(filter(None, (self.standing.reason, self._obstacle))))
+
+    async def _integrate_once(
+        self, workspace: Workspace, commit: Commit, state: AttemptState
+    ) -> Landed | Reopened | None:
+        """Put a commit on the target's tip, judge what that makes, and move the target; None: look at the tip again.
+
+        Raises:
+            GitError: the target cannot be read or moved.
+        """
+        git = self.services.git
+        tip = await asyncio.to_thread(git.tip, workspace)
+        if tip == commit.parent:
+            await run_to_end(self._move_and_record(workspace, state, commit, self._judged_on_base(state)))
+            return None
+        if self._resumed and await asyncio.to_thread(git.contains, workspace, commit):
+            judged = self._judged_on_base(state)
+            await run_to_end(self._record(workspace, state, commit, judged, integrated=True))
+            return None
+        try:
+            candidate = await asyncio.to_thread(git.rebase, workspace, commit, tip)
+        except MergeConflict as conflict:
+            return await self._conflicted(workspace, state, tip, conflict)
+        change = await asyncio.to_thread(self._find_remaining_change, workspace, candidate, state)
+        if change is None:
+            return await self._find_nothing_left(workspace, state, tip)
+        judged = replace(self._judged_on_base(state), parent=tip)
+        if not await asyncio.to_thread(self._is_judged_already, workspace, candidate, state, judged):
+            judged = await self._judge_merged(workspace, candidate, change, state)
+            if not judged.verdict or not judged.verdict.passed:
+                return await self._broken(workspace, state, candidate, judged.verdict)
+        await run_to_end(self._move_and_record(workspace, state, candidate, judged))
+        return None
+
+    def _judged_on_base(self, state: AttemptState) -> JudgedChange:
+        return JudgedChange(parent=state.base, change=self._whole_change(state), verdict=state.verdict)
+
+    async def _find_nothing_left(self, workspace: Workspace, state: AttemptState, tip: str) -> Landed:
+        """End a task whose change newer work has brought already, and name the commit that did."""
+        paths = frozenset(map(workspace.scope.full, self._whole_change(state)))
+        newer = await asyncio.to_thread(self.services.git.later, workspace, state.base, tip, paths)
+        await run_to_end(self._drop_standing(workspace))
+        task = f" of task {newer[0].task_id}" if newer and newer[0].task_id else ""
+        by = f"commit {newer[0].id[:10]}{task}" if newer else f"{workspace.target}"
+        return Landed(reason=f"nothing is left to change: {by} brought the same meanwhile")
+
+    async def _drop_standing(self, workspace: Workspace) -> None:
+        """Remove the task's commit from its branch and from the records, because nothing of it is left."""
+        if self.standing and self.standing.commit and not self.standing.integrated:
+            branch, commit = self.standing.branch or "", self.standing.commit
+            await asyncio.to_thread(self.services.git.remove_branch, workspace, branch, commit)
+            await asyncio.wrap_future(self.services.state.forget_commit(str(workspace.repo), commit))
+        self.standing = None
 
     def _integration_wanted(self) -> bool:
         asked = self.task.spec.integrate
@@ -159,8 +276,8 @@ class Integration:
         tests = {**dict.fromkeys(state.removed_tests), **state.own_tests} if wanted else {}
         return {**change, **tests, **self.task.spec.tests, **state.merged_tests}
 
-    async def _made_before(self, workspace: Workspace, state: AttemptState) -> Commit | None:
-        """The commit that an earlier daemon made of this very work, or None."""
+    async def _find_earlier(self, workspace: Workspace, state: AttemptState) -> Commit | None:
+        """The commit that an earlier daemon made of this very change, or None."""
         git = self.services.git
         found = await asyncio.to_thread(git.find_commit, workspace, self.task.id)
         if found is None or found.parent == state.base:
@@ -168,61 +285,41 @@ class Integration:
         landed = workspace.target is not None and await asyncio.to_thread(git.contains, workspace, found)
         return found if landed else None
 
-    async def _integrate(self, workspace: Workspace, commit: Commit, state: AttemptState) -> End | Reopened:
-        git, verdict = self.services.git, state.verdict
-        if self._resumed and await asyncio.to_thread(git.contains, workspace, commit):
-            moved = commit.parent != state.base
-            return commit, await self._judge_merged(workspace, commit, state) if moved else verdict
-        while True:
-            tip, candidate = await asyncio.to_thread(git.tip, workspace), commit
-            if tip == commit.id:
-                return commit, verdict
-            if tip != commit.parent:
-                try:
-                    candidate = await asyncio.to_thread(git.rebase, workspace, commit, tip)
-                except MergeConflict as conflict:
-                    return await self._conflicted(workspace, state, tip, conflict)
-            if candidate.parent != state.base:
-                verdict = await self._judge_merged(workspace, candidate, state)
-                if not verdict.passed:
-                    return await self._broken(workspace, state, candidate, verdict)
-            if await self._moved(workspace, candidate, tip):
-                self._events.emit(
-                    Kind.INTEGRATED, f"{candidate.id[:10]} is the tip of {workspace.target}", **commit_data(candidate)
-                )
-                return candidate, verdict
-
-    async def _moved(self, workspace: Workspace, candidate: Commit, tip: str) -> bool:
+    async def _move(self, workspace: Workspace, candidate: Commit, tip: str) -> bool:
         """Move the target from its tip to the candidate; False where it has moved meanwhile."""
         return await asyncio.to_thread(self.services.git.advance, workspace, candidate, tip)
 
-    async def _pushed(self, workspace: Workspace, branch: str) -> bool:
-        """Push what landed, where that is wanted; the note goes with the branch."""
-        return (await asyncio.to_thread(self.services.git.push, workspace, branch)).pushed
+    async def _push(self, workspace: Workspace, end: Landed) -> None:
+        """Push the branch that holds the commit, where that is wanted; the note goes with it."""
+        target = (workspace.target or "").removeprefix("refs/heads/") if end.integrated else end.branch or ""
+        if (await asyncio.to_thread(self.services.git.push, workspace, target)).pushed:
+            await asyncio.wrap_future(self.services.state.record_push(str(workspace.repo), end.commit or ""))
 
     # --- the merged tree
 
-    async def _judge_merged(self, workspace: Workspace, candidate: Commit, state: AttemptState) -> Verdict:
-        """The verdict on the merged tree: a new one, or the earlier one where it still holds.
+    async def _judge_merged(
+        self, workspace: Workspace, candidate: Commit, change: Change, state: AttemptState
+    ) -> JudgedChange:
+        """Judge the merged tree like any other: as a change on top of the newer work.
 
-        It is judged as the change on top of the newer work, so that a test which failed before it may be told from one
-        that fails because of it.
+        Args:
+            workspace: where the task works.
+            candidate: the change on the target's tip.
+            change: the files that it changes there, without tests.
+            state: what the attempt knows.
         """
         git, spec = self.services.git, self.task.spec
-        merged = await asyncio.to_thread(git.tree, workspace, candidate.id)
-        same = await asyncio.to_thread(self._sees_the_same, workspace, merged, state)
-        if state.verdict and same:
-            return state.verdict
-        base = await asyncio.to_thread(git.tree, workspace, candidate.parent)
+        merged, base = [
+            await asyncio.to_thread(git.tree, workspace, each) for each in (candidate.id, candidate.parent)
+        ]  # fmt: skip
         texts = await asyncio.to_thread(lambda: {path: text_of(merged, path) for path in self._tests(state)})
         environment = await EnvironmentChoice(self.task, self.services, self._events).of(base)
         job = SuiteJob(
             base=base,
-            change=await self._carried(workspace, state, self._whole_change(state), candidate.parent, candidate.id),
+            change=change,
             given={path: texts[path] or text for path, text in {**spec.tests, **state.merged_tests}.items()},
             held=self._held,
             own={path: texts[path] or text for path, text in state.own_tests.items()},
-            own_proven=True,
             start={**spec.files, **steering(state.project, state.change)},
             command=spec.test_command,
             allow=spec.allow,
@@ -239,7 +336,24 @@ class Integration:
         regression = WithRegression(self.services.suite, self.services.imports, test_paths=self._test_paths)
         verdict = await regression.judge(job)
         self._events.emit(Kind.SUITE_JUDGED, f"together with newer work: {verdict.reason}", **commit_data(candidate))
-        return verdict
+        everything = {**change, **job.given, **job.own, **dict.fromkeys(state.removed_tests)}
+        return JudgedChange(parent=candidate.parent, change=everything, verdict=verdict)
+
+    def _find_remaining_change(self, workspace: Workspace, candidate: Commit, state: AttemptState) -> Change | None:
+        """The change as the merge has it, without tests and without files that the target's tip holds already.
+
+        None where nothing is left: no file, no given test, and no test of the agent's that the task asks for.
+        """
+        git = self.services.git
+        tip, merged = git.tree(workspace, candidate.parent), git.tree(workspace, candidate.id)
+        own = {**dict.fromkeys(state.removed_tests), **state.own_tests}
+        change = self._carry(workspace, state, self._whole_change(state), tip, merged)
+        change = {path: text for path, text in change.items() if text_of(tip, path) != text}
+        tests = self._tests(state).keys() | own.keys()
+        if not (change or _ASKS_FOR_TESTS.search(self.task.spec.description)):
+            tests -= own.keys()
+        left = change or any(text_of(tip, path) != text_of(merged, path) for path in tests)
+        return change if left else None
 
     def _run_limits(self) -> RunLimits:
         return self.task.spec.limits.over(self.services.defaults.limits).of_run()
@@ -247,11 +361,20 @@ class Integration:
     def _tests(self, state: AttemptState) -> Files:
         return {**self.task.spec.tests, **state.merged_tests, **state.own_tests}
 
-    def _sees_the_same(self, workspace: Workspace, merged: Tree, state: AttemptState) -> bool:
-        """Tell whether all tests that this change can break see the same bytes as when they passed."""
+    def _is_judged_already(
+        self, workspace: Workspace, candidate: Commit, state: AttemptState, judged: JudgedChange
+    ) -> bool:
+        """Tell whether the verdict on the unmerged change holds for a candidate on the target's tip.
+
+        It does if every test that the change can break sees the same bytes on the tip, with the change and without it.
+        """
         if not workspace.is_own or self.task.spec.test_command or state.moved:
             return False
-        base, imports, mine = workspace.tree, self.services.imports, self._whole_change(state)
+        git, base, imports, mine = self.services.git, workspace.tree, self.services.imports, judged.change
+        tip, merged = git.tree(workspace, candidate.parent), git.tree(workspace, candidate.id)
+        old, new, below = base.entries(), merged.entries(), tip.entries()
+        if any(old.get(path) != below.get(path) for path in mine):
+            return False
         others = dependants(base, mine, imports, unknown=False) - mine.keys()
         tests = {**self._tests(state), **self._held.probe, **{path: text_of(base, path) or "" for path in others}}
         before = closure(base, state.change, tests, imports)  # all of one tree first: its graph becomes the other's
@@ -260,14 +383,13 @@ class Integration:
         after = closure(merged, {}, tests, imports)
         if not (before.complete and after.complete and before.paths == after.paths):
             return False
-        old, new = base.entries(), merged.entries()
         if any(old.get(path) != new.get(path) for path in after.paths - mine.keys()):
             return False
-        return all(_holds(merged, path, text) for path, text in mine.items())
+        return not find_fault(git, workspace, candidate, judged)
 
     # --- what stands in the way
 
-    def _without_project(self, workspace: Workspace, state: AttemptState) -> Reopened | None:
+    def _find_lost_project(self, workspace: Workspace, state: AttemptState) -> Reopened | None:
         """Have the task planned anew where a project that it works on or moves is gone; None where all are there."""
         git, mine = self.services.git, {*filter(None, (state.project,)), *state.moved}
         if self._resumed or not mine or (tip := git.tip(workspace)) == state.base:
@@ -278,7 +400,11 @@ class Integration:
             return None
         why = f"the project {gone[0]} is not there any more: another task moved or removed it"
         self._events.emit(Kind.CONFLICT, why, level=Level.WARNING)
-        again = replace(
+        return Reopened(why=why, state=self._plan_anew(state, tip, why))
+
+    def _plan_anew(self, state: AttemptState, tip: str, why: str) -> AttemptState:
+        """The state of an attempt that begins on another base; nothing of its change is kept."""
+        return replace(
             state,
             base=tip,
             phase=Phase.PLANNING,
@@ -297,7 +423,6 @@ class Integration:
             verdict=None,
             feedback=why,
         )
-        return Reopened(why=why, state=again)
 
     async def _conflicted(
         self, workspace: Workspace, state: AttemptState, tip: str, conflict: MergeConflict
@@ -308,7 +433,7 @@ class Integration:
         """
         self._events.emit(Kind.CONFLICT, str(conflict), level=Level.WARNING)
         lost = {workspace.scope.inside(path) for path in conflict.paths}
-        carried = await self._carried(workspace, state, state.change, tip, conflict.merged)
+        carried = await self._carry_to(workspace, state, tip, conflict.merged)
         kept = {path: text for path, text in carried.items() if path not in lost}
         tests = await asyncio.to_thread(self._merged_tests, workspace, state, conflict.merged, lost)
         for path in sorted(self.task.spec.tests.keys() & lost):
@@ -340,10 +465,12 @@ class Integration:
         texts = {path: text_of(made, path) or text for path, text in given.items() if path not in lost}
         return {path: text for path, text in {**given, **texts}.items() if text != self.task.spec.tests[path]}
 
-    async def _broken(self, workspace: Workspace, state: AttemptState, candidate: Commit, verdict: Verdict) -> Reopened:
+    async def _broken(
+        self, workspace: Workspace, state: AttemptState, candidate: Commit, verdict: Verdict | None
+    ) -> Reopened:
         """The change merges cleanly but fails together with newer work: carry it over to the new tip and reflect."""
-        change = await self._carried(workspace, state, state.change, candidate.parent, candidate.id)
-        why = f"together with newer work: {verdict.reason}"
+        change = await self._carry_to(workspace, state, candidate.parent, candidate.id)
+        why = f"together with newer work: {verdict.reason if verdict else 'nothing was judged'}"
         self._events.emit(Kind.CONFLICT, why, level=Level.WARNING, **commit_data(candidate))
         return Reopened(
             why=why,
@@ -358,112 +485,65 @@ class Integration:
             ),
         )
 
-    async def _carried(
-        self, workspace: Workspace, state: AttemptState, change: Change, tip: str, merged: str
-    ) -> dict[str, str | None]:
-        """A change without tests as its merge with the tip has it (both full ids), also in files that were renamed."""
+    async def _carry_to(self, workspace: Workspace, state: AttemptState, tip: str, merged: str) -> Change:
+        """The attempt's change without tests as its merge with the tip has it (both full ids)."""
         git = self.services.git
         newer, made = [await asyncio.to_thread(git.tree, workspace, each) for each in (tip, merged)]
-        found = await asyncio.to_thread(_merged_texts, workspace.scope, newer, made, change)
-        tests = self._tests(state).keys() | set(state.removed_tests)
-        return {path: text for path, text in found.items() if path not in tests}
+        return await asyncio.to_thread(self._carry, workspace, state, state.change, newer, made)
 
-    # --- what is kept
+    def _carry(
+        self, workspace: Workspace, state: AttemptState, change: Change, tip: Tree, merged: Tree
+    ) -> dict[str, str | None]:
+        """A change without tests as its merge with the tip has it, also in files that newer work renamed."""
+        present, whole = tip.entries(), whole_of(merged)  # at the root, a project that the change begins is hidden
+        paths = change.keys() | (differing(tip, merged) & present.keys())
+        texts = {path: text_of(whole, workspace.scope.full(path)) for path in paths}
+        tests = self._tests(state).keys() | set(state.removed_tests)
+        return {
+            path: text for path, text in texts.items() if path not in tests and (text is not None or path in present)
+        }
+
+    # --- the records
 
     async def _record(
-        self, workspace: Workspace, state: AttemptState, commit: Commit, verdict: Verdict | None, *, integrated: bool
+        self, workspace: Workspace, state: AttemptState, commit: Commit, judged: JudgedChange, *, integrated: bool
     ) -> None:
-        store = self.services.state
+        """Enter a commit into the ledger, in the place of the one that its branch held before."""
         landing = Landing(
-            task=self.task, workspace=workspace, state=state, commit=commit, verdict=verdict, integrated=integrated
-        )
+            task=self.task, workspace=workspace, state=state, commit=commit, verdict=judged.verdict,
+            integrated=integrated,
+        )  # fmt: skip
         subject = message_for(self.task, state, self.services.mask).text().partition("\n")[0]
-        names = await asyncio.to_thread(self._names, workspace, state, commit)
-        files = await asyncio.to_thread(self._changed_files, workspace, commit, names)
+        files = await asyncio.to_thread(changed_files, self.services.git, workspace, commit)
         entry = ledger_entry(landing, subject, files, self.services.clock(), self.services.mask)
-        target = (workspace.target or "").removeprefix("refs/heads/") if integrated else commit.branch
-        await asyncio.gather(
-            self._note(workspace, state, commit, verdict, names),
-            asyncio.wrap_future(store.record_commit(entry)),
-        )
-        if integrated:
-            await self._keep_packages(workspace, state)
-        if await self._pushed(workspace, target):
-            await asyncio.wrap_future(store.record_push(entry.repo, entry.commit))
+        await asyncio.wrap_future(self.services.state.record_commit(entry))
+        if integrated and workspace.is_own and (state.packages or state.moved):
+            packages = landed_packages.remember(self.services.state, state.project, state.packages, state.moved)
+            await asyncio.wrap_future(packages)
+        reason = self._describe(workspace, state, judged.verdict)
+        self.standing = Landed(reason=reason, commit=commit.id, branch=commit.branch, integrated=integrated)
 
-    async def _keep_packages(self, workspace: Workspace, state: AttemptState) -> None:
-        if workspace.is_own and (state.packages or state.moved):
-            store, project = self.services.state, state.project
-            async with self.services.merge_locks[workspace.git_dir]:
-                await asyncio.wrap_future(landed_packages.remember(store, project, state.packages, state.moved))
+    def _describe(self, workspace: Workspace, state: AttemptState, verdict: Verdict | None) -> str:
+        """The reason of a task whose change was committed."""
+        reason = verdict.labelled_reason if verdict else "tests passed"
+        if left := masked(state.open_remarks, self.services.mask, workspace.scope.full):
+            reason = f"findings left open: {counted(left)} ({left[0].where}: {left[0].reason}); {reason}"
+        return reason
 
-    def _changed_files(
-        self, workspace: Workspace, commit: Commit, names: frozenset[str]
-    ) -> tuple[ChangedFile, ...] | None:
-        """The files of a commit for the ledger, with those that it moved."""
-        git = self.services.git
-        if not workspace.scope.moved:
-            return changed_files(git, workspace, commit, names)
-        try:
-            paths = git.changed(workspace, commit.parent, commit.id)
-        except GitError:
-            return None
-        return changed_files(git, replace(workspace, scope=WHOLE), commit, paths)
-
-    def _names(self, workspace: Workspace, state: AttemptState, commit: Commit) -> frozenset[str]:
-        """The files of the change under the names that the commit has for them: newer work may have renamed some."""
-        mine = frozenset(self._whole_change(state))
-        if commit.parent == state.base:
-            return mine
-        try:
-            changed = self.services.git.changed(workspace, commit.parent, commit.id)
-        except GitError:  # what was changed is in the commit, however its record names it
-            return mine
-        if state.moved:
-            old, new = (self.services.git.tree(workspace, each) for each in (commit.parent, commit.id))
-            return frozenset(_differing(old, new)) | frozenset(self._tests(state))
-        inside = (workspace.scope.inside(path) for path in changed)
-        return frozenset(path for path in inside if path is not None) | frozenset(self._tests(state))
-
-    async def _note(
-        self, workspace: Workspace, state: AttemptState, commit: Commit, verdict: Verdict | None, names: frozenset[str]
+    async def _write_note(
+        self, workspace: Workspace, state: AttemptState, commit: Commit, judged: JudgedChange
     ) -> None:
-        if verdict:
-            limits = self._run_limits()
-            key, mask = self.services.seal_key, self.services.mask
-            changed = names - self._tests(state).keys() - set(state.removed_tests)
-            text = to_note(self.task, state, commit, verdict, limits, self._held, changed=changed, key=key, mask=mask)
-            await asyncio.to_thread(self.services.git.note, workspace, commit.id, text)
+        """Store the evidence beside a commit, as the run that judged it had the paths."""
+        if judged.verdict is None:
+            return
+        tests = self._tests(state).keys() | set(state.removed_tests)
+        text = to_note(
+            self.task, state, commit, judged.verdict, self._run_limits(), self._held,
+            changed=judged.change.keys() - tests, key=self.services.seal_key, mask=self.services.mask,
+        )  # fmt: skip
+        await asyncio.to_thread(self.services.git.note, workspace, commit.id, text)
 
 
 def commit_data(commit: Commit) -> CommitData:
-    """What events tell of a commit."""
+    """The data of events about a commit."""
     return CommitData(commit=commit.id, branch=commit.branch)
-
-
-def _lie_apart(base: Tree, newer: Tree, change: Change) -> bool:
-    """Tell whether newer work touched none of the change's paths, no folder of one, and nothing below one.
-
-    Then the change can be made on the newer tree as it is: that is what a three-way merge would give.
-    """
-    theirs = _differing(base, newer)
-    return not any(
-        mine == path or mine.startswith(f"{path}/") or path.startswith(f"{mine}/") for mine in change for path in theirs
-    )
-
-
-def _differing(old: Tree, new: Tree) -> set[str]:
-    return {path for path, _ in old.entries().items() ^ new.entries().items()}
-
-
-def _merged_texts(scope: Scope, newer: Tree, merged: Tree, change: Change) -> dict[str, str | None]:
-    """The change's files in the merged tree, and those of the newer one that it changed under another name there."""
-    present, whole = newer.entries(), whole_of(merged)  # at the root, a project that the change begins is hidden
-    paths = change.keys() | (_differing(newer, merged) & present.keys())
-    texts = {path: text_of(whole, scope.full(path)) for path in paths}
-    return {path: text for path, text in texts.items() if text is not None or path in present}
-
-
-def _holds(tree: Tree, path: str, text: str | None) -> bool:
-    """Tell whether the merge left a changed file just as it was judged."""
-    return text_of(tree, path) == text

@@ -13,6 +13,7 @@ from dataclasses import dataclass, fields, replace
 from enum import StrEnum
 
 from attempt import evidence
+from attempt.candidate import differing
 from attempt.evidence import FORMAT, Note, NotedLimits, Sealed, UnreadableNote, digests, read_note
 from attempt.regression import WithRegression
 from core.change_checks import LINTER_NOTE
@@ -184,12 +185,6 @@ def claims(note: Note, facts: CommitFacts, tree: Tree, base: Tree, sealed: Seale
         yield unchecked("fields", f"this version does not know {listed(list(note.strange))}")
     yield _trailers(note, facts)
     yield _paths(note, differing(note.scope.whole(base), tree))
-
-
-def differing(base: Tree, tree: Tree) -> frozenset[str]:
-    """The paths at which two trees hold other bytes."""
-    old, new = base.entries(), tree.entries()
-    return frozenset(path for path in old.keys() | new.keys() if old.get(path) != new.get(path))
 
 
 def _same_id(what: str, then: str, now: str, good: str) -> Check:

@@ -101,7 +101,10 @@ class StateStore:
         return self._db.write(lambda conn: write_state(conn, key, value, self._clock()))
 
     def record_commit(self, commit: Commit) -> Future[None]:
-        """Enter a commit into the ledger, with its event; entering it again renews the entry."""
+        """Enter a commit into the ledger, with its event; entering it again renews the entry.
+
+        A commit that was on the same branch of the same task and never left it gives way.
+        """
         at = to_text(commit.at or self._clock())
 
         def job(conn: Connection) -> None:
@@ -117,9 +120,22 @@ class StateStore:
                     *(commit.target, files_text(commit.files), signs_text(commit.signs)),
                 ),
             )
+            conn.execute(
+                "DELETE FROM git_commits WHERE repo = ? AND task_id = ? AND branch = ? AND commit_id <> ? "
+                "AND NOT integrated",
+                (commit.repo, commit.task_id, commit.branch, commit.commit),
+            )
             if self._events:
                 self._events.append(conn, _recorded(commit))
             self._with_each_commit(conn)
+
+        return self._db.write(job)
+
+    def forget_commit(self, repo: str, commit: str) -> Future[None]:
+        """Take a commit out of the ledger that is on no branch any more."""
+
+        def job(conn: Connection) -> None:
+            conn.execute("DELETE FROM git_commits WHERE repo = ? AND commit_id = ?", (repo, commit))
 
         return self._db.write(job)
 

@@ -233,7 +233,7 @@ async def test_an_owner_is_told_which_newer_edits_a_given_test_takes_the_place_o
     theirs, mine = (TEST_ADD.replace("add(2, 3) == 5", each) for each in ("add(1, 1) == 2", "add(4, 4) == 8"))
     first, second = site.task(2, tests={"test_calc.py": theirs}), site.task(3, tests={"test_calc.py": mine})
     at_first, at_second = site.open(first), site.open(second)
-    one, two = (AttemptState(phase=Phase.COMMIT, base=at.base, change={f"{n}.py": ""}) for n in "ab")
+    one, two = (AttemptState(phase=Phase.COMMIT, base=at_first.base, change={f"{n}.py": ""}) for n in "ab")
     landed = await site.land(at_first, first, one)
     assert isinstance(landed, Landed)
     end = await site.land(at_second, second, two)

@@ -1,0 +1,62 @@
+"""A commit that is to land, what it was judged on, and the check before a reference moves to it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from core.projects import WHOLE
+from core.revisions import Commit, Workspace
+from core.tasks import Change
+from core.tree import Tree, text_of
+from core.verdicts import Verdict
+from git_manager import GitManager
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class JudgedChange:
+    """A verdict, and the change that it is about.
+
+    `parent` is the full id of the commit that the run had below the change, or of one on which the run sees the same
+    bytes. `change` holds every file that a commit of it changes, tests included, as paths of the task's scope;
+    `verdict` is None for a change that nothing judged.
+    """
+
+    parent: str
+    change: Change
+    verdict: Verdict | None
+
+
+def find_fault(git: GitManager, workspace: Workspace, candidate: Commit, judged: JudgedChange) -> str:
+    """Say why a candidate may not land; empty when git confirms all that its evidence claims.
+
+    The candidate's only parent is the one that it was judged on, its tree differs from its parent's, it changes no path
+    that was not judged, and each judged path holds the bytes that the run saw.
+
+    Raises:
+        GitError: the candidate or its parent is not in the repository.
+    """
+    facts, parent = git.describe(workspace, candidate.id), git.describe(workspace, candidate.parent)
+    if facts.parents != (judged.parent,):
+        return f"it was judged on {judged.parent[:10]}, and its parent is {' '.join(facts.parents)[:10]}"
+    if facts.tree == parent.tree:
+        return f"it changes nothing on {parent.id[:10]}"
+    full = {workspace.scope.full(path) for path in judged.change}
+    if unjudged := sorted(_find_changed_paths(git, workspace, candidate) - full):
+        return f"{unjudged[0]} was not judged"
+    tree = git.tree(workspace, candidate.id)
+    other = next((path for path, text in sorted(judged.change.items()) if text_of(tree, path) != text), None)
+    return "" if other is None else f"{workspace.scope.full(other)} is not as it was judged"
+
+
+def _find_changed_paths(git: GitManager, workspace: Workspace, candidate: Commit) -> frozenset[str]:
+    """The paths of the repository that a candidate changes beside the projects that it moves."""
+    if not workspace.scope.moved:
+        return git.changed(workspace, candidate.parent, candidate.id)
+    whole = replace(workspace, scope=WHOLE)
+    before, after = (git.tree(whole, commit) for commit in (candidate.parent, candidate.id))
+    return differing(workspace.scope.whole(before), after)
+
+
+def differing(old: Tree, new: Tree) -> frozenset[str]:
+    """The paths at which two trees hold other bytes."""
+    return frozenset(path for path, _ in old.entries().items() ^ new.entries().items())
