@@ -16,10 +16,10 @@ from agent.kinds import asks_for_documents, kind_of
 from agent.machine import FIRST, Machine
 from agent.services import AgentServices, EditFormat
 from attempt import landed_packages, subtasks
-from attempt.commit_record import landed_before
 from attempt.environment import EnvironmentChoice
 from attempt.integration import Integration, Landed
 from attempt.limits import PausableTimeLimit, TaskBudget, TimedModel
+from attempt.recovery import landed_before
 from attempt.regression import WithRegression
 from attempt.services import AttemptServices
 from attempt.shared_integration import SharedIntegration
@@ -99,6 +99,7 @@ class Attempt:
         self._step_began = services.clock()
         self._time: PausableTimeLimit | None = None
         self._integration: Integration | None = None
+        self._recorded: Landed | None = None
         self._budget = TaskBudget(task, self.limits, services)
         self._ledger = CommitLedger(services.db, services.events)
         self._environments = EnvironmentChoice(self.task, services, self.events)
@@ -149,7 +150,15 @@ class Attempt:
     @property
     def standing(self) -> Landed | None:
         """The commit of this attempt as the records have it; None while there is none."""
-        return self._integration.standing if self._integration else None
+        return self._integration.standing if self._integration else self._recorded
+
+    def _read_standing(self) -> Landed | None:
+        """The commit of this attempt as an earlier daemon recorded it; reads the database."""
+        rows = self._ledger.page(1, task_id=self.task.id)
+        row = rows[0] if rows and rows[0].attempt == self.task.attempt and not rows[0].reverted_by else None
+        if row is None:
+            return None
+        return Landed(reason=row.subject, commit=row.commit, branch=row.branch, integrated=row.integrated)
 
     def ended(self, ending: Ending, reason: str, commit: str | None = None, branch: str | None = None) -> AttemptResult:
         """The result of an attempt that ends now. Nothing that follows the landing changes how the task ends."""
@@ -278,6 +287,7 @@ class Attempt:
             return self.ended(Ending.REFUSED, why)
         if found := await landed_before(self.task, self.services, workspace, held=origin.held):
             return self.ended(Ending.COMMITTED, "its commit was found after the restore", found.id, found.branch)
+        self._recorded = await asyncio.to_thread(self._read_standing) if stored else None
         workspace, stored = await self._rejoined(workspace, stored)
         await self._work_as_measured(bound)
         await self._hold_out(workspace)

@@ -1,24 +1,13 @@
-"""The ledger's row of a commit that landed: its names, its files, and what its attempt showed.
-
-After a restore from a backup, a task may stand as it was hours ago, although it was finished since: git comes first, so
-its commit is there. `landed_before` finds it and enters it again, so that no work is done twice. Only tasks that the
-restore named are looked up, and only commits younger than the backup count; and tasks of a hub, which another node may
-have landed before it was lost.
-"""
+"""The ledger's row of a commit: its names, its files, and what its attempt showed."""
 
 from __future__ import annotations
 
-from asyncio import to_thread, wrap_future
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime
-from typing import Any
 
-from attempt.services import AttemptServices
 from core.attempt_state import AttemptState
-from core.clock import from_text
-from core.commit_message import trailers
 from core.errors import GitError
 from core.projects import WHOLE, Scope
 from core.remarks import masked
@@ -27,7 +16,6 @@ from core.tasks import Task
 from core.tree import Tree
 from core.verdicts import Result, Verdict
 from db.commit_signs import ChangedFile, Signs
-from db.restore import KEY
 from db.state_store import Commit as LedgerEntry
 from git_manager import GitManager
 
@@ -114,61 +102,3 @@ def _signs(state: AttemptState, verdict: Verdict | None, scope: Scope, mask: Cal
         left_out=tuple(map(mask, sorted(evidence.dropped))) if evidence else (),
         remarks=masked(state.open_remarks, mask, scope.full),
     )
-
-
-# --- commits that the ledger has lost
-
-
-async def landed_before(
-    task: Task, services: AttemptServices, workspace: Workspace, *, held: bool = False
-) -> Commit | None:
-    """The commit that ended this task in the lost life, entered into the ledger again; None when there is none.
-
-    A commit on the task's branch alone has not ended a task that is to be integrated; one that is `held` is not.
-
-    Raises:
-        GitError: git could not look.
-    """
-    mark = await to_thread(services.state.get, KEY)
-    restored = bool(mark) and task.id in mark["tasks"]
-    if not (restored or task.hub_fence):
-        return None
-    known = from_text(mark["since"]) if restored and mark["since"] else None
-    looked = replace(workspace, since=max(filter(None, (workspace.since, known)), default=None))
-    moving = not held and await _moving(task, services, workspace)
-    if moving:
-        found = await to_thread(services.git.landed, looked)
-    else:
-        found = await to_thread(services.git.find_commit, looked, task.id)
-    if found is None:
-        return None
-    await _enter(task, services, workspace, found, moving=moving)
-    return found
-
-
-async def _enter(task: Task, services: AttemptServices, workspace: Workspace, found: Commit, *, moving: bool) -> None:
-    facts = await to_thread(services.git.describe, workspace, found.id)
-    trailer: Mapping[str, Any] = trailers(facts.message)
-    iterations = trailer.get("Iterations", "")
-    entry = LedgerEntry(
-        task_id=task.id,
-        attempt=task.attempt,
-        repo=str(workspace.repo),
-        branch=found.branch,
-        commit=found.id,
-        base=found.parent,
-        subject=facts.message.partition("\n")[0],
-        label=trailer.get("Verdict", ""),
-        model=trailer.get("Model", ""),
-        iterations=int(iterations) if iterations.isdigit() else 0,
-        integrated=moving,
-        target=workspace.target or "" if moving else "",
-        at=services.clock(),
-    )
-    await wrap_future(services.state.record_commit(entry))
-
-
-async def _moving(task: Task, services: AttemptServices, workspace: Workspace) -> bool:
-    """Whether the task's commit moves the target, as `Integration` decides it."""
-    asked = services.defaults.integrate if task.spec.integrate is None else task.spec.integrate
-    return (workspace.is_own or asked) and await to_thread(services.git.blocked, workspace) is None

@@ -16,8 +16,7 @@ from dataclasses import dataclass, replace
 
 from attempt import landed_packages
 from attempt.candidate import JudgedChange, differing, find_fault
-from attempt.commit_record import Landing, changed_files
-from attempt.commit_record import commit_row as ledger_entry
+from attempt.commit_record import Landing, changed_files, commit_row
 from attempt.environment import EnvironmentChoice
 from attempt.evidence import to_note
 from attempt.regression import WithRegression
@@ -515,7 +514,7 @@ class Integration:
         )  # fmt: skip
         subject = message_for(self.task, state, self.services.mask).text().partition("\n")[0]
         files = await asyncio.to_thread(changed_files, self.services.git, workspace, commit)
-        entry = ledger_entry(landing, subject, files, self.services.clock(), self.services.mask)
+        entry = commit_row(landing, subject, files, self.services.clock(), self.services.mask)
         await asyncio.wrap_future(self.services.state.record_commit(entry))
         if integrated and workspace.is_own and (state.packages or state.moved):
             packages = landed_packages.remember(self.services.state, state.project, state.packages, state.moved)

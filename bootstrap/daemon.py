@@ -18,6 +18,7 @@ from contextlib import ExitStack
 from dataclasses import replace
 
 from attempt import evidence
+from attempt.recovery import finish_landed
 from attempt.revert import Reverter
 from attempt.sweep import Sweep
 from attempt.verify import Verification
@@ -130,9 +131,10 @@ class Daemon:
             self._maintenance = Maintenance(
                 lambda: self._settings, self._store, self.status, self._clocks, sleep=self._sleep
             )
+            self._services = Services(self._settings, self._store, stack, self._clock)
+            await finish_landed(self._services.recovery())
             await self._maintenance.take_over()
             await sweep_orphans(self._settings, self._store.events)
-            self._services = Services(self._settings, self._store, stack, self._clock)
             self._poller = open_poller(lambda: self._settings, self._store, self._services, stack, self._clock)
             self._add_jobs()
             self._reverter = make_reverter(self._settings, self._store, self._services)

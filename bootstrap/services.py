@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 from agent.services import AgentSettings, EditFormat
 from agent.symbols import SymbolCache
 from attempt import evidence
+from attempt.recovery import RecoveryServices
 from attempt.services import AttemptServices, Defaults
 from attempt.verify import OpenedSuite
 from bootstrap.acp import AgentPlaces, place
@@ -296,6 +297,19 @@ class Services:
                 )
 
         return apply
+
+    def recovery(self) -> RecoveryServices:
+        """The services that finish the records of a dead daemon."""
+        store = self._store
+        return RecoveryServices(
+            git=self.git,
+            queue=store.queue,
+            state=store.state,
+            steps=store.steps,
+            clock=self._clock,
+            mask=store.mask,
+            kept=self.repository_settings.kept,
+        )
 
     async def aclose(self) -> None:
         """Let go of models and of sandboxes that wait for jobs."""

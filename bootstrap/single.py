@@ -9,6 +9,7 @@ from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 
+from attempt.recovery import finish_landed
 from bootstrap.services import Services
 from bootstrap.store import StoreServices, open_store
 from config import Settings
@@ -59,6 +60,7 @@ async def run_single(
         stack.enter_context(InstanceLock(settings.lock_file, settings.db_lock_file))
         store = open_store(settings, stack)
         services = Services(settings, store, stack, utc_now, owner)
+        await finish_landed(services.recovery())
         await asyncio.wrap_future(store.queue.recover())
         whole = replace(spec, split=False)  # nobody else is here who could work on parts of it
         task_id = (await asyncio.wrap_future(store.queue.submit(whole))).task_id
