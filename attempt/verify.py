@@ -31,6 +31,7 @@ from core.tree import Tree, read_text
 from core.verdicts import Evidence, Label, Result, SuiteJob, Verdict
 from git_manager import GitManager
 from verdict.held.layer import KIND as HELD_OUT
+from verdict.mutation import changes_anything
 
 NOTES = "refs/notes/nightshift"
 _REVERT = (
@@ -204,6 +205,8 @@ def _trailers(note: Note, facts: CommitFacts) -> Check:
 
 
 def _paths(note: Note, found: frozenset[str]) -> Check:
+    if not found:
+        return failed("files", "the commit changes no file")
     judged = {note.scope.full(path) for path in (*note.tests, *note.own_tests, *note.removed_tests, *note.changed)}
     if left_out := sorted(found & set(map(note.scope.full, note.evidence.dropped))):
         return failed("files", f"the run left out {listed(left_out)}, which the commit changes")
@@ -326,6 +329,8 @@ def _own(rerun: Rerun, verdict: Verdict) -> Check:
         return unchecked("red", "where a test fails with the change, nothing follows from one that fails without it")
     if not rerun.start_known:
         return unchecked("red", "the first text of a file that the owner gave with the task is not kept")
+    if not changes_anything(rerun.job):
+        return unchecked("red", "the commit changes no file that the self-written tests could test")
     killed = [note for note in verdict.evidence.notes if "mutants" in note]
     return ok("red", "; ".join(["the self-written tests fail without the change", *killed]))
 

@@ -198,7 +198,7 @@ async def prove_own(job: SuiteJob, run: Run, found: Judgement, runs: SuiteRuns) 
     own = {file.path for file in run.plan.files if file.role is Role.OWN}
     if not (found.passed and own) or job.own_proven:
         return found
-    if not _changes_anything(job):
+    if not changes_anything(job):
         return replace(found, notes=(*found.notes, "nothing was changed: the self-written tests pass as things are"))
     weak = tuple(result.id for result in found.results if result.id.partition("::")[0] in own)
     if not await runs.fails_before(job):
@@ -280,7 +280,8 @@ def _broken(job: SuiteJob, mutant: Mutant) -> SuiteJob:
     return replace(job, change={**job.change, mutant.path: mutant.text}, given={}, command=(), regression=())
 
 
-def _changes_anything(job: SuiteJob) -> bool:
+def changes_anything(job: SuiteJob) -> bool:
+    """Tell whether a job's change makes any file differ from what the tests would see without it."""
     before = _without(job)
     return any(text != before(path) for path, text in job.change.items())
 

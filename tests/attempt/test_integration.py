@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import AsyncIterator
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -13,21 +13,17 @@ import pytest
 from attempt import landed_packages
 from attempt.evidence import read_note
 from attempt.integration import Integration, Landed, Reopened
-from attempt.regression import WithRegression
-from attempt.services import AttemptServices
 from core.attempt_state import AttemptState
-from core.clock import utc_now
-from core.events import Emitter, Event, Kind
+from core.events import Emitter, Kind
 from core.projects import Scope
 from core.revisions import Workspace
-from core.states import Phase, Status
+from core.states import Phase
 from core.submission import parse_spec
 from core.tasks import Change, Task
 from core.verdicts import SuiteJob
 from db.commit_ledger import CommitLedger
-from tests.support.counting import Counting
 from tests.support.git_repo import git
-from tests.support.services import open_services
+from tests.support.landing_site import Site, open_site
 from verdict.held.holding import hold
 
 ADD = "def add(a, b):\n    return a + b\n"
@@ -37,38 +33,10 @@ OTHER = "def shout(text):\n    return text.upper()\n"
 TEST_OTHER = "from other import shout\n\n\ndef test_shout():\n    assert shout('a') == 'A'\n"
 
 
-@dataclass
-class Site:
-    """The rooms of a daemon, without its workers."""
-
-    parts: AttemptServices
-    suite: Counting
-    events: list[Event] = field(default_factory=list)
-
-    def task(self, number: int, **fields: object) -> Task:
-        spec = parse_spec({"description": f"task {number}", **fields})
-        return Task(id=number, spec=spec, status=Status.RUNNING, created_at=utc_now(), attempt=1)
-
-    def open(self, task: Task) -> Workspace:
-        return self.parts.git.open(task.spec.repo, task.spec.base, task.id, task.spec.description, task.created_at)
-
-    async def judged(self, workspace: Workspace, task: Task, change: Change) -> AttemptState:
-        job = SuiteJob(base=workspace.tree, change=change, given=task.spec.tests, whole_tree=not workspace.is_own)
-        verdict = await WithRegression(self.suite, self.parts.imports).judge(job)
-        assert verdict.passed, verdict.reason
-        return AttemptState(phase=Phase.COMMIT, base=workspace.base, change=change, verdict=verdict, iteration=1)
-
-    async def land(self, workspace: Workspace, task: Task, work: AttemptState) -> Landed | Reopened:
-        return await Integration(task, self.parts, Emitter(self.events.append)).land(workspace, work)
-
-
 @pytest.fixture
 async def site(tmp_path: Path) -> AsyncIterator[Site]:
-    async with open_services(tmp_path) as rooms:
-        for number in range(1, 4):
-            rooms.store.queue.submit(parse_spec({"description": f"task {number}"})).result()
-        suite = Counting(rooms.parts.suite)
-        yield Site(replace(rooms.parts, suite=suite), suite)
+    async with open_site(tmp_path) as opened:
+        yield opened
 
 
 async def test_a_merged_tree_is_not_judged_again_when_the_tests_see_the_same_bytes(site: Site) -> None:

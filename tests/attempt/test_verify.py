@@ -317,6 +317,19 @@ async def test_tests_that_prove_nothing_any_more_are_told(site: Site) -> None:
     assert "go on passing when" in detail(report, "red")
 
 
+async def test_an_empty_commit_does_not_hold_and_claims_nothing_of_its_tests(site: Site) -> None:
+    commit = await site.commit(1, ADD, own=TESTS)
+    repo, note = site.workspace, note_of(site.workspace, commit)
+    tree, message = git(repo, "rev-parse", f"{commit}^{{tree}}"), git(repo, "log", "-1", "--format=%B", commit)
+    empty = git(repo, "commit-tree", tree, "-p", commit, stdin=message)
+    del note["seal"]
+    write_note(repo, empty, note | {"commit": empty, "base": commit})
+    report = await site.verify(empty)
+    assert report.judgement is Judgement.BROKEN
+    assert wrong(report) == {"files"}
+    assert standings(report)["red"] == "not checked"
+
+
 async def test_a_note_of_the_first_format_is_read(site: Site) -> None:
     commit = await site.commit(1, ADD, tests=TESTS)
     note = note_of(site.workspace, commit)

@@ -1,0 +1,224 @@
+"""What lands is what was judged, on the parent on which it was judged, and the records say so whatever interrupts."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from attempt.candidate import JudgedChange, find_fault
+from attempt.evidence import read_note
+from attempt.integration import Landed, Reopened
+from attempt.verify import Judgement
+from core.commit_message import CommitMessage
+from core.events import Event, Kind
+from core.states import Phase
+from tests.support.git_repo import git, make_repo
+from tests.support.landing_site import Site, open_site
+
+ADD = "def add(a, b):\n    return a + b\n"
+FASTER = "def add(a, b):\n    total = a + b\n    return total\n"
+TEST_ADD = "from calc import add\n\n\ndef test_add():\n    assert add(2, 3) == 5\n    assert add(1, 1) == 2\n"
+OWN = {"test_own.py": TEST_ADD}
+SHOUT = "def shout(text):\n    return text.upper()\n"
+ASSERTS = "    assert shout('a') == 'A'\n    assert shout('b') == 'B'\n"
+TEST_SHOUT = f"from shout import shout\n\n\ndef test_shout():\n{ASSERTS}"
+
+
+@pytest.fixture
+async def site(tmp_path: Path) -> AsyncIterator[Site]:
+    async with open_site(tmp_path) as opened:
+        yield opened
+
+
+def branches(site: Site) -> list[str]:
+    return git(site.open(site.task(3)).repo, "branch", "--format=%(refname:short)", "--list", "agent/*").split()
+
+
+# --- nothing left to commit
+
+
+@pytest.mark.parametrize(
+    ("newer", "newer_tests"),
+    [
+        ({"calc.py": ADD}, OWN),
+        ({"calc.py": ADD, "more.py": "X = 1\n"}, OWN),
+        ({"calc.py": ADD}, {"test_other.py": TEST_ADD}),
+    ],
+    ids=["the same files", "more files", "the same code with other tests"],
+)
+async def test_a_change_that_newer_work_brought_ends_without_a_commit_and_names_the_one_that_did(
+    site: Site, newer: dict[str, str], newer_tests: dict[str, str]
+) -> None:
+    first, second = site.task(1), site.task(2)
+    at_first, at_second = site.open(first), site.open(second)
+    one = await site.judged(at_first, first, newer, newer_tests)
+    two = await site.judged(at_second, second, {"calc.py": ADD}, OWN)
+    landed = await site.land(at_first, first, one)
+    assert isinstance(landed, Landed)
+    end = await site.land(at_second, second, two)
+    assert isinstance(end, Landed)
+    assert (end.commit, end.integrated) == (None, False)
+    assert landed.commit
+    assert landed.commit[:10] in end.reason
+    assert "task 1" in end.reason
+    assert site.ledger(second) == []
+    assert branches(site) == ["agent/1-task-1"]
+    assert site.parts.git.resolve(None, "main") == landed.commit
+
+
+# --- evidence
+
+
+async def test_the_evidence_of_a_change_that_meets_newer_work_in_one_file_holds(site: Site) -> None:
+    shared = {"README.md": "# Greek\n"}
+    first, second = site.task(1), site.task(2)
+    at_first, at_second = site.open(first), site.open(second)
+    one = await site.judged(at_first, first, {**shared, "calc.py": ADD}, OWN)
+    two = await site.judged(at_second, second, {**shared, "shout.py": SHOUT}, {"test_shout.py": TEST_SHOUT})
+    for landed in (await site.land(at_first, first, one), await site.land(at_second, second, two)):
+        assert isinstance(landed, Landed)
+        assert landed.commit
+        assert landed.integrated
+        report = await site.verify(landed.commit)
+        assert report.judgement is Judgement.HOLDS, report.checks
+    note = read_note(site.parts.git.read_note(None, site.ledger(second)[0].commit) or "")
+    assert note.changed == ("shout.py",)
+
+
+async def test_own_tests_that_pass_on_newer_work_alone_do_not_carry_a_change(site: Site) -> None:
+    await site.bring(1, {"keep.py": "K = 1\n"})
+    first, second = site.task(2), site.task(3)
+    at_first, at_second = site.open(first), site.open(second)
+    one = await site.judged(at_first, first, {"calc.py": ADD}, {"test_first.py": TEST_ADD})
+    two = await site.judged(at_second, second, {"calc.py": ADD, "keep.py": "K = 2\n"}, OWN)
+    assert isinstance(await site.land(at_first, first, one), Landed)
+    end = await site.land(at_second, second, two)
+    assert isinstance(end, Reopened)
+    assert end.state.phase is Phase.REFLECTING
+    assert end.state.verdict
+    assert end.state.verdict.weak
+
+
+async def test_mutants_of_a_merged_change_are_tried_on_the_merged_tree(site: Site) -> None:
+    await site.bring(1, {"helper.py": "def plus(a, b):\n    return a + b\n"})
+    second = site.task(2)
+    at_second = site.open(second)
+    using = {"calc.py": "from helper import plus\n\n\ndef add(a, b):\n    return plus(a, b)\n"}
+    two = await site.judged(at_second, second, using, OWN)
+    await site.bring(3, {"helper.py": "def plus(a, b):\n    return b + a\n"})
+    landed = await site.land(at_second, second, two)
+    assert isinstance(landed, Landed)
+    assert landed.commit
+    assert site.suite.jobs[-1].own_proven is False
+    evidence = read_note(site.parts.git.read_note(None, landed.commit) or "").evidence
+    assert evidence.mutants
+    assert all(mutant.noticed for mutant in evidence.mutants)
+
+
+# --- the check before a reference moves
+
+
+async def test_a_candidate_is_refused_for_each_way_in_which_it_is_not_what_was_judged(site: Site) -> None:
+    task = site.task(1)
+    workspace, git_ = site.open(task), site.parts.git
+    change = {"calc.py": ADD, **OWN}
+    message = CommitMessage(subject="Add", trailers={"Task": "1"})
+    candidate = git_.commit(workspace, workspace.base, change, message)
+    assert candidate
+    judged = JudgedChange(parent=workspace.base, change=change, verdict=None)
+    assert find_fault(git_, workspace, candidate, judged) == ""
+    wrong = {
+        "another parent": (candidate, replace(judged, parent=candidate.id)),
+        "a path that was not judged": (candidate, replace(judged, change={"calc.py": ADD})),
+        "other bytes": (candidate, replace(judged, change={**change, "calc.py": FASTER})),
+        "a judged file is missing": (candidate, replace(judged, change={**change, "more.py": "X = 1\n"})),
+        "a removed file is there": (candidate, replace(judged, change={**change, "calc.py": None})),
+    }
+    for name, (commit, other) in wrong.items():
+        assert find_fault(git_, workspace, commit, other), name
+    tip = git(workspace.repo, "commit-tree", f"{candidate.id}^{{tree}}", "-p", candidate.id, stdin="Nothing\n")
+    empty = replace(candidate, id=tip, parent=candidate.id)
+    assert find_fault(git_, workspace, empty, replace(judged, parent=candidate.id, change={}))
+
+
+# --- what interrupts
+
+
+@pytest.mark.parametrize("merging", [False, True], ids=["on its base", "on newer work"])
+@pytest.mark.parametrize("moment", [Kind.COMMITTED, Kind.INTEGRATED])
+async def test_a_cancel_while_it_lands_waits_until_git_and_the_records_agree(
+    site: Site, moment: Kind, merging: bool
+) -> None:
+    task, other = site.task(1), site.task(2)
+    workspace, at_other = site.open(task), site.open(other)
+    work = await site.judged(workspace, task, {"calc.py": ADD}, OWN)
+    if merging:
+        newer = await site.judged(at_other, other, {"shout.py": SHOUT}, {"test_shout.py": TEST_SHOUT})
+        assert isinstance(await site.land(at_other, other, newer), Landed)
+    landing = site.integration(task)
+    job = asyncio.create_task(landing.land(workspace, work))
+    loop = asyncio.get_running_loop()
+
+    def cancel(event: Event) -> None:
+        if event.kind is moment:
+            loop.call_soon_threadsafe(job.cancel)
+
+    site.on_event = cancel
+    with pytest.raises(asyncio.CancelledError):
+        await job
+    (row,) = site.ledger(task)
+    assert landing.standing
+    assert (landing.standing.commit, landing.standing.integrated) == (row.commit, row.integrated)
+    assert git(workspace.repo, "branch", "--contains", row.commit, "--list", "main") == (
+        "* main" if row.integrated else ""
+    )
+    assert (await site.verify(row.commit)).judgement is Judgement.HOLDS
+
+
+async def test_a_cancel_during_the_run_on_the_merged_tree_leaves_the_commit_on_its_branch(site: Site) -> None:
+    task = site.task(1, tests={"test_calc.py": TEST_ADD})
+    workspace = site.open(task)
+    work = await site.judged(workspace, task, {"calc.py": ADD})
+    await site.bring(2, {"conftest.py": "Y = 1\n"})
+    landing, begun = site.integration(task), asyncio.Event()
+    judge = site.suite.judge
+
+    async def wait_for_ever(job: object) -> None:
+        begun.set()
+        await asyncio.Event().wait()
+
+    site.suite.judge = wait_for_ever  # type: ignore[method-assign, assignment]
+    job = asyncio.create_task(landing.land(workspace, work))
+    await begun.wait()
+    job.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await job
+    site.suite.judge = judge  # type: ignore[method-assign]
+    (row,) = site.ledger(task)
+    assert (row.integrated, row.branch) == (False, "agent/1-task-1")
+    assert landing.standing == Landed(reason=landing.standing.reason, commit=row.commit, branch=row.branch)  # type: ignore[union-attr]
+    assert (await site.verify(row.commit)).judgement is Judgement.HOLDS
+
+
+# --- a target that cannot be moved
+
+
+async def test_a_target_that_is_gone_leaves_the_commit_on_its_branch_with_the_reason(
+    site: Site, tmp_path: Path
+) -> None:
+    repo = make_repo(tmp_path / "shop")
+    git(repo, "branch", "feature")
+    task = site.task(1, repo=str(repo), base="feature", integrate=True, tests={"test_calc.py": TEST_ADD})
+    workspace = site.open(task)
+    work = await site.judged(workspace, task, {"calc.py": ADD})
+    git(repo, "branch", "-D", "feature")
+    landed = await site.land(workspace, task, work)
+    assert isinstance(landed, Landed)
+    assert landed.commit
+    assert (landed.branch, landed.integrated) == ("agent/1-task-1", False)
+    assert "refs/heads/feature" in landed.reason
+    assert git(repo, "rev-parse", "agent/1-task-1") == landed.commit == site.ledger(task)[0].commit

@@ -1,0 +1,94 @@
+"""Commits that git has and the records lack: a daemon died between the two."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from attempt.recovery import RecoveryServices, finish_landed
+from core.attempt_state import AttemptState, Step
+from core.commit_message import message_for
+from core.repository_settings import RepositorySettings
+from core.revisions import Commit
+from core.states import Ending, Outcome, Phase, Status
+from core.submission import parse_spec
+from core.tasks import Task
+from tests.support.landing_site import Site, open_site
+
+CHANGE = {"calc.py": "def add(a, b):\n    return a + b\n"}
+
+
+@pytest.fixture
+async def site(tmp_path: Path) -> AsyncIterator[Site]:
+    async with open_site(tmp_path) as opened:
+        yield opened
+
+
+def recovery(site: Site) -> RecoveryServices:
+    parts = site.parts
+    return RecoveryServices(
+        git=parts.git, queue=parts.queue, state=parts.state, steps=parts.steps, clock=parts.clock, mask=parts.mask,
+        kept=lambda _spec: RepositorySettings(),
+    )  # fmt: skip
+
+
+def die_while_landing(site: Site, phase: Phase = Phase.COMMIT, *, moved: bool = True) -> tuple[Task, Commit]:
+    """A task that runs, its last step, its commit on its branch, and where `moved` on main; no record of the commit."""
+    parts = site.parts
+    parts.queue.submit(parse_spec({"description": "add calc", "priority": 9})).result()
+    task = parts.queue.claim("worker-1").result()
+    assert task
+    workspace = site.open(task)
+    state = AttemptState(phase=phase, base=workspace.base, change=CHANGE, iteration=2, models=("m",))
+    step = Step(phase=Phase.TESTING, outcome=Outcome.OK, state=state)
+    parts.steps.save_step(
+        task.id, task.attempt, task.fence, step, started_at=parts.clock(), duration_s=0.0
+    ).result()  # fmt: skip
+    commit = parts.git.commit(workspace, workspace.base, CHANGE, message_for(task, state))
+    assert commit
+    assert not moved or parts.git.advance(workspace, commit, workspace.base)
+    return task, commit
+
+
+@pytest.mark.parametrize("cancelled", [False, True], ids=["", "with a cancel asked for"])
+async def test_a_task_whose_target_holds_its_commit_is_done_before_it_is_given_back(
+    site: Site, cancelled: bool
+) -> None:
+    task, commit = die_while_landing(site)
+    if cancelled:
+        site.parts.queue.cancel(task.id).result()
+    await finish_landed(recovery(site))
+    site.parts.queue.recover().result()
+    found = site.parts.queue.get(task.id)
+    assert (found.status, found.ending) == (Status.DONE, Ending.COMMITTED)
+    assert (found.commit, found.branch) == (commit.id, commit.branch)
+    (row,) = site.ledger(task)
+    assert (row.commit, row.integrated, row.target) == (commit.id, True, "refs/heads/main")
+    assert [file.path for file in row.files or ()] == ["calc.py"]
+
+
+async def test_a_commit_on_its_branch_alone_is_recorded_and_its_task_goes_on(site: Site) -> None:
+    task, commit = die_while_landing(site, moved=False)
+    await finish_landed(recovery(site))
+    assert site.parts.queue.get(task.id).status is Status.RUNNING
+    (row,) = site.ledger(task)
+    assert (row.commit, row.integrated, row.target) == (commit.id, False, "")
+
+
+async def test_a_task_that_did_not_land_is_left_as_it_is(site: Site) -> None:
+    task, _ = die_while_landing(site, Phase.CODING)
+    await finish_landed(recovery(site))
+    assert site.parts.queue.get(task.id).status is Status.RUNNING
+    assert site.ledger(task) == []
+
+
+async def test_a_repository_that_is_away_leaves_the_task_to_its_next_attempt(site: Site, tmp_path: Path) -> None:
+    task, _ = die_while_landing(site)
+    services = recovery(site)
+    moved = replace(services, kept=lambda _spec: RepositorySettings(target="gone"))
+    (site.open(task).repo / ".git").rename(tmp_path / "away")
+    await finish_landed(moved)
+    assert site.parts.queue.get(task.id).status is Status.RUNNING

@@ -1,0 +1,89 @@
+"""The services of a daemon without its workers: tests judge changes and land them as an attempt does."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import AsyncIterator, Callable
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+from attempt.integration import Integration, Landed, Reopened
+from attempt.regression import WithRegression
+from attempt.services import AttemptServices
+from attempt.verify import OpenedSuite, Report, Verification
+from core.attempt_state import AttemptState
+from core.clock import utc_now
+from core.events import Emitter, Event
+from core.revisions import Workspace
+from core.states import Phase, Status
+from core.submission import parse_spec
+from core.tasks import Change, Files, Task
+from core.verdicts import SuiteJob
+from db.state_store import Commit
+from tests.support.counting import Counting
+from tests.support.services import open_services
+
+
+@dataclass
+class Site:
+    """The services of a daemon, without its workers. `on_event` is called with each event of a landing."""
+
+    parts: AttemptServices
+    suite: Counting
+    events: list[Event] = field(default_factory=list)
+    on_event: Callable[[Event], None] = lambda _event: None
+
+    def task(self, number: int, **fields: object) -> Task:
+        spec = parse_spec({"description": f"task {number}", **fields})
+        return Task(id=number, spec=spec, status=Status.RUNNING, created_at=utc_now(), attempt=1)
+
+    def open(self, task: Task) -> Workspace:
+        return self.parts.git.open(task.spec.repo, task.spec.base, task.id, task.spec.description, task.created_at)
+
+    async def judged(self, workspace: Workspace, task: Task, change: Change, own: Files | None = None) -> AttemptState:
+        job = SuiteJob(
+            base=workspace.tree, change=change, given=task.spec.tests, own=own or {}, whole_tree=not workspace.is_own
+        )
+        verdict = await WithRegression(self.suite, self.parts.imports).judge(job)
+        assert verdict.passed, verdict.reason
+        return AttemptState(
+            phase=Phase.COMMIT, base=workspace.base, change=change, own_tests=own or {}, verdict=verdict, iteration=1
+        )  # fmt: skip
+
+    async def bring(self, number: int, change: Change) -> None:
+        """Land a change that nothing judged, for later ones to meet."""
+        task = self.task(number)
+        workspace = self.open(task)
+        work = AttemptState(phase=Phase.COMMIT, base=workspace.base, change=change)
+        assert isinstance(await self.land(workspace, task, work), Landed)
+
+    def integration(self, task: Task, **more: Any) -> Integration:
+        def emit(event: Event) -> None:
+            self.events.append(event)
+            self.on_event(event)
+
+        return Integration(task, self.parts, Emitter(emit), **more)
+
+    async def land(self, workspace: Workspace, task: Task, work: AttemptState) -> Landed | Reopened:
+        return await self.integration(task).land(workspace, work)
+
+    def ledger(self, task: Task) -> list[Commit]:
+        return self.parts.state.commits(10, task_id=task.id)
+
+    async def verify(self, commit: str) -> Report:
+        async def suite() -> OpenedSuite:
+            return OpenedSuite(suite=self.parts.suite)
+
+        repo = str(self.parts.git.open(None, None, 0, "look").repo)
+        return await Verification(self.parts.git, repo, suite, self.parts.seal_key).verify(commit)
+
+
+@contextlib.asynccontextmanager
+async def open_site(home: Path) -> AsyncIterator[Site]:
+    """A site whose queue has the tasks 1 to 3."""
+    async with open_services(home) as rooms:
+        for number in range(1, 4):
+            rooms.store.queue.submit(parse_spec({"description": f"task {number}"})).result()
+        suite = Counting(rooms.parts.suite)
+        yield Site(replace(rooms.parts, suite=suite), suite)
