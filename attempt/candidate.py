@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
+from core.git_ids import blob_id, format_of
 from core.projects import WHOLE
 from core.revisions import Commit, Workspace
 from core.tasks import Change
-from core.tree import Tree, text_of
+from core.text import encode
+from core.tree import Tree
 from core.verdicts import Verdict
 from git_manager import GitManager
 
@@ -43,8 +45,9 @@ def find_fault(git: GitManager, workspace: Workspace, candidate: Commit, judged:
     full = {workspace.scope.full(path) for path in judged.change}
     if unjudged := sorted(_find_changed_paths(git, workspace, candidate) - full):
         return f"{unjudged[0]} was not judged"
-    tree = git.tree(workspace, candidate.id)
-    other = next((path for path, text in sorted(judged.change.items()) if text_of(tree, path) != text), None)
+    entries, form = git.tree(workspace, candidate.id).entries(), format_of(candidate.id)
+    ids = {path: None if text is None else blob_id(encode(text), form) for path, text in sorted(judged.change.items())}
+    other = next((path for path, id_ in ids.items() if entries.get(path) != id_), None)
     return "" if other is None else f"{workspace.scope.full(other)} is not as it was judged"
 
 
