@@ -35,7 +35,7 @@ from languages import dialect_of, plan
 from languages.plan import Plan, Role
 from sandbox.cleaning import Mask, cleaned
 from sandbox.runtime import Runtime
-from verdict import chance, commands, documents, judging, mutation, removal
+from verdict import chance, commands, documents, judging, mutation, removal, words
 from verdict.baseline import Baselines
 from verdict.held import layer
 from verdict.held.asking import Asker
@@ -105,6 +105,8 @@ class SuiteRunner(Suite):
         self._check_command(job)
         started = time.monotonic()
         verdict = await layer.judge(job, self._of_tests, self._plainly, self._asker.ask, self._runs.sandbox.name)
+        if verdict.passed:
+            verdict = await words.check_words(job, verdict, self._asker)
         verdict = cleaned(replace(verdict, duration_s=time.monotonic() - started), self._mask)
         self._emit_result(verdict)
         return verdict

@@ -2,9 +2,9 @@
 
     .venv/bin/python bench/false_alarms.py [--data HumanEval.jsonl.gz] [--repeat 1] [--parallel 2] [--only WORD]
 
-Every answer goes the way of a task's change: the static checker, given tests, twins, held-out cases, in the sandbox
-that is chosen here and kept warm as the daemon keeps it. Both goals are zero; the exit status is 1 when one is missed.
-Part of the judge is random, so `--repeat` judges each answer several times.
+Every answer goes the way of a task's change: the static checker, given tests, twins, held-out cases, the words of the
+task, in the sandbox that is chosen here and kept warm as the daemon keeps it. Both goals are zero; the exit status is 1
+when one is missed. Part of the judge is random, so `--repeat` judges each answer several times.
 
 Judged are a dozen tasks of our own and the ordinary code of `bench/ordinary/`. With `--data` also those of HumanEval
 (Chen et al., “Evaluating Large Language Models Trained on Code”, 2021; 164 tasks, MIT licence), which
@@ -50,6 +50,7 @@ from core.isolation import Ended, RunLimits
 from core.ports import Sandbox
 from core.tasks import TaskSpec
 from core.verdicts import SuiteJob, Verdict
+from core.word_examples import read_examples
 from environments.layers import LayerStore
 from environments.wheels import Unobtainable, Unreachable
 from sandbox import SNIPPET_LIMITS, choose, run_python
@@ -79,7 +80,7 @@ class Judged:
     @property
     def missed(self) -> bool:
         """Tell whether the judge was wrong."""
-        return self.right is not (self.verdict.passed and not (self.right and self.findings))
+        return self.right is not (self.verdict.passed and not (self.right and (self.findings or self.verdict.unmet)))
 
     @property
     def is_known(self) -> bool:
@@ -89,7 +90,8 @@ class Judged:
     @property
     def why(self) -> str:
         """What the judge said."""
-        return "; ".join([*(f"{one.rule}: {one.message}" for one in self.findings), self.verdict.reason])
+        findings = (f"{one.rule}: {one.message}" for one in self.findings)
+        return "; ".join([*findings, *self.verdict.unmet, self.verdict.reason])
 
 
 def read(path: Path) -> list[Pair]:
@@ -101,7 +103,11 @@ def read(path: Path) -> list[Pair]:
 def _pair(row: dict[str, str]) -> Pair:
     name, right = row["entry_point"], row["prompt"] + row["canonical_solution"]
     tests = f"from {name} import *\n{row['test']}\n\ndef test_{name}():\n    check({name})\n"
-    return Pair(name=row["task_id"], path=f"{name}.py", test_path=f"test_{name}.py", tests=tests, right=right, wrong=())
+    words = f"Write the function `{name}` in a new file `{name}.py`:\n\n```python\n{row['prompt'].strip()}\n```\n"
+    return Pair(
+        name=row["task_id"], path=f"{name}.py", test_path=f"test_{name}.py", tests=tests, right=right, wrong=(),
+        words=words,
+    )  # fmt: skip
 
 
 async def with_wrong_answers(pair: Pair, sandbox: Sandbox) -> Pair:
@@ -163,8 +169,7 @@ class Judge:
         report = await GATE.examine(ChangeCheckJob(spec=spec, tree=base, change=change))
         job = SuiteJob(
             base=base, change=change, given=given, held=held, language=pair.language, packages=packages,
-            limits=RunLimits(cpu_s=30.0),
-            whole_tree=False,
+            limits=RunLimits(cpu_s=30.0), whole_tree=False, asked=pair.words,
         )  # fmt: skip
         verdict = await self._suite.judge(job)
         return Judged(
@@ -224,6 +229,8 @@ def report(found: Sequence[Judged]) -> bool:
         print(
             f"  {word}: {len(missed)} of {len(some)} (goal 0)" + (f"; passes are {', '.join(labels)}" if labels else "")
         )
+        if right and (examples := [n for one in some if (n := len(read_examples(one.pair.words or "")))]):
+            print(f"    {sum(examples)} examples in the words of {len(examples)} tasks, of {len(some)}")
         for name, count in Counter(one.pair.name for one in missed).items():
             why = next(one.why for one in missed if one.pair.name == name)
             print(f"    {name}{f' ({count} times)' if count > 1 else ''}: {why}")

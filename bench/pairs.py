@@ -13,7 +13,8 @@ class Pair:
     """One task: `tests` decide about the file at `path`; each of `wrong` is a whole text of it that must be refused.
 
     `also` are further files of the answer, `beside` further files that come with the tests, `base` those of the commit
-    that the task starts from. `packages` are distributions that the answer may import.
+    that the task starts from. `packages` are distributions that the answer may import. `words` are the task's, where it
+    has some: the right answer must do what they say.
     """
 
     name: str
@@ -26,6 +27,7 @@ class Pair:
     beside: Files = field(default_factory=dict)
     base: Files = field(default_factory=dict)
     packages: tuple[str, ...] = ()
+    words: str | None = None
 
     @property
     def module(self) -> str:

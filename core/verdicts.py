@@ -148,7 +148,8 @@ class Verdict(SuiteReport):
     `weak` names the self-written tests that prove nothing: they pass without the change, or go on passing when what
     they expect is perturbed. Such a verdict blames the tests, not the code. `unseen` are lines for the owner alone, on
     what held-out cases expect: they never reach a model, nor the memory that models are told from. `tampering` says
-    what came over a channel of the run that nothing but an attack puts there; it ends the attempt.
+    what came over a channel of the run that nothing but an attack puts there; it ends the attempt. `unmet` are
+    sentences on what the words of the task say and the change, although it passed, does not do.
     """
 
     passed: bool
@@ -156,6 +157,7 @@ class Verdict(SuiteReport):
     weak: tuple[str, ...] = ()
     unseen: tuple[str, ...] = ()
     tampering: str = ""
+    unmet: tuple[str, ...] = ()
 
     @property
     def labelled_reason(self) -> str:
@@ -178,8 +180,8 @@ class SuiteJob:
     are the paths of test files, of any kind, where a trial runs just these; a verdict is on all of them. `documents`
     tells that the change is documentation alone and is judged as such, `takes_away` that it adds nothing, so that all
     tests of the base judge it. `gone` are test files of the base that go with the change.
-    `asked` are the words of the task: a test of
-    `command` that the machine fails, with the change and without it, is excused unless they name it; None excuses none.
+    `asked` are the words of the task, to which a change that passes is held; a test of `command` that the machine
+    fails, with the change and without it, is excused unless they name it. None excuses none and holds to nothing.
     """
 
     base: Tree

@@ -21,7 +21,7 @@ from itertools import pairwise
 from typing import Any
 
 from core import literals
-from core.held_out import Compare, ValueCase, digest
+from core.held_out import Compare, HeldOut, ValueCase, digest
 from core.isolation import Ended
 from core.verdicts import SuiteJob
 from languages.plan import Plan, calls_alone
@@ -124,6 +124,19 @@ class Asker:
             findings=tuple(findings), stopped=got.stopped, tree=got.tree, notes=(*notes, *unjudged),
             tampering="the report of the held-out calls holds what is no answer to one" if got.garbled else "",
         )  # fmt: skip
+
+    async def call(self, job: SuiteJob, cases: Sequence[ValueCase]) -> Sequence[Reply | None]:
+        """Make calls on the job's changed tree, without its tests; None where a call has no reply.
+
+        Raises:
+            SandboxError: nothing could be run.
+        """
+        alone = replace(job, given={}, own={}, regression=(), command=(), held=HeldOut(cases=tuple(cases)))
+        return (await self._replies(alone, await self._runs.plan(alone), cases)).replies
+
+    async def roots(self, job: SuiteJob) -> Sequence[str]:
+        """The folders of the job's tree that modules are imported from."""
+        return (await self._runs.planned(job)).paths
 
     async def _expected(self, job: SuiteJob) -> tuple[Sequence[ValueCase], tuple[str, ...]]:
         """The cases with what they must give, the oracle's among them."""
