@@ -267,7 +267,8 @@ def needs_no_thought(state: AttemptState) -> Reflection | None:
         fix = "Mend each line that is named; mark blocks that are not meant to run as text."
         return Reflection(pattern="documentation", root_cause=_text(verdict.reason), suggested_fix=fix)
     if verdict is not None and verdict.passed:
-        return Reflection(pattern="files that may not be changed", root_cause=_text(state.feedback))
+        pattern = "the words of the task" if verdict.unmet else "files that may not be changed"
+        return Reflection(pattern=pattern, root_cause=_text(state.feedback))
     if verdict is None or not verdict.weak or verdict.failing - set(verdict.weak):
         return None
     return Reflection(

@@ -38,6 +38,7 @@ from core.verdicts import Evidence, Failure, Label, Result, Trial, Verdict
 _NO_TESTS = "The agent's own tests cannot be used"
 _UNTESTED = "own tests"
 _ADD = "Where a fault is named that no test notices, add a test whose expected result it changes."
+UNMET = "The tests pass, but the change does not do what the task says. Do what its words say:"
 _MOST_LINES = 200
 """Of what a file offers."""
 
@@ -131,6 +132,8 @@ async def _suite(context: AttemptContext, state: AttemptState, services: AgentSe
         return _failed(state, before)
     if unjudged(state):
         return _unjudged(state)
+    if state.unmet and not state.heard_unmet and state.iteration < context.iterations:
+        return _unmet(state)
     note = feedback.passed(verdict)
     state = replace(state, feedback="", reason=note, tries=_without_blame(state))
     return Step(phase=Phase.TESTING, outcome=Outcome.OK, state=state, note=note, data=_data(verdict))
@@ -168,6 +171,18 @@ def _unjudged(state: AttemptState) -> Step:
     text = f"The tests pass, but these files may not be part of the change and are taken out of it: {files}"
     after = replace(state, feedback=text)
     return Step(phase=Phase.TESTING, outcome=Outcome.REDO, state=after, note=text[:300])
+
+
+def _unmet(state: AttemptState) -> Step:
+    """Send a change back, once, that passed and does not do what the words of the task say.
+
+    The tests that were written for it share its misunderstanding, so that they are written again.
+    """
+    assert state.verdict is not None
+    text = "\n".join([UNMET, *(f"- {sentence}" for sentence in state.unmet)])
+    after = replace(state, feedback=text, heard_unmet=True, own_tests=state.changed_tests, former_tests={})
+    note = state.unmet[0]
+    return Step(phase=Phase.TESTING, outcome=Outcome.REDO, state=after, note=note[:300], data=_data(state.verdict))
 
 
 def _without_blame(state: AttemptState) -> tuple[Try, ...]:

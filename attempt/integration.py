@@ -231,7 +231,7 @@ class Integration:
         judged = replace(self._judged_on_base(state), parent=tip)
         if not await asyncio.to_thread(self._is_judged_already, workspace, candidate, state, judged):
             judged = await self._judge_merged(workspace, candidate, change, state)
-            if not judged.verdict or not judged.verdict.passed:
+            if not judged.verdict or not judged.verdict.holds:
                 return await self._broken(workspace, state, candidate, judged.verdict)
         await run_to_end(self._move_and_record(workspace, state, candidate, judged))
         return None
@@ -469,7 +469,8 @@ class Integration:
     ) -> Reopened:
         """The change merges cleanly but fails together with newer work: carry it over to the new tip and reflect."""
         change = await self._carry_to(workspace, state, candidate.parent, candidate.id)
-        why = f"together with newer work: {verdict.reason if verdict else 'nothing was judged'}"
+        fault = "; ".join(verdict.unmet) or verdict.reason if verdict else "nothing was judged"
+        why = f"together with newer work: {fault}"
         self._events.emit(Kind.CONFLICT, why, level=Level.WARNING, **commit_data(candidate))
         return Reopened(
             why=why,

@@ -168,12 +168,19 @@ class AttemptState:
     """Projects whose files the task moves into its own, to merge or rename them; the plan says so."""
     removes_project: bool = False
     """Whether the task removes the whole of its project."""
+    heard_unmet: bool = False
+    """Whether a change was sent back for what the words of the task say (`Verdict.unmet`); that happens once."""
     merged_tests: Files = field(default_factory=dict)
     """Given tests as their merge with newer work has them, where a conflict in other files sent the task back."""
     handed: HandOver | None = None
     """What prompts show in place of the tries before a fresh start."""
     heard: int = 0
     """The newest message of its owner's (`core.messages`) with which the change was written."""
+
+    @property
+    def unmet(self) -> tuple[str, ...]:
+        """Sentences on what the words of the task say and the change, by its last verdict, does not do."""
+        return self.verdict.unmet if self.verdict else ()
 
     @property
     def scope(self) -> Scope:

@@ -160,6 +160,11 @@ class Verdict(SuiteReport):
     unmet: tuple[str, ...] = ()
 
     @property
+    def holds(self) -> bool:
+        """Tell whether the change passed and does what the words of its task say."""
+        return self.passed and not self.unmet
+
+    @property
     def labelled_reason(self) -> str:
         """The reason, with the label in front where that says more than that tests passed."""
         label = self.evidence.label

@@ -290,3 +290,58 @@ async def test_words_alone_do_not_answer_a_task_that_asks_for_code() -> None:
 )
 def test_words_tell_whether_documentation_is_all_that_is_asked_for(words: str, answer: bool) -> None:
     assert asks_for_documents(case_for(words).task.spec) is answer
+
+
+SAYS = "the words of the task say add(1, 2) == 3; the change gives -1"
+
+
+class Literal(PlainSuite):
+    """Holds a change that passes to an example of the task's words, as the suite of the daemon does."""
+
+    async def judge(self, job: SuiteJob) -> Verdict:
+        verdict = await super().judge(job)
+        wrong = "a - b" in str(job.change.get("add.py"))
+        return replace(verdict, unmet=(SAYS,)) if verdict.passed and wrong else verdict
+
+
+BLIND = OWN.replace("add(2, 3) == 5", "add(2, 0) == 2")
+"""Tests that a difference passes as well as a sum."""
+
+
+async def test_what_the_words_say_and_the_change_does_not_do_goes_back_once_with_that_sentence() -> None:
+    bench = Bench(model_for(WRONG, RIGHT, TESTING=[BLIND, OWN]), suite=Literal())
+    work = await bench.run(case_for(ASKED))
+    assert (work.phase, work.iteration, work.unmet) == (P.COMMIT, 2, ())
+    assert bench.model.phases == [P.PLANNING, P.CODING, P.TESTING, P.CODING, P.TESTING], "no model reflects on it"
+    assert SAYS in bench.model.prompt(3)
+    assert "add(2, 0)" not in bench.model.prompt(4), "the tests that saw nothing are not kept"
+    assert bench.memory.remembered == []
+
+
+@pytest.mark.parametrize("again", [WRONG, WRONG.replace("a - b", "0 + a - b")])
+async def test_a_change_that_does_not_do_it_again_is_committed_with_that_sentence(again: str) -> None:
+    bench = Bench(model_for(WRONG, again, TESTING=[BLIND, BLIND]), suite=Literal())
+    work = await bench.run(case_for(ASKED))
+    assert (work.phase, work.iteration, work.unmet) == (P.COMMIT, 2, (SAYS,))
+
+
+async def test_a_change_is_committed_with_that_sentence_at_once_where_no_try_is_left() -> None:
+    bench = Bench(model_for(WRONG, TESTING=[BLIND]), suite=Literal())
+    work = await bench.run(case_for(ASKED, iterations=1))
+    assert (work.phase, work.iteration, work.unmet) == (P.COMMIT, 1, (SAYS,))
+
+
+async def test_a_restart_does_not_forget_that_the_words_were_told() -> None:
+    first = Bench(model_for(WRONG, TESTING=[BLIND]), suite=Literal())
+    with pytest.raises(AssertionError, match="no reply is left"):
+        await first.run(case_for(ASKED))
+    stored = decode(AttemptState, encode(first.steps[-1].state))
+    assert (stored.heard_unmet, stored.unmet) == (True, (SAYS,))
+    work = await Bench(model_for(WRONG, TESTING=[BLIND]), suite=Literal()).run(case_for(ASKED), stored)
+    assert (work.phase, work.unmet) == (P.COMMIT, (SAYS,))
+
+
+def test_a_state_that_an_older_version_stored_was_told_nothing() -> None:
+    old = json.loads(encode(AttemptState(phase=P.TESTING, base="0" * 40)))
+    del old["heard_unmet"]
+    assert decode(AttemptState, json.dumps(old)).heard_unmet is False
