@@ -87,6 +87,26 @@ async def test_work_that_breaks_together_with_newer_work_goes_back_with_the_fail
     assert not end.state.verdict.passed
 
 
+async def test_work_that_no_longer_does_what_its_words_say_together_with_newer_work_goes_back(site: Site) -> None:
+    tests = {"test_calc.py": "from calc import add\n\n\ndef test_add():\n    assert add(1, 0) == 1\n"}
+    calc = "from sign import SIGN\n\n\ndef add(a, b):\n    return a + SIGN * b\n"
+    base = site.task(1, tests=tests)
+    await site.land(
+        at := site.open(base), base, await site.judged(at, base, {"calc.py": calc, "sign.py": "SIGN = 0\n"})
+    )
+    first = site.task(2, tests=tests)
+    second = site.task(3, tests=tests, description="Mend sign.py: in calc.py, add(1, 2) == 3")
+    at_first, at_second = site.open(first), site.open(second)
+    one = await site.judged(at_first, first, {"calc.py": calc.replace("SIGN *", "2 * SIGN *")})
+    two = await site.judged(at_second, second, {"sign.py": "SIGN = 1\n"})
+    assert isinstance(await site.land(at_first, first, one), Landed)
+    end = await site.land(at_second, second, two)
+    assert isinstance(end, Reopened)
+    assert end.why == "together with newer work: the words of the task say add(1, 2) == 3; the change gives 5"
+    assert end.state.phase is Phase.REFLECTING
+    assert end.state.unmet
+
+
 async def test_an_older_test_that_only_the_merge_breaks_is_not_taken_for_one_that_failed_before(site: Site) -> None:
     both = "from x import X\nfrom y import Y\n\n\ndef test_both():\n    assert X + Y < 4\n"
     base = site.task(1, tests={"test_both.py": both})
