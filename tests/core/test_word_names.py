@@ -42,6 +42,8 @@ def test_what_a_sentence_asks_for_directly_counts(words: str, defined: Sequence[
         "Read the file. Create a file `out.txt` when it is there.",
         "The script does this:\n1. Read a.csv\n2. Write `out.py`",
         "Add tests for `add()`.",
+        "Write tests for the function `add`.",
+        "Write a function `test_add()` in `calc.py`.",
         "Write a test `test_add()` in `tests/test_add.py`.",
         "Add the `--verbose` flag.",
         "Add a column `created_at` to users.",

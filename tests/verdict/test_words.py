@@ -75,7 +75,7 @@ async def test_what_the_base_answers_already_describes_a_bug(judge: Judge, asked
 async def test_what_the_base_answers_otherwise_and_the_words_ask_for_is_held_to(judge: Judge) -> None:
     base = {"calc.py": "def add(a, b):\n    return 4\n"}
     wrong = "def add(a, b):\n    return 5 if a == 2 else 4\n"
-    verdict = await judged(judge, "add(1, 2) == 4 today; we want add(1, 2) == 3", wrong, base)
+    verdict = await judged(judge, "add(1, 2) == 4, as of now; we want add(1, 2) == 3", wrong, base)
     assert verdict.unmet == ("the words of the task say add(1, 2) == 3; the change gives 4",)
     again = await judged(judge, "add(1, 2) should return 3 instead of 4", wrong, base, start={"calc.py": wrong})
     assert again.unmet == ("the words of the task say add(1, 2) == 3; the change gives 4",)
@@ -98,8 +98,15 @@ async def test_where_an_answer_says_nothing_of_the_change_the_words_do_not_hold_
     assert (await judged(judge, ASKED, calc)).unmet == (), why
 
 
+async def test_where_the_words_say_two_things_of_a_call_one_of_them_will_do(judge: Judge) -> None:
+    asked = "Write `add`; add(1, 2) == 4, add(1, 2) == 3"
+    assert (await judged(judge, asked)).unmet == ()
+    neither = await judged(judge, asked, "def add(a, b):\n    return 5\n")
+    assert len(neither.unmet) == 2
+
+
 async def test_a_function_that_two_files_define_is_called_by_the_name_of_its_module_alone(judge: Judge) -> None:
-    change = {"calc.py": ADD, "shop/names.py": "def add(a, b):\n    return f'{a}{b}'\n"}
+    change = {"shop/names.py": "def add(a, b):\n    return f'{a}{b}'\n", "calc.py": ADD}
     both = await judge(change, TESTS, asked="Write `add`; add(1, 2) == 3")
     assert both.unmet == ()
     named = await judge(change, TESTS, asked="Write `add`; names.add(1, 2) == 3, shop.names.add(3, 4) == '34'")
