@@ -42,7 +42,8 @@ class Solved:
     """How it ended.
 
     `files` are those that were created or changed, `verdict` is the suite's last word, `trace` every step in order.
-    `ending` and `reason` say why it stopped when the tests did not pass.
+    `ending` and `reason` say why it stopped when the tests did not pass; `reason` also tells what the words of the task
+    say and the files, although the tests passed, do not do.
     """
 
     passed: bool
@@ -118,11 +119,11 @@ def _context(spec: TaskSpec, clock: Clock, limits: Limits) -> AttemptContext:
 
 def _solved(state: AttemptState, steps: Sequence[Step]) -> Solved:
     return Solved(
-        passed=state.phase is Phase.COMMIT,
+        passed=state.phase is Phase.COMMIT and not state.unmet,
         files={path: text for path, text in state.change.items() if text is not None},
         verdict=state.verdict,
         trace=tuple(steps),
-        reason=state.reason,
+        reason="; ".join((*state.unmet, state.reason)),
         ending=state.ending,
     )
 

@@ -173,7 +173,7 @@ class _Words:
             return False
         if prompted:
             return True
-        if lead[:1].isspace() and lead.strip().startswith("assert"):
+        if lead[:1] in {" ", "\t", "-", "+"} and lead.rstrip().endswith("assert"):  # in a function, or of a patch
             return False
         if not _BULLET.fullmatch(lead):
             if not _may_begin_after(lead):

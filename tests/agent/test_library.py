@@ -6,6 +6,7 @@ import re
 import subprocess
 import sys
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -15,6 +16,7 @@ from core.errors import InvalidTask
 from core.events import Event, Kind
 from core.states import Ending, Outcome, Phase
 from core.tasks import Files, Limits, TaskSpec
+from core.verdicts import SuiteJob, Verdict
 from tests.support.agent_parts import PlainSuite, block
 
 P = Phase
@@ -87,6 +89,26 @@ async def test_who_never_gets_it_right_is_told_why_it_ended() -> None:
         "Write `add`", TESTS, lambda task: WRONG, lambda *_: WRONG, PlainSuite(), limits=Limits(iterations=1)
     )
     assert limited.ending is Ending.GAVE_UP
+
+
+class Literal(PlainSuite):
+    """Holds files that pass to an example of the task's words, as the suite of the daemon does."""
+
+    async def judge(self, job: SuiteJob) -> Verdict:
+        return replace(await super().judge(job), unmet=("the words say add(1, 2) == 4",))
+
+
+async def test_files_that_do_not_do_what_the_words_say_have_not_passed() -> None:
+    asked = list[str]()
+
+    def fix(_task: TaskSpec, _files: Files, feedback: str) -> Files:
+        asked.append(feedback)
+        return RIGHT
+
+    solved = await solve("Write `add`", TESTS, lambda _task: RIGHT, fix, Literal())
+    assert (solved.passed, solved.files, solved.ending) == (False, RIGHT, None)
+    assert solved.reason == "the words say add(1, 2) == 4; 1 test passed"
+    assert ["the words say add(1, 2) == 4" in feedback for feedback in asked] == [True]
 
 
 async def test_tests_cannot_be_overwritten_by_the_functions() -> None:

@@ -102,6 +102,7 @@ def test_names_have_dots_values_are_nested_and_each_example_counts_once() -> Non
         "```diff\n- add(1, 2) == 3\n```",
         "```\nsetup(debug=True)\nadd(1, 2) == 3\n```",
         "    assert add(1, 2) == 3",
+        "-   assert add(1, 2) == 4\n+   assert add(1, 2) == 3",
         ">>> cart = Cart()\n>>> add(1, 2)\n3",
         ">>> push(1)\n>>> add(1, 2)\n3",
         ">>> add(1, 2)  # doctest: +SKIP\n3",
