@@ -41,8 +41,13 @@ def rebased(found: Repository, commit: Commit, tip: str, committer: bytes) -> Co
 def three_way(found: Repository, ours: str, theirs: str) -> tuple[protocol.MergeAnswer, bool]:
     """Merge two commits over their merge base, without a checkout; the second value tells whether nothing conflicts."""
     # A file that newer work put into a folder which the change renames goes along; the merged tree is judged anyway.
-    renames = ("-c", "merge.directoryRenames=true")
-    answer = found.view.ask(*renames, "merge-tree", "--write-tree", "-z", "--name-only", "--no-messages", ours, theirs)
+    merge = (
+        *("-c", "merge.directoryRenames=true"),
+        *("merge-tree", "--write-tree", "-z", "--name-only", "--no-messages", ours, theirs),
+    )
+    answer = found.view.ask(*merge)
+    if answer.code not in {0, 1}:  # packing removes a folder that it has emptied, also one that git has just made
+        answer = found.view.ask(*merge)
     if answer.code not in {0, 1}:
         raise GitError(f"git merge-tree failed: {answer.error}")
     return protocol.parse_merge(answer.out), answer.code == 0

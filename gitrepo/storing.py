@@ -7,6 +7,7 @@ left of a crash has a name by which `git prune` knows it.
 
 from __future__ import annotations
 
+import contextlib
 import os
 import stat
 import tempfile
@@ -17,6 +18,9 @@ from pathlib import Path
 from core.errors import GitError
 from files.whole import flush
 from gitrepo.shared_lock import SharedLock
+
+FOLDER_TRIES = 10
+"""How often a folder is made again that git removes meanwhile."""
 
 
 class Store:
@@ -62,11 +66,7 @@ class Store:
             for draft in drafts.values():  # after all are written: the first flush takes most of the others along
                 flush(draft)
             for id_, draft in drafts.items():
-                place = self._file(id_)
-                if not place.parent.is_dir():
-                    place.parent.mkdir(exist_ok=True)
-                    place.parent.chmod(rights)
-                draft.replace(place)
+                _move_into_folder(draft, self._file(id_), rights)
         except BaseException:
             for draft in drafts.values():
                 draft.unlink(missing_ok=True)
@@ -74,3 +74,15 @@ class Store:
 
     def _file(self, id_: str) -> Path:
         return self._folder / id_[:2] / id_[2:]
+
+
+def _move_into_folder(draft: Path, file: Path, rights: int) -> None:
+    """Give a draft its name; git removes a folder that it has emptied, also one that was made the moment before."""
+    for _ in range(FOLDER_TRIES):
+        with contextlib.suppress(FileNotFoundError):
+            draft.replace(file)
+            return
+        file.parent.mkdir(exist_ok=True)
+        with contextlib.suppress(FileNotFoundError):
+            file.parent.chmod(rights)
+    draft.replace(file)

@@ -5,12 +5,13 @@ import os
 import stat
 import time
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from core.errors import GitError
 from gitrepo.shared_lock import SharedLock
-from gitrepo.storing import Store
+from gitrepo.storing import FOLDER_TRIES, Store
 from tests.support.git_repo import git, make_repo
 
 
@@ -76,3 +77,21 @@ def test_no_object_has_its_name_before_all_are_on_the_disk(tmp_path: Path, monke
     monkeypatch.setattr("gitrepo.storing.flush", lambda _path: there.append(len(list(tmp_path.glob("??/*")))))
     store(tmp_path).put(dict(blob(b"%d" % number) for number in range(3)))
     assert there == [0, 0, 0]
+
+
+def test_an_object_is_stored_although_git_removes_the_folder_that_was_made_for_it(
+    objects: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    id_, whole = blob(b"packed meanwhile\n")
+    folder, make, made = objects / id_[:2], Path.mkdir, list[Path]()
+
+    def make_and_lose(path: Path, *args: Any, **options: Any) -> None:
+        make(path, *args, **options)
+        if path == folder and len(made) < FOLDER_TRIES - 1:
+            made.append(path)
+            path.rmdir()
+
+    monkeypatch.setattr(Path, "mkdir", make_and_lose)
+    store(objects).put({id_: whole})
+    assert git(objects.parent.parent, "cat-file", "-t", id_) == "blob"
+    assert len(made) == FOLDER_TRIES - 1
