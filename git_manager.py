@@ -58,6 +58,7 @@ class GitManager:
         emit: takes events about pushing and about the workspace's files.
         clock: dates the commits.
         environ: the daemon's environment. PATH is passed on to git, and to a push what finds the owner's credentials.
+        home: the id of the home whose tasks are worked on; empty: commits name none.
     """
 
     def __init__(
@@ -69,11 +70,12 @@ class GitManager:
         emit: Sink,
         clock: Clock = utc_now,
         environ: Mapping[str, str] = NO_ENVIRONMENT,
+        home: str = "",
     ) -> None:
         self._auto_push, self._events, self._clock = auto_push, Emitter(emit), clock
         self._push_env = protocol.push_environment(environ)
         self._env = protocol.private_environment(environ)
-        self._repositories = Repositories(workspace, author, self._signature, environ)
+        self._repositories = Repositories(workspace, author, self._signature, environ, home)
         self.maintenance, self.statuses = RepositoryMaintenance(self._repositories), StatusReader(self._repositories)
         self._following, self._behind = threading.Lock(), threading.Event()
         self._left: str | None = None
@@ -172,7 +174,8 @@ class GitManager:
         """Commit a change on top of `parent`, on the task's branch; None when it changes nothing.
 
         Its paths are relative to the workspace's scope; only they differ from the parent. A branch of that name that
-        is not this task's, or that somebody has checked out, is left alone, and the name gets a number.
+        is not this task's, or that somebody has checked out, is left alone, and the name gets the home's id or a
+        number. The message gets the trailer of the home.
 
         Raises:
             GitError: a path may not be written, or git failed.
@@ -185,9 +188,8 @@ class GitManager:
         if not edits:
             return None
         by = self._signature(found.author)
-        commit = RawCommit(
-            tree=tree.id, parents=(parent,), author=by, committer=by, message=message.text().encode()
-        )  # fmt: skip
+        text = message.from_home(found.home).text()
+        commit = RawCommit(tree=tree.id, parents=(parent,), author=by, committer=by, message=text.encode())
         made = found.write_commit(commit, edits)
         branch = attach(found, workspace, made)
         return Commit(id=made, tree=found.read_commit(made).tree, branch=branch, parent=parent)

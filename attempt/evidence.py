@@ -265,6 +265,11 @@ def read_key(file: Path) -> bytes:
         return b""
 
 
+def home_id(key: bytes) -> str:
+    """The id of the home that has this key, eight hex characters, which its commits name; empty without a key."""
+    return _key_name(key)[:8] if key else ""
+
+
 def _key_name(key: bytes) -> str:
     return hashlib.sha256(b"name\0" + key).hexdigest()[:12]
 

@@ -131,6 +131,7 @@ def make_git(settings: Settings, store: StoreServices, clock: Clock) -> GitManag
         emit=store.events.emit,
         clock=clock,
         environ=settings.process_environment,
+        home=evidence.home_id(evidence.kept_key(settings.seal_file)),
     )
 
 

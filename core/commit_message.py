@@ -6,7 +6,7 @@ import re
 import textwrap
 import unicodedata
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from core.attempt_state import AttemptState
 from core.masking import Masker, printable
@@ -16,6 +16,9 @@ from core.tasks import Task
 SUBJECT_CHARS = 72
 BODY_CHARS = 8000
 SLUG_CHARS = 40
+HOME = "Home"
+"""The trailer with the id of the home whose daemon made a commit: several homes may work on one repository, and each
+has a task 1. Commits of version 0.1.0 have no such trailer."""
 _SHAPES_ALONE = Masker()
 _TRAILER = re.compile(r"([A-Za-z][A-Za-z0-9-]*): (.*)")
 
@@ -27,6 +30,11 @@ class CommitMessage:
     subject: str
     body: str = ""
     trailers: Mapping[str, str]
+
+    def from_home(self, home: str) -> CommitMessage:
+        """The same message with the id of a home (empty: none) after its first trailer, which names the task."""
+        first, rest = (dict(tuple(self.trailers.items())[part]) for part in (slice(1), slice(1, None)))
+        return replace(self, trailers={**first, HOME: home, **rest})
 
     def text(self) -> str:
         """The message as git stores it; the trailers are its last paragraph."""
@@ -100,6 +108,11 @@ def subject_of(message: str) -> str:
 def mark_of(message: str) -> str:
     """What a commit names its task by (`core.tasks.Task.mark`); empty for a commit of no task."""
     return trailers(message).get("Task", "")
+
+
+def home_of(message: str) -> str:
+    """The id of the home whose daemon made a commit; empty where the commit names none."""
+    return trailers(message).get(HOME, "")
 
 
 def task_of(message: str) -> int | None:

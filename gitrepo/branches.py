@@ -2,32 +2,44 @@
 
 from __future__ import annotations
 
-from core.commit_message import mark_of
+from collections.abc import Iterator
+
+from core.commit_message import home_of, mark_of
 from core.errors import GitError
 from core.revisions import Workspace
 from gitrepo.repository import Repository, checked_out
 
 TRIES = 50
-"""How often a compare-and-swap that others keep winning is tried again before it is an error."""
+"""How often a compare-and-swap that others keep winning is tried again, or another name, before it is an error."""
 
 
 def attach(found: Repository, workspace: Workspace, made: str) -> str:
-    """Put a commit on the task's branch, or on the first numbered one that is free; gives the branch's name.
+    """Put a commit on the task's branch, or on the first other name that is free; gives the branch's name.
+
+    A name is not free where another task's or home's commit, or a branch of the owner's, has it or lies below it.
 
     Raises:
         GitError: there is no free name, or git refuses.
     """
-    refused = ""
-    for number in range(1, TRIES):
-        name = workspace.branch if number == 1 else f"{workspace.branch}-{number}"
+    refusals = list[str]()
+    for name in _branch_names(workspace.branch, found.home):
         full = f"refs/heads/{name}"
-        refused = found.move((full, made, None))
-        held = found.resolve(full)[0] if refused else None
-        if refused and held is None:
-            break
-        if held is None or (may_move(found, full, held, workspace) and not found.move((full, made, held))):
+        if not (refused := found.move((full, made, None))):
             return name
-    raise GitError(f"branch {workspace.branch} could not be made: {refused}")
+        held = found.resolve(full)[0]
+        if held and may_move(found, full, held, workspace) and not found.move((full, made, held)):
+            return name
+        refusals.append(refused)
+    raise GitError(f"branch {workspace.branch} could not be made: {refusals[0]}")
+
+
+def _branch_names(branch: str, home: str) -> Iterator[str]:
+    """The names to try: the branch's own, then with the home's id, then numbered."""
+    yield branch
+    if home:
+        branch = f"{branch}-{home}"
+        yield branch
+    yield from (f"{branch}-{number}" for number in range(2, TRIES))
 
 
 def may_move(found: Repository, branch: str, held: str, workspace: Workspace) -> bool:
@@ -36,7 +48,23 @@ def may_move(found: Repository, branch: str, held: str, workspace: Workspace) ->
 
 
 def is_ours(found: Repository, commit: str, workspace: Workspace) -> bool:
-    """Tell whether this task made the commit. Git's times have no fractions of a second."""
+    """Tell whether this task made the commit. Git's times have no fractions of a second.
+
+    The number of a task counts within its home alone; a task that several nodes share has the same mark on each.
+    """
     raw = found.read_commit(commit)
+    message = raw.message.decode("utf-8", "replace")
     young = workspace.since is None or raw.committed_at >= workspace.since.replace(microsecond=0)
-    return young and mark_of(raw.message.decode("utf-8", "replace")) == workspace.named
+    return (
+        young and mark_of(message) == workspace.named and (not workspace.named.isdigit() or is_of_home(found, message))
+    )
+
+
+def is_of_home(found: Repository, message: str) -> bool:
+    """Tell whether a daemon of this home made a commit.
+
+    One that names no home, as version 0.1.0 made them, counts in the daemon's own repository only: there is no other
+    home that works there, while the owner's repositories may be worked on by several.
+    """
+    home = home_of(message)
+    return home == found.home or (found.is_own and not home)

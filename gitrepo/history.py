@@ -62,7 +62,7 @@ def newest(found: Repository, start: str, limit: int) -> tuple[LogLine, ...]:
     """The newest commits that `start` (full id) reaches, newest first."""
     form = "--format=%H%x1f%ct%x1f%an%x1f%B"
     text = found.view("log", "-z", f"--max-count={limit}", form, start).out.decode("utf-8", "replace")
-    return tuple(protocol.log_line(entry) for entry in text.split("\0") if entry)
+    return tuple(protocol.log_line(entry, found.home) for entry in text.split("\0") if entry)
 
 
 def touching(found: Repository, tip: str, path: str) -> frozenset[str]:

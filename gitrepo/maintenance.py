@@ -13,6 +13,7 @@ from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass
 
 from core.commit_message import task_of
+from gitrepo.branches import is_of_home
 from gitrepo.discovery import MAIN
 from gitrepo.registry import Repositories
 from gitrepo.repository import Repository, checked_out
@@ -120,7 +121,8 @@ class RepositoryMaintenance:
 def _is_tasks(own: Repository, branch: Branch) -> bool:
     """Tell whether the task made what the branch holds; a visitor's branch of such a name is his."""
     message = own.read_commit(branch.commit).message.decode("utf-8", "replace")
-    return task_of(message) == branch.task_id and not checked_out(own, branch.name)
+    is_tasks = task_of(message) == branch.task_id and is_of_home(own, message)
+    return is_tasks and not checked_out(own, branch.name)
 
 
 def _deleted(own: Repository, branch: Branch) -> bool:

@@ -13,7 +13,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
-from core.commit_message import task_of
+from core.commit_message import home_of, task_of
 from core.revisions import LogLine
 from core.text import encode
 from gitrepo.objects import Edit, Record
@@ -174,15 +174,19 @@ def note_edits(commit: str, text: str) -> list[Edit]:
     return [*old, Edit(path=here, mode="100644", data=text.encode("utf-8", "replace"))]
 
 
-def log_line(entry: str) -> LogLine:
-    """Read one entry of `git log` in the format id, committer's time, author, message, parted by U+001F."""
+def log_line(entry: str, home: str) -> LogLine:
+    """Read one entry of `git log` in the format id, committer's time, author, message, parted by U+001F.
+
+    The task of another home than this one (empty: of any) is none of ours.
+    """
     id_, seconds, author, message = entry.split("\x1f", 3)
+    is_ours = not home or home_of(message) in {"", home}
     return LogLine(
         id=id_,
         at=datetime.fromtimestamp(int(seconds), UTC),
         author=author,
         subject=message.strip().split("\n")[0],
-        task_id=task_of(message),
+        task_id=task_of(message) if is_ours else None,
     )
 
 

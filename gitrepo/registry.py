@@ -37,12 +37,19 @@ class Repositories:
         author: who stands in commits, ahead of what each repository says.
         signature: gives an author's line for a commit made now.
         environ: the daemon's environment.
+        home: the id of the home whose tasks are worked on.
     """
 
     def __init__(
-        self, workspace: Path, author: Author, signature: Callable[[Author], bytes], environ: Mapping[str, str]
+        self,
+        workspace: Path,
+        author: Author,
+        signature: Callable[[Author], bytes],
+        environ: Mapping[str, str],
+        home: str = "",
     ) -> None:
         self._workspace, self._author, self._signature = workspace.resolve(), author, signature
+        self._home = home
         self._env = protocol.private_environment(environ)
         self._user_config = user_config(environ)
         self._lock = threading.Lock()
@@ -141,6 +148,7 @@ class Repositories:
             root=place.root,
             common=place.common,
             is_own=place.folder == self._workspace / ".git",
+            home=self._home,
             id_format=place.id_format,
             author=self._author.over(place.author),
             git=git,

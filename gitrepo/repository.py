@@ -52,12 +52,14 @@ def _kept(made: dict[K, V], key: K, make: Callable[[], V]) -> V:
 class Repository:
     """One repository: `git` works in it and sees its references, `view` sees nothing but its objects.
 
-    What stores objects does so in the view or through `store`, under the lock `storing`.
+    What stores objects does so in the view or through `store`, under the lock `storing`. `home` is the id of the
+    home whose tasks are worked on (see `core.commit_message.HOME`).
     """
 
     root: Path
     common: Path
     is_own: bool
+    home: str
     id_format: IdFormat
     author: Author
     git: Git

@@ -70,4 +70,4 @@ def later_commits(found: Repository, commit: str, tip: str, paths: Collection[st
         return ()
     asked = ("log", "-z", "--max-count=100", "--no-renames", _FORM, f"{commit}..{tip}", "--", *sorted(paths))
     text = found.view(*asked).out.decode("utf-8", "replace")
-    return tuple(protocol.log_line(entry) for entry in text.split("\0") if entry)
+    return tuple(protocol.log_line(entry, found.home) for entry in text.split("\0") if entry)

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from core.attempt_state import AttemptState
 from core.clock import utc_now
-from core.commit_message import SUBJECT_CHARS, CommitMessage, message_for, slug, task_of, trailers
+from core.commit_message import SUBJECT_CHARS, CommitMessage, home_of, message_for, slug, task_of, trailers
 from core.masking import Masker
 from core.states import Phase, Status
 from core.tasks import Task, TaskSpec
@@ -23,6 +23,14 @@ def test_the_trailers_are_the_last_paragraph() -> None:
     text = message(body="It opens.", Model="m1", Iterations="2")
     assert text == "Add a door\n\nIt opens.\n\nTask: 7\nModel: m1\nIterations: 2\n"
     assert trailers(text) == {"Task": "7", "Model": "m1", "Iterations": "2"}
+
+
+def test_the_home_stands_after_the_first_trailer() -> None:
+    said = CommitMessage(subject="Add a door", trailers={"Task": "7", "Model": "m1"})
+    assert said.from_home("0123abcd").text() == "Add a door\n\nTask: 7\nHome: 0123abcd\nModel: m1\n"
+    assert said.from_home("").text() == said.text()
+    assert [home_of(each.text()) for each in (said.from_home("0123abcd"), said)] == ["0123abcd", ""]
+    assert CommitMessage(subject="x", trailers={}).from_home("0123abcd").text() == "x\n\nHome: 0123abcd\n"
 
 
 @given(subject=st.text(), body=st.text(), model=st.text())

@@ -30,14 +30,23 @@ class Bench:
         self.made: list[GitManager] = []
         self.git = self.another()
 
-    def another(self, *, auto_push: bool = True, author: Author | None = None) -> GitManager:
+    def another(
+        self,
+        *,
+        auto_push: bool = True,
+        author: Author | None = None,
+        home: str = "",
+        workspace: Path | None = None,
+        path: str = os.environ["PATH"],
+    ) -> GitManager:
         manager = GitManager(
-            workspace=self.workspace,
+            workspace=workspace or self.workspace,
             author=author or Author(name="Night", email="night@example.org"),
             auto_push=auto_push,
             emit=self.events.append,
             clock=lambda: self.now,
-            environ={"PATH": os.environ["PATH"], "HOME": str(self.root / "home")},
+            environ={"PATH": path, "HOME": str(self.root / "home")},
+            home=home,
         )
         self.made.append(manager)
         return manager
@@ -46,7 +55,7 @@ class Bench:
         self.now += timedelta(**delta)
 
 
-def message(task_id: int = 7, subject: str = "Do it") -> CommitMessage:
+def message(task_id: int | str = 7, subject: str = "Do it") -> CommitMessage:
     return CommitMessage(subject=subject, trailers={"Task": str(task_id), "Model": "m", "Iterations": "1"})
 
 

@@ -140,6 +140,23 @@ def test_a_branch_of_somebody_else_is_left_alone(bench: Bench, repo: Path) -> No
     assert git(repo, "rev-parse", "agent/7-x") == where.base
 
 
+def test_a_branch_below_the_name_of_the_tasks_is_left_alone(bench: Bench, repo: Path) -> None:
+    git(repo, "branch", "agent/7-x/review")
+    git(repo, "branch", "agent/7-x-2/review")
+    git(repo, "pack-refs", "--all")
+    where = bench.git.open(str(repo), None, 7, "x")
+    made = commit(bench, where, {"a.py": ""})
+    assert made.branch == "agent/7-x-3"
+    assert bench.git.find_commit(where, 7) == made
+
+
+def test_a_branch_that_no_name_can_be_given_to_says_why(bench: Bench, repo: Path) -> None:
+    where = bench.git.open(str(repo), None, 7, "x")
+    git(repo, "branch", "agent")
+    with pytest.raises(GitError, match=r"branch agent/7-x could not be made: .*'refs/heads/agent' exists"):
+        commit(bench, where, {"a.py": ""})
+
+
 def test_a_second_attempt_takes_over_the_branch_of_the_first(bench: Bench, repo: Path) -> None:
     where = bench.git.open(str(repo), None, 7, "x", bench.now)
     commit(bench, where, {"a.py": "1"})

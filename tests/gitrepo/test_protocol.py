@@ -52,6 +52,15 @@ def test_passwords_are_left_out_of_addresses() -> None:
     assert protocol.without_password(text) == "cannot reach https://***@example.org/x and ssh://***@example.org"
 
 
+@pytest.mark.parametrize(
+    ("home", "ours", "task"), [("01", "01", 7), ("01", "02", None), ("", "02", 7), ("01", "", 7), ("", "", 7)]
+)
+def test_a_line_of_the_log_names_the_task_of_its_own_home_alone(home: str, ours: str, task: int | None) -> None:
+    trailers = f"Task: 7\nHome: {home}" if home else "Task: 7"
+    line = protocol.log_line(f"abc\x1f1\x1fNight\x1fDo it\n\n{trailers}\n", ours)
+    assert (line.id, line.subject, line.task_id) == ("abc", "Do it", task)
+
+
 def test_versions_are_read() -> None:
     versions = [protocol.version_of(text) for text in ("git version 2.39.5", "git version 2.50.1 (Apple Git-155)", "?")]
     assert versions == [(2, 39), (2, 50), (0, 0)]
