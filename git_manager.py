@@ -39,6 +39,7 @@ from gitrepo.fetching import FETCHED, fetch
 from gitrepo.maintenance import RepositoryMaintenance
 from gitrepo.merging import rebased
 from gitrepo.objects import RawCommit, edits_for, edits_with_move, person
+from gitrepo.processes import Processes
 from gitrepo.pushing import push
 from gitrepo.registry import Repositories, Where
 from gitrepo.repository import Repository, checked_out
@@ -75,7 +76,8 @@ class GitManager:
         self._auto_push, self._events, self._clock = auto_push, Emitter(emit), clock
         self._push_env = protocol.push_environment(environ)
         self._env = protocol.private_environment(environ)
-        self._repositories = Repositories(workspace, author, self._signature, environ, home)
+        self._processes = Processes()
+        self._repositories = Repositories(workspace, author, self._signature, environ, home, self._processes)
         self.maintenance, self.statuses = RepositoryMaintenance(self._repositories), StatusReader(self._repositories)
         self._following, self._behind = threading.Lock(), threading.Event()
         self._left: str | None = None
@@ -95,7 +97,7 @@ class GitManager:
         self._repositories.renew(author)
 
     def close(self) -> None:
-        """End the processes that read objects; whoever reads after that starts one again."""
+        """End every git process, a push or a fetch too; whoever waits for one, or asks after that, gets GitStopped."""
         self._repositories.close()
 
     # --- where a task works
@@ -178,6 +180,7 @@ class GitManager:
         number. The message gets the trailer of the home.
 
         Raises:
+            ReferenceLocked: the branch is locked.
             GitError: a path may not be written, or git failed.
         """
         found = self._repositories.find(workspace)
@@ -234,14 +237,16 @@ class GitManager:
         A candidate on no branch, such as a revert, moves the target alone.
 
         Raises:
+            ReferenceLocked: the target or the task's branch is locked; git waits for a lock, and nobody asks again.
             GitError: the target may not be moved (see `blocked`), or git failed.
         """
         if why := self.blocked(workspace):
             raise GitError(why)
         found, target = self._repositories.find(workspace), workspace.target or ""
         branch, refused = f"refs/heads/{candidate.branch}", ""
+        seen = found.resolve(target, branch)
         for _ in range(TRIES):
-            tip, held = found.resolve(target, branch)
+            tip, held = seen
             if tip != expected_tip:
                 return False
             moves = [(target, candidate.id, expected_tip)]
@@ -250,6 +255,9 @@ class GitManager:
             if not (refused := found.move(*moves)):
                 self._follow(found, target, expected_tip)
                 return True
+            before, seen = seen, found.resolve(target, branch)
+            if seen == before:
+                break
         raise GitError(f"{target} could not be moved: {refused}")
 
     def remove_branch(self, where: Where, branch: str, commit: str) -> bool:
@@ -323,7 +331,7 @@ class GitManager:
 
     def clone(self, url: str, folder: Path, timeout_s: float = 600.0) -> None:
         """Make a repository that follows a remote; see `gitrepo.sharing.clone`."""
-        sharing.clone(url, folder, self._push_env, timeout_s)
+        sharing.clone(url, folder, self._push_env, timeout_s, self._processes)
 
     def followed(self, workspace: Workspace) -> Workspace:
         """The same workspace on the branch that other nodes move as well, as this node knows it.
@@ -436,7 +444,7 @@ class GitManager:
             folder: of the new one; empty, or not there.
         """
         folder = folder.resolve()
-        git = Git(folder / ".git", self._env, cwd=folder)
+        git = Git(folder / ".git", self._env, cwd=folder, processes=self._processes)
         return copied(self._repositories.find(where), commit, folder, git)
 
     # --- taking back what was integrated

@@ -13,7 +13,7 @@ import gc
 import logging
 import os
 from collections.abc import Callable, Sequence
-from concurrent.futures import Future
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import ExitStack
 from dataclasses import replace
 
@@ -59,6 +59,11 @@ from task_executor import TaskExecutor
 from taskqueue.status import INBOX_NOTICES, stored_status
 
 log = logging.getLogger("nightshift")
+# Threads for what blocks, made when needed. Some wait for a lock or a remote, and must not keep others from beginning:
+# asyncio's own number follows the processors and is six on two of them.
+THREADS = 64
+# Seconds that landings have to end by themselves when the time for draining is over; then git is stopped.
+LANDING_S = 2.0
 
 
 class Daemon:
@@ -126,6 +131,7 @@ class Daemon:
             self._store = open_store(self._settings, stack, self._clock)
             self._events = Emitter(self._store.events.emit)
             loop = asyncio.get_running_loop()
+            loop.set_default_executor(ThreadPoolExecutor(THREADS, thread_name_prefix="blocking"))
             watch_database(self._store, lambda: loop.call_soon_threadsafe(self._give_up))
             self._vitals = Vitals(self._store.db)
             self._maintenance = Maintenance(
@@ -358,6 +364,8 @@ class Daemon:
             hurried.cancel()
             await executor.stop(0)
             await context
+        await asyncio.wait({pool}, timeout=LANDING_S)
+        self._services.git.close()  # a push or a lock may keep a thread for a minute, and the process with it
         await pool
 
     def status(self) -> DaemonStatus:

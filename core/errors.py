@@ -40,6 +40,8 @@ NightshiftError
 └── GitError
     ├── RemoteAway         the remote could not be asked, or took no push; waiting may help
     ├── UnknownCommit      a name stands for no commit, or for several
+    ├── ReferenceLocked    a lock was in the way for as long as git waits
+    ├── GitStopped         git was stopped with the daemon; nothing is known of what was asked
     ├── NotReverted        nothing was reverted; says why, and what to do instead
     └── MergeConflict      the change no longer fits its target
 """
@@ -380,6 +382,14 @@ class RemoteAway(GitError):
 
 class UnknownCommit(GitError):
     """There is no such commit, or its name is ambiguous."""
+
+
+class ReferenceLocked(GitError):
+    """A lock was in the way for as long as git waits; no reference was moved. The message names it and its age."""
+
+
+class GitStopped(GitError):
+    """Git was stopped with the daemon; nothing is known of what was asked."""
 
 
 class NotReverted(GitError):

@@ -19,6 +19,7 @@ def attach(found: Repository, workspace: Workspace, made: str) -> str:
     A name is not free where another task's or home's commit, or a branch of the owner's, has it or lies below it.
 
     Raises:
+        ReferenceLocked: a lock is in the way.
         GitError: there is no free name, or git refuses.
     """
     refusals = list[str]()

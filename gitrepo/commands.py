@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 import contextlib
-import os
-import signal
 import subprocess
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from core.errors import GitError
+from core.errors import GitError, ReferenceLocked
 from core.formats import duration
 from core.masking import printable
 from gitrepo import protocol
+from gitrepo.processes import Processes, communicate
 from gitrepo.shared_lock import SharedLock
 
 
@@ -45,55 +44,71 @@ class Git:
         settings: Sequence[str] = protocol.SETTINGS,
         cwd: Path | None = None,
         store_lock: SharedLock | None = None,
+        processes: Processes | None = None,
     ) -> None:
         self.folder, self._store_lock = folder, store_lock
+        self.processes = processes or Processes()
         self._env = {**env, "GIT_DIR": str(folder)}
         self._settings, self._cwd = settings, cwd or folder
 
     def over(self, cwd: Path, **env: str) -> Git:
         """The same at work in a folder, with more variables in its environment."""
-        return Git(self.folder, {**self._env, **env}, self._settings, cwd, self._store_lock)
+        return Git(self.folder, {**self._env, **env}, self._settings, cwd, self._store_lock, self.processes)
 
     def __call__(self, *args: str, stdin: bytes = b"", timeout_s: float = 120.0) -> Answer:
         """Run a command that must succeed.
 
         Raises:
-            GitError: it did not, or not in time.
+            ReferenceLocked: a lock is in the way.
+            GitError: it did not succeed, or not in time.
         """
         answer = self.ask(*args, stdin=stdin, timeout_s=timeout_s)
         if answer.code:
+            refuse_locked(answer.error)
             raise GitError(f"git {args[0]} failed: {answer.error or f'exit code {answer.code}'}")
         return answer
 
     def ask(self, *args: str, stdin: bytes = b"", timeout_s: float = 120.0) -> Answer:
-        """Run a command whose failure is an answer too, beside others that share the lock."""
-        with self._store_lock.shared() if self._store_lock else contextlib.nullcontext(), self.start(*args) as process:
-            try:
-                out, error = process.communicate(stdin, timeout=timeout_s)
-            except BaseException as failure:
-                with contextlib.suppress(ProcessLookupError):
-                    os.killpg(process.pid, signal.SIGKILL)
-                process.wait()
-                if isinstance(failure, subprocess.TimeoutExpired):
-                    raise GitError(f"git {args[0]} did not end within {timeout_s:g} s and was stopped") from None
-                raise
-        message = protocol.without_password(printable(error[-2000:]).strip())
-        return Answer(process.returncode, out, message + _age_of_lock(message))
+        """Run a command whose failure is an answer too, beside others that share the lock.
 
-    def start(self, *args: str, quiet: bool = False) -> subprocess.Popen[bytes]:
-        """Start git in a session of its own: it has no terminal to ask on, and its children can be ended with it."""
+        Raises:
+            GitError: it did not end in time, or could not be started.
+        """
+        with self._store_lock.shared() if self._store_lock else contextlib.nullcontext():
+            process = self.start(*args)
+            try:
+                out, error = communicate(process, stdin, timeout_s)
+            except TimeoutError:
+                raise GitError(f"git {args[0]} did not end within {timeout_s:g} s and was stopped") from None
+            finally:
+                self.processes.end(process)
+        self.processes.refuse_when_stopped()
+        return Answer(process.returncode, out, readable(error))
+
+    def start(self, *args: str, stderr: int = subprocess.PIPE) -> subprocess.Popen[bytes]:
+        """Start git; whoever does must end it with `processes.end`.
+
+        Raises:
+            GitError: it could not be started.
+        """
         try:
-            return subprocess.Popen(
-                ["git", *self._settings, *args],
-                cwd=self._cwd,
-                env=self._env,
-                stdin=subprocess.PIPE,
-                stdout=subprocess.PIPE,
-                stderr=subprocess.DEVNULL if quiet else subprocess.PIPE,
-                start_new_session=True,
-            )
-        except FileNotFoundError as error:
+            return self.processes.start(
+                ["git", *self._settings, *args], cwd=self._cwd, env=self._env, stderr=stderr
+            )  # fmt: skip
+        except OSError as error:
             raise GitError(f"git could not be started in {self.folder}: {error.strerror}") from None
+
+
+def readable(error: bytes) -> str:
+    """What git printed as an error, safe to show; of a lock that it names the age takes the place of git's advice."""
+    message = protocol.without_password(printable(error[-2000:]).strip())
+    return protocol.without_advice(message) + _age_of_lock(message)
+
+
+def refuse_locked(error: str) -> None:
+    """Raise ReferenceLocked where git refused because of a lock."""
+    if protocol.lock_in(error):
+        raise ReferenceLocked(error.removeprefix("fatal: ").removeprefix("prepare: "))
 
 
 def _age_of_lock(error: str) -> str:

@@ -38,7 +38,14 @@ def fetch(found: Repository, branch: str, env: Mapping[str, str], timeout_s: flo
         "GIT_OBJECT_DIRECTORY": str(found.common / "objects"),
         "GIT_SHALLOW_FILE": str(found.common / "shallow"),
     }
-    git = Git(found.view.folder, {**env, **objects}, _SETTINGS, cwd=found.root, store_lock=found.storing)
+    git = Git(
+        found.view.folder,
+        {**env, **objects},
+        _SETTINGS,
+        cwd=found.root,
+        store_lock=found.storing,
+        processes=found.git.processes,
+    )
     other_end = (f"--upload-pack={UPLOAD_PACK}",) if protocol.is_local(url) else ()
     there = git("ls-remote", *other_end, "--", url, f"refs/heads/{branch}", timeout_s=timeout_s).text.split()
     if not there:

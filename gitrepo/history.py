@@ -71,10 +71,14 @@ def touching(found: Repository, tip: str, path: str) -> frozenset[str]:
 
 
 def write_note(found: Repository, commit: str, text: str, committer: bytes) -> None:
-    """Put a text beside a commit, in the place of an earlier one."""
-    edits, refused = protocol.note_edits(commit, text), ""
+    """Put a text beside a commit, in the place of an earlier one.
+
+    Raises:
+        ReferenceLocked: the notes are locked.
+        GitError: it could not be stored.
+    """
+    edits, tip, refused = protocol.note_edits(commit, text), found.resolve(NOTES)[0], ""
     for _ in range(TRIES):
-        tip = found.resolve(NOTES)[0]
         note = RawCommit(
             tree=found.read_commit(tip).tree if tip else "",
             parents=(tip,) if tip else (),
@@ -84,6 +88,9 @@ def write_note(found: Repository, commit: str, text: str, committer: bytes) -> N
         )
         if not (refused := found.move((NOTES, found.write_commit(note, edits), tip), reflog=False)):
             return
+        before, tip = tip, found.resolve(NOTES)[0]
+        if tip == before:
+            break
     raise GitError(f"the note on {commit} could not be stored: {refused}")
 
 

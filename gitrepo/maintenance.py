@@ -14,6 +14,7 @@ from dataclasses import dataclass
 
 from core.commit_message import task_of
 from gitrepo.branches import is_of_home
+from gitrepo.commands import refuse_locked
 from gitrepo.discovery import MAIN
 from gitrepo.registry import Repositories
 from gitrepo.repository import Repository, checked_out
@@ -104,7 +105,11 @@ class RepositoryMaintenance:
         ]
 
     def delete(self, branches: Iterable[Branch]) -> list[str]:
-        """Delete branches that still stand where they were seen, were made by their task, and are shown nowhere."""
+        """Delete branches that still stand where they were seen, were made by their task, and are shown nowhere.
+
+        Raises:
+            ReferenceLocked: a lock is in the way; some may be deleted already.
+        """
         own = self._own()
         return [branch.name for branch in branches if _is_tasks(own, branch) and _deleted(own, branch)]
 
@@ -126,4 +131,6 @@ def _is_tasks(own: Repository, branch: Branch) -> bool:
 
 
 def _deleted(own: Repository, branch: Branch) -> bool:
-    return not own.git.ask("update-ref", "--no-deref", "-d", branch.name, branch.commit).code
+    answer = own.git.ask("update-ref", "--no-deref", "-d", branch.name, branch.commit)
+    refuse_locked(answer.error)
+    return not answer.code

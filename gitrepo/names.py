@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import IO
 
 from gitrepo.commands import Git
+from gitrepo.processes import Output
 from gitrepo.session import Session
 
 
@@ -31,7 +31,7 @@ class Names:
         self._session.close()
 
 
-def _lines(answer: IO[bytes], count: int) -> list[str]:
+def _lines(answer: Output, count: int) -> list[str]:
     lines = [answer.readline() for _ in range(count)]
     if not all(line.endswith(b"\n") for line in lines):
         raise EOFError("cut off")

@@ -36,6 +36,7 @@ _OFF = (
 # A commit is only worth its name if it survives a power cut. One flush for all objects of a command (git 2.36) costs
 # little.
 _DURABLE = ("core.fsync=loose-object,reference", "core.fsyncMethod=batch")
+# Milliseconds that git itself waits for a lock before it refuses; nobody asks again after that.
 _PATIENT = ("core.filesRefLockTimeout=10000", "core.packedRefsTimeout=10000")
 _SUBMODULE = "160000"
 SETTINGS = tuple(part for setting in (*_OFF, *_DURABLE, *_PATIENT) for part in ("-c", setting))
@@ -216,6 +217,11 @@ def lock_in(error: str) -> str | None:
     """The lock because of which git refused to go on, None where that was not the reason."""
     match = re.search(r"[Uu]nable to create '(.+?\.lock)': File exists", error)
     return match[1] if match else None
+
+
+def without_advice(error: str) -> str:
+    """An error without the paragraph in which git says what other process may hold a lock."""
+    return error.partition("\n\nAnother git process seems to be running")[0]
 
 
 def without_password(text: str) -> str:

@@ -69,7 +69,13 @@ class RemoteEnd:
         With a lease (`name:id`) a branch is moved from there alone, to wherever; without one only forwards.
         """
         objects = {"GIT_OBJECT_DIRECTORY": str(self.found.common / "objects")}
-        git = Git(self.found.view.folder, {**self.env, **objects}, protocol.PUSH_SETTINGS, cwd=self.found.root)
+        git = Git(
+            self.found.view.folder,
+            {**self.env, **objects},
+            protocol.PUSH_SETTINGS,
+            cwd=self.found.root,
+            processes=self.found.git.processes,
+        )
         leased = (f"--force-with-lease={lease}",) if lease else ()
         other_end = (f"--receive-pack={protocol.RECEIVE_PACK}",) if protocol.is_local(self.url) else ()
         return git.ask(

@@ -9,6 +9,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from hashlib import sha256
 from pathlib import Path
+from subprocess import STDOUT
 
 from core.errors import GitError
 from core.revisions import Author, Workspace
@@ -17,6 +18,7 @@ from gitrepo.commands import Git
 from gitrepo.discovery import MAIN, Place, discovered, given, refuse_unusable, user_config
 from gitrepo.names import Names
 from gitrepo.objects import RawCommit
+from gitrepo.processes import Processes
 from gitrepo.repository import MOVE, NO_LOG, Repository
 from gitrepo.session import Session
 from gitrepo.shared_lock import SharedLock
@@ -38,6 +40,7 @@ class Repositories:
         signature: gives an author's line for a commit made now.
         environ: the daemon's environment.
         home: the id of the home whose tasks are worked on.
+        processes: those that git runs in.
     """
 
     def __init__(
@@ -47,9 +50,10 @@ class Repositories:
         signature: Callable[[Author], bytes],
         environ: Mapping[str, str],
         home: str = "",
+        processes: Processes | None = None,
     ) -> None:
         self._workspace, self._author, self._signature = workspace.resolve(), author, signature
-        self._home = home
+        self._home, self._processes = home, processes or Processes()
         self._env = protocol.private_environment(environ)
         self._user_config = user_config(environ)
         self._lock = threading.Lock()
@@ -88,7 +92,7 @@ class Repositories:
         Raises:
             GitError: there is no git, or it is too old.
         """
-        answer = Git(Path("/"), self._env)("--version").text
+        answer = Git(Path("/"), self._env, processes=self._processes)("--version").text
         if protocol.version_of(answer) < protocol.OLDEST:
             need = ".".join(map(str, protocol.OLDEST))
             raise GitError(f"{answer} is too old: version {need} or later is needed to merge without a checkout")
@@ -104,7 +108,8 @@ class Repositories:
                     self._known[folder] = replace(known, author=author.over(theirs))
 
     def close(self) -> None:
-        """End the processes that read objects; whoever reads after that starts one again."""
+        """End all processes; whoever waits for git gets GitStopped, and so does whoever asks after that."""
+        self._processes.stop()
         with self._lock:
             self._forget()
 
@@ -120,7 +125,8 @@ class Repositories:
             self._forget()
             self.version()
             self._workspace.mkdir(parents=True, exist_ok=True)
-            Git(folder, self._env, cwd=self._workspace)("init", "--quiet", "--template=", "--initial-branch=main")
+            git = Git(folder, self._env, cwd=self._workspace, processes=self._processes)
+            git("init", "--quiet", "--template=", "--initial-branch=main")
         return self._known.get(folder) or self._begun(self._opened(self._workspace))
 
     def _begun(self, own: Repository) -> Repository:
@@ -142,8 +148,8 @@ class Repositories:
             "GIT_SHALLOW_FILE": str(place.common / "shallow"),
         }
         storing = SharedLock()
-        view = Git(self._view(place), {**self._env, **objects}, store_lock=storing)
-        git = Git(place.folder, self._env)
+        view = Git(self._view(place), {**self._env, **objects}, store_lock=storing, processes=self._processes)
+        git = Git(place.folder, self._env, processes=self._processes)
         found = Repository(
             root=place.root,
             common=place.common,
@@ -157,8 +163,8 @@ class Repositories:
             store=Store(place.common / "objects", storing),
             reader=Reader(view),
             names=Names(git),
-            logged=Session(git, *MOVE),
-            unlogged=Session(git, *NO_LOG, *MOVE),
+            logged=Session(git, *MOVE, stderr=STDOUT),
+            unlogged=Session(git, *NO_LOG, *MOVE, stderr=STDOUT),
         )
         self._known[place.folder] = found
         return found

@@ -12,7 +12,7 @@ import contextlib
 from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import IO, TypeVar
+from typing import TypeVar
 
 from core.errors import GitError
 from core.git_ids import IdFormat
@@ -20,10 +20,11 @@ from core.projects import Scope
 from core.revisions import Author
 from core.tree import Tree
 from files.whole import flush
-from gitrepo.commands import Git
+from gitrepo.commands import Git, readable, refuse_locked
 from gitrepo.composing import NewObjects
 from gitrepo.names import Names
 from gitrepo.objects import Edit, RawCommit, parse_commit
+from gitrepo.processes import Output
 from gitrepo.session import Session
 from gitrepo.shared_lock import SharedLock
 from gitrepo.storing import Store
@@ -128,14 +129,16 @@ class Repository:
     def move(self, *moves: tuple[str, str, str | None], reflog: bool = True) -> str:
         """Move references (full name, new id, old id or None) together, each only from where it is expected.
 
-        Gives what git said when one of them was elsewhere or locked, and none was moved; "" when all moved.
+        Gives what git said when one of them was elsewhere, and none was moved; "" when all moved.
+
+        Raises:
+            ReferenceLocked: one of them is locked, and none was moved.
         """
         text = "".join(f"option no-deref\nupdate {name} {new} {old or '0' * len(new)}\n" for name, new, old in moves)
-        try:
-            (self.logged if reflog else self.unlogged).ask(f"start\n{text}prepare\ncommit\n".encode(), _moved)
-        except GitError:
-            if refused := self._refusal(text, reflog=reflog):
-                return refused
+        session = self.logged if reflog else self.unlogged
+        if refused := session.ask(f"start\n{text}prepare\ncommit\n".encode(), _read_refusal):
+            refuse_locked(refused)
+            return refused
         self._settle(name for name, _, _ in moves)
         return ""
 
@@ -149,17 +152,21 @@ class Repository:
             with contextlib.suppress(FileNotFoundError):  # a repository that keeps its references in another form
                 flush(folder)
 
-    def _refusal(self, text: str, *, reflog: bool) -> str:
-        """Try a refused move once more by itself: a session ends with a refusal and does not say why."""
-        log = () if reflog else NO_LOG
-        answer = self.git.ask(*log, *MOVE, stdin=text.encode())
-        return answer.error or "refused" if answer.code else ""
 
-
-def _moved(answer: IO[bytes]) -> None:
-    for _ in ("start", "prepare", "commit"):
-        if not answer.readline().endswith(b": ok\n"):
-            raise EOFError("refused")
+def _read_refusal(answer: Output) -> str:
+    """Read the answer to a move: empty, or the words of a refusal, after which git ends."""
+    words, steps = b"", 3
+    while steps:
+        line = answer.readline()
+        if line.endswith(b": ok\n"):
+            steps -= 1
+        elif line:
+            words += line
+        elif words:
+            return readable(words)
+        else:
+            raise EOFError("cut off")
+    return ""
 
 
 def checked_out(found: Repository, branch: str) -> str | None:

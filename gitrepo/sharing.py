@@ -17,6 +17,7 @@ from gitrepo import history, protocol
 from gitrepo.commands import Git
 from gitrepo.discovery import MAIN, remote_url
 from gitrepo.fetching import FETCH_OPTIONS, FETCHED, UPLOAD_PACK, fetch
+from gitrepo.processes import Processes
 from gitrepo.pushing import RemoteEnd
 from gitrepo.repository import Repository
 
@@ -109,7 +110,7 @@ def publish(
     raise RemoteAway(f"{branch} was not pushed to {protocol.without_password(url)}: {answer.error or answer.text}")
 
 
-def clone(url: str, folder: Path, env: Mapping[str, str], timeout_s: float) -> None:
+def clone(url: str, folder: Path, env: Mapping[str, str], timeout_s: float, processes: Processes) -> None:
     """Make a repository that follows a remote, on the remote's own branch and without any files.
 
     Raises:
@@ -120,7 +121,7 @@ def clone(url: str, folder: Path, env: Mapping[str, str], timeout_s: float) -> N
     making = folder.with_name(f".{folder.name}.new")
     shutil.rmtree(making, ignore_errors=True)
     making.mkdir(parents=True)
-    git = Git(making / ".git", env, protocol.PUSH_SETTINGS, cwd=making)
+    git = Git(making / ".git", env, protocol.PUSH_SETTINGS, cwd=making, processes=processes)
     other_end = (f"--upload-pack={UPLOAD_PACK}",) if protocol.is_local(url) else ()
     heads = git("ls-remote", "--symref", *other_end, "--", url, "HEAD", timeout_s=timeout_s).text
     found = re.search(r"^ref: refs/heads/(\S+)\tHEAD$", heads, re.MULTILINE)

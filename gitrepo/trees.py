@@ -8,11 +8,11 @@ from collections import OrderedDict
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
-from typing import IO
 
 from core.errors import GitError
 from gitrepo.commands import Git
 from gitrepo.objects import REGULAR, Record, differing, is_text, patched
+from gitrepo.processes import Output
 from gitrepo.session import Session
 
 MAX_KEPT_BYTES, MAX_BLOB_BYTES = 8 << 20, 64 << 10
@@ -115,7 +115,7 @@ class Reader:
             self._kept_bytes, self._listed = 0, Listed()
 
 
-def _answer(answer: IO[bytes]) -> tuple[str, bytes]:
+def _answer(answer: Output) -> tuple[str, bytes]:
     head = answer.readline().split()
     if len(head) == 2:  # "missing" or "ambiguous"
         raise KeyError(head[0].decode())

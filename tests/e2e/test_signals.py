@@ -6,6 +6,7 @@ import json
 import os
 import pty
 import signal
+import socket
 import subprocess
 import sys
 from collections.abc import Callable
@@ -17,6 +18,7 @@ import pytest
 from tests.support.answers import Answers, job
 from tests.support.daemon import ROOT, Daemon, settings_for
 from tests.support.daemon import until as within
+from tests.support.git_repo import git, make_repo
 from tests.support.sse import Listener
 from tests.support.wire_server import WireServer
 
@@ -60,6 +62,26 @@ def test_a_stop_waits_for_what_runs_and_a_second_one_does_not(
     assert daemon.wait(task)[0]["ending"] == "committed"
     assert answers.counts[1, "PLANNING"] == 1, "it went on where it stopped"
     assert daemon.stop() == 0
+
+
+def test_a_push_that_hangs_does_not_hold_a_stop(tmp_path: Path, server: WireServer, answers: Answers) -> None:
+    repo = make_repo(tmp_path / "shop")
+    daemon = Daemon(tmp_path / "home", settings_for(server, WORKER_COUNT="1", DRAIN_S="1", GIT_AUTO_PUSH="true"))
+    daemon.start()
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        git(repo, "remote", "add", "origin", f"git://127.0.0.1:{silent.getsockname()[1]}/x.git")
+        task = daemon.submit(**job(1), repo=str(repo))
+        connection, _ = silent.accept()
+        with connection:
+            assert daemon.stop() == 0
+    git(repo, "remote", "remove", "origin")
+    daemon.start()
+    (ended,) = daemon.wait(task)
+    (failed,) = logged(daemon, "push_failed")
+    assert daemon.stop() == 0
+    assert "Git was stopped" in str(failed["message"]), "the push was not waited for until it was given up"
+    assert (ended["status"], answers.counts[1, "PLANNING"]) == ("done", 1)
+    assert git(repo, "rev-list", "--count", f"main..{ended['branch']}") == "1"
 
 
 def test_a_hang_up_takes_up_new_settings_and_refuses_wrong_ones(tmp_path: Path, server: WireServer) -> None:

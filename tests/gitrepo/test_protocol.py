@@ -52,6 +52,13 @@ def test_passwords_are_left_out_of_addresses() -> None:
     assert protocol.without_password(text) == "cannot reach https://***@example.org/x and ssh://***@example.org"
 
 
+def test_a_lock_is_read_from_an_error_and_gits_general_advice_is_left_out() -> None:
+    error = "fatal: prepare: cannot lock ref 'x': Unable to create '/r/x.lock': File exists."
+    advice = "\n\nAnother git process seems to be running in this repository, e.g.\nan editor"
+    assert (protocol.lock_in(error + advice), protocol.without_advice(error + advice)) == ("/r/x.lock", error)
+    assert (protocol.lock_in("fatal: no"), protocol.without_advice("fatal:\n\nno")) == (None, "fatal:\n\nno")
+
+
 @pytest.mark.parametrize(
     ("home", "ours", "task"), [("01", "01", 7), ("01", "02", None), ("", "02", 7), ("01", "", 7), ("", "", 7)]
 )
@@ -74,13 +81,6 @@ def test_of_the_daemons_environment_only_the_path_is_passed_on() -> None:
     for env in (private, push):
         assert not {"OPENAI_API_KEY", "GIT_DIR"} & env.keys()
         assert env["GIT_TERMINAL_PROMPT"] == "0"
-
-
-def test_a_command_that_takes_too_long_is_ended_with_its_children(tmp_path: Path) -> None:
-    repo = make_repo(tmp_path / "repo")
-    slow = Git(repo / ".git", protocol.private_environment({"PATH": "/usr/bin:/bin"}), ("-c", "alias.slow=!sleep 30"))
-    with pytest.raises(GitError, match=r"git slow did not end within 0\.3 s"):
-        slow("slow", timeout_s=0.3)
 
 
 def test_a_command_that_fails_says_what_git_said(tmp_path: Path) -> None:
