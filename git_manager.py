@@ -177,13 +177,15 @@ class GitManager:
 
         Its paths are relative to the workspace's scope; only they differ from the parent. A branch of that name that
         is not this task's, or that somebody has checked out, is left alone, and the name gets the home's id or a
-        number. The message gets the trailer of the home.
+        number. The target is not asked for: it may be gone. The message gets the trailer of the home.
 
         Raises:
+            BaseGone: the parent is not in the repository any more.
             ReferenceLocked: the branch is locked.
             GitError: a path may not be written, or git failed.
         """
         found = self._repositories.find(workspace)
+        found.refuse_gone(parent)
         tree, full = found.tree(parent), workspace.scope.all_full(change)
         whole = workspace.scope.whole(tree)
         edits = edits_with_move(full, whole, tree.records) if isinstance(whole, MovedTree) else None
@@ -227,8 +229,10 @@ class GitManager:
             return "the base is no branch that could be moved"
         if workspace.is_own:
             return None
-        place = checked_out(self._repositories.find(workspace), workspace.target)
-        name = workspace.target.removeprefix("refs/heads/")
+        found, name = self._repositories.find(workspace), workspace.target.removeprefix("refs/heads/")
+        if not found.resolve(workspace.target)[0]:
+            return f"{name} is gone from {workspace.repo}"
+        place = checked_out(found, workspace.target)
         return place and f"{name} is checked out in {place}; it was left alone, take the work with `git merge`"
 
     def advance(self, workspace: Workspace, candidate: Commit, expected_tip: str) -> bool:
@@ -237,6 +241,7 @@ class GitManager:
         A candidate on no branch, such as a revert, moves the target alone.
 
         Raises:
+            BaseGone: the candidate or its parent is not in the repository any more.
             ReferenceLocked: the target or the task's branch is locked; git waits for a lock, and nobody asks again.
             GitError: the target may not be moved (see `blocked`), or git failed.
         """
@@ -249,6 +254,7 @@ class GitManager:
             tip, held = seen
             if tip != expected_tip:
                 return False
+            found.refuse_gone(candidate.id, candidate.parent)
             moves = [(target, candidate.id, expected_tip)]
             if held and held != candidate.id and may_move(found, branch, held, workspace):
                 moves.append((branch, candidate.id, held))

@@ -40,6 +40,7 @@ NightshiftError
 └── GitError
     ├── RemoteAway         the remote could not be asked, or took no push; waiting may help
     ├── UnknownCommit      a name stands for no commit, or for several
+    ├── BaseGone           a commit that work rests on is not in the repository any more
     ├── ReferenceLocked    a lock was in the way for as long as git waits
     ├── GitStopped         git was stopped with the daemon; nothing is known of what was asked
     ├── NotReverted        nothing was reverted; says why, and what to do instead
@@ -382,6 +383,10 @@ class RemoteAway(GitError):
 
 class UnknownCommit(GitError):
     """There is no such commit, or its name is ambiguous."""
+
+
+class BaseGone(GitError):
+    """A commit that work rests on, or a part of it, is not in the repository any more; no reference was moved."""
 
 
 class ReferenceLocked(GitError):

@@ -20,6 +20,8 @@ from gitrepo.repository import Repository
 from gitrepo.trees import GitTree
 
 MAIN = "refs/heads/main"
+CLASHING_BRANCH = "refs/heads/agent"
+"""Beside a branch of this name git can have none of the form agent/…, which are those of tasks."""
 _PERSON = ("name", "email")
 _SHOWN_CHARS = 200
 """Of a name that no file system takes."""
@@ -133,9 +135,9 @@ def base_of(found: Repository, base: str | None) -> tuple[str, str | None]:
     name = base.removeprefix("refs/heads/") if base else head.removeprefix("refs/heads/")
     if "\n" in name:
         raise GitError("base: must be one line")
-    branch, other, clash = found.resolve(f"refs/heads/{name or '@'}", base or "HEAD", "refs/heads/agent")
+    branch, other, clash = found.resolve(f"refs/heads/{name or '@'}", base or "HEAD", CLASHING_BRANCH)
     if clash:
-        raise GitError(f"repo: {found.root} has a branch named agent, so agent/… cannot be made; rename it")
+        raise GitError(clash_of(found.root))
     if branch:
         return branch, f"refs/heads/{name}"
     if other:
@@ -143,6 +145,14 @@ def base_of(found: Repository, base: str | None) -> tuple[str, str | None]:
     if base:
         raise GitError(f"base: there is no branch, tag or commit {base!r} in {found.root}")
     raise GitError(f"repo: {found.root} has no commit yet; make a first one")
+
+
+def clash_of(root: Path) -> str:
+    """Why no task can have a branch in a repository with a branch `agent`, and how to mend it."""
+    return (
+        f"repo: {root} has a branch named agent, beside which git cannot make the branch agent/… of a task; rename it "
+        "with `git branch -m agent NAME`"
+    )
 
 
 def refuse_submodule_folder(given: Path, root: Path, tree: GitTree) -> None:

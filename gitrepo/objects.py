@@ -203,6 +203,12 @@ def _order(entry: re.Match[bytes]) -> bytes:
     return sorted_by(entry[2], is_folder=entry[1] == FOLDER.encode())
 
 
+def folders_in(raw: bytes, id_bytes: int) -> list[str]:
+    """The ids of the folders directly in a tree object; see `parse_tree`."""
+    folder = FOLDER.encode()
+    return [entry[0][-id_bytes:].hex() for entry in _ENTRY[id_bytes].finditer(raw) if entry[1] == folder]
+
+
 def sorted_by(name: bytes, *, is_folder: bool) -> bytes:
     """What git sorts the entries of a tree by: a folder's name has a slash at its end."""
     return name + b"/" if is_folder else name

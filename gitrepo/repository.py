@@ -14,7 +14,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TypeVar
 
-from core.errors import GitError
+from core.errors import BaseGone, GitError
 from core.git_ids import IdFormat
 from core.projects import Scope
 from core.revisions import Author
@@ -23,7 +23,7 @@ from files.whole import flush
 from gitrepo.commands import Git, readable, refuse_locked
 from gitrepo.composing import NewObjects
 from gitrepo.names import Names
-from gitrepo.objects import Edit, RawCommit, parse_commit
+from gitrepo.objects import Edit, RawCommit, folders_in, parse_commit
 from gitrepo.processes import Output
 from gitrepo.session import Session
 from gitrepo.shared_lock import SharedLock
@@ -92,14 +92,39 @@ class Repository:
             return ""
 
     def read_commit(self, commit: str) -> RawCommit:
-        """A commit by its full id; raises GitError when there is no such commit."""
+        """A commit by its full id.
+
+        Raises:
+            BaseGone: there is no such commit.
+            GitError: it is something else, or could not be read.
+        """
         try:
             kind, raw = self.reader.get(commit)
         except KeyError:
-            raise GitError(f"commit {commit} is not in {self.root}") from None
+            raise BaseGone(f"commit {commit} is not in {self.root}") from None
         if kind != "commit":
             raise GitError(f"{commit} in {self.root} is a {kind}, not a commit")
         return parse_commit(raw)
+
+    def refuse_gone(self, commit: str, parent: str | None = None) -> None:
+        """Refuse a commit that the repository does not hold any more, as after a rewritten branch and `git gc`.
+
+        Looked for are the commit, its parent, its root tree and the trees in that; git keeps or drops what is below
+        together with them. Files are not looked for, since a partial clone may lack them. A process of its own looks:
+        one that stays open still reads the packs that were removed.
+
+        Raises:
+            BaseGone: one of them is missing.
+        """
+        root = self.read_commit(commit).tree
+        try:
+            _, entries = self.reader.get(root)
+        except KeyError:
+            raise BaseGone(f"the tree {root} of commit {commit} is not in {self.root} any more") from None
+        wanted = dict.fromkeys(filter(None, (commit, parent, root, *folders_in(entries, len(root) // 2))))
+        answer = self.view("cat-file", "--batch-check", stdin="".join(f"{id_}\n" for id_ in wanted).encode())
+        if missing := [line.split()[0] for line in answer.text.splitlines() if line.endswith(" missing")]:
+            raise BaseGone(f"{missing[0]}, which commit {commit} rests on, is not in {self.root} any more")
 
     def resolve(self, *names: str) -> list[str | None]:
         """The full id of the commit each name stands for, None where there is none. Names are data, not options."""

@@ -9,7 +9,7 @@ from pathlib import Path
 from core.errors import GitError
 from gitrepo import protocol
 from gitrepo.commands import Git
-from gitrepo.discovery import discovered, given, refuse_unusable, user_config
+from gitrepo.discovery import CLASHING_BRANCH, clash_of, discovered, given, refuse_unusable, user_config
 
 WALL_S = 10.0
 NEAREST_OF = 5000
@@ -30,6 +30,8 @@ def refuse_unusable_place(repo: str, base: str | None, environ: Mapping[str, str
     place = discovered(_existing(repo), config)
     refuse_unusable(place, config)
     git = Git(place.folder, protocol.private_environment(environ))
+    if _is_commit(git, CLASHING_BRANCH):
+        raise GitError(clash_of(place.root))
     if base is None:
         if not _is_commit(git, "HEAD"):
             raise GitError(f"repo: {place.root} has no commit yet; make a first one, or name a base")

@@ -220,5 +220,5 @@ async def test_a_target_that_is_gone_leaves_the_commit_on_its_branch_with_the_re
     assert isinstance(landed, Landed)
     assert landed.commit
     assert (landed.branch, landed.integrated) == ("agent/1-task-1", False)
-    assert "refs/heads/feature" in landed.reason
+    assert "feature is gone" in landed.reason
     assert git(repo, "rev-parse", "agent/1-task-1") == landed.commit == site.ledger(task)[0].commit

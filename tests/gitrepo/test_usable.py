@@ -54,6 +54,19 @@ def test_a_base_that_is_no_ref_is_told_with_the_nearest(tmp_path: Path) -> None:
     assert said(repo, "a\nb") == "base: must be one line"
 
 
+def test_a_branch_that_leaves_no_room_for_those_of_tasks_is_told(tmp_path: Path) -> None:
+    repo = make_repo(tmp_path / "shop")
+    git(repo, "branch", "agent")
+    for base in (None, "main"):
+        assert said(repo, base) == (
+            f"repo: {repo} has a branch named agent, beside which git cannot make the branch agent/… of a task; "
+            "rename it with `git branch -m agent NAME`"
+        )
+    git(repo, "branch", "-m", "agent", "agent/mine")
+    git(repo, "tag", "agent")
+    refuse_unusable_place(str(repo), None, OWNER)
+
+
 def test_a_bare_repository_is_told(tmp_path: Path) -> None:
     git(tmp_path, "init", "-q", "--bare", "bare.git")
     assert "is a bare repository" in said(tmp_path / "bare.git")
