@@ -24,7 +24,7 @@ from attempt.services import AttemptServices
 from core.attempt_state import AttemptState
 from core.commit_message import message_for
 from core.dependencies import closure, dependants
-from core.errors import GitError, MergeConflict, RemoteAway
+from core.errors import BaseGone, GitError, MergeConflict, RemoteAway
 from core.events import CommitData, Emitter, Kind, Level
 from core.held_out import HeldOut
 from core.isolation import RunLimits
@@ -120,7 +120,10 @@ class Integration:
         async with self.services.merge_locks[workspace.git_dir] if moving else nullcontext():
             if moving and (again := await asyncio.to_thread(self._find_lost_project, workspace, state)):
                 return again
-            commit = await run_to_end(self._commit_on_branch(workspace, state, moving=moving))
+            try:
+                commit = await run_to_end(self._commit_on_branch(workspace, state, moving=moving))
+            except BaseGone as gone:
+                return await self._begin_on_tip(workspace, state, gone)
             if commit is None:
                 await run_to_end(self._drop_standing(workspace))
                 return Landed(reason=self._nothing_changed(state))
@@ -398,6 +401,17 @@ class Integration:
         if not gone:
             return None
         why = f"the project {gone[0]} is not there any more: another task moved or removed it"
+        self._events.emit(Kind.CONFLICT, why, level=Level.WARNING)
+        return Reopened(why=why, state=self._plan_anew(state, tip, why))
+
+    async def _begin_on_tip(self, workspace: Workspace, state: AttemptState, gone: BaseGone) -> Reopened:
+        """Have the task planned anew on the target's tip, because its base was rewritten and collected.
+
+        Raises:
+            GitError: there is no target, or it is gone as well.
+        """
+        tip = await asyncio.to_thread(self.services.git.tip, workspace)
+        why = f"the commit that the task began on was removed from the repository: {gone}"
         self._events.emit(Kind.CONFLICT, why, level=Level.WARNING)
         return Reopened(why=why, state=self._plan_anew(state, tip, why))
 

@@ -33,8 +33,8 @@ class Reader:
 
     def __init__(self, git: Git) -> None:
         self._session = Session(git, "cat-file", "--batch")
-        self._kept = OrderedDict[str, bytes]()
-        self._kept_bytes = 0
+        self._objects = OrderedDict[str, bytes]()
+        self._object_bytes = 0
         self._lock = threading.Lock()
         self._listed = Listed()
 
@@ -63,8 +63,8 @@ class Reader:
         another one.
         """
         with self._lock:
-            if (known := self._kept.get(id_)) is not None:
-                self._kept.move_to_end(id_)
+            if (known := self._objects.get(id_)) is not None:
+                self._objects.move_to_end(id_)
                 return known
         found = self.held(id_)
         if len(found) <= most_bytes:
@@ -74,10 +74,10 @@ class Reader:
     def keep(self, id_: str, data: bytes) -> None:
         """Keep the bytes of a tree or a small file, as if they had been read."""
         with self._lock:
-            self._kept_bytes += 0 if id_ in self._kept else len(data)
-            self._kept[id_] = data
-            while self._kept_bytes > MAX_KEPT_BYTES:
-                self._kept_bytes -= len(self._kept.popitem(last=False)[1])
+            self._object_bytes += 0 if id_ in self._objects else len(data)
+            self._objects[id_] = data
+            while self._object_bytes > MAX_KEPT_BYTES:
+                self._object_bytes -= len(self._objects.popitem(last=False)[1])
 
     def listed(self, root: str) -> Listed:
         """The files below a tree, by what differs from the tree that was listed last: most are one commit apart."""
@@ -111,8 +111,8 @@ class Reader:
         """End the process and forget what was read; the next question starts another."""
         self._session.close()
         with self._lock:
-            self._kept.clear()
-            self._kept_bytes, self._listed = 0, Listed()
+            self._objects.clear()
+            self._object_bytes, self._listed = 0, Listed()
 
 
 def _answer(answer: Output) -> tuple[str, bytes]:

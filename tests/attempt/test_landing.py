@@ -222,3 +222,43 @@ async def test_a_target_that_is_gone_leaves_the_commit_on_its_branch_with_the_re
     assert (landed.branch, landed.integrated) == ("agent/1-task-1", False)
     assert "feature is gone" in landed.reason
     assert git(repo, "rev-parse", "agent/1-task-1") == landed.commit == site.ledger(task)[0].commit
+
+
+async def test_a_locked_target_leaves_the_commit_on_its_branch_and_the_next_task_lands(
+    site: Site, tmp_path: Path
+) -> None:
+    repo = make_repo(tmp_path / "shop")
+    git(repo, "branch", "feature")
+    fields = {"repo": str(repo), "base": "feature", "integrate": True, "tests": {"test_calc.py": TEST_ADD}}
+    task, other = site.task(1, **fields), site.task(2, **fields)
+    workspace = site.open(task)
+    work = await site.judged(workspace, task, {"calc.py": ADD})
+    lock = repo / ".git" / "refs" / "heads" / "feature.lock"
+    lock.touch()
+    landed = await site.land(workspace, task, work)
+    assert isinstance(landed, Landed)
+    assert (landed.branch, landed.integrated) == ("agent/1-task-1", False)
+    assert "feature.lock" in landed.reason
+    assert site.ledger(task)[0].commit == landed.commit
+    lock.unlink()
+    end = await site.land(site.open(other), other, await site.judged(site.open(other), other, {"calc.py": ADD}))
+    assert isinstance(end, Landed)
+    assert end.integrated
+
+
+async def test_a_base_that_was_rewritten_and_collected_has_the_task_begin_on_the_new_one(
+    site: Site, tmp_path: Path
+) -> None:
+    repo = make_repo(tmp_path / "shop")
+    task = site.task(1, repo=str(repo), tests={"test_calc.py": TEST_ADD})
+    workspace = site.open(task)
+    work = await site.judged(workspace, task, {"calc.py": ADD})
+    git(repo, "commit", "-q", "--amend", "--no-verify", "-m", "Another first")
+    git(repo, "reflog", "expire", "--expire=now", "--all")
+    git(repo, "gc", "-q", "--prune=now")
+    end = await site.land(workspace, task, work)
+    assert isinstance(end, Reopened)
+    assert (end.state.phase, end.state.base) == (Phase.PLANNING, git(repo, "rev-parse", "HEAD"))
+    assert end.state.change == {}
+    assert site.ledger(task) == []
+    git(repo, "fsck", "--strict")

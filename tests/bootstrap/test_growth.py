@@ -25,6 +25,7 @@ FIRST, MORE = 30, 100
 SHARE = 0.5
 """A container that grew by so many items a task would never stop."""
 BOUNDED = {
+    "_objects": "trees and small files of a repository: 8 MB",
     "_facts": "what files refer to: 50,000 files at most",
     "_words": "one entry for each file of the workspace, of the four graphs at most",
     "_indexed": "as above",
