@@ -24,6 +24,7 @@ from agent.services import AgentServices, Runner
 from core.attempt_state import AttemptContext, AttemptState, Step
 from core.errors import NightshiftError
 from core.events import Emitter, Kind, Level
+from core.judged_change import holds_work
 from core.projects import DEPENDENCY_FILES, Scope, whole_of
 from core.states import TERMINAL_PHASES, Outcome, Phase
 
@@ -116,12 +117,22 @@ class Machine:
         to = self._on(context, _next(state.phase, step.outcome))
         took = round((self._services.clock() - began).total_seconds(), 3)
         held_in = state.phase if to is Phase.AWAITING_APPROVAL else None
+        after = self._with_best(context, state, step.state)
         return replace(
             step,
             phase=state.phase,
-            state=replace(step.state, phase=to, step_no=state.step_no + 1, held_in=held_in),
+            state=replace(after, phase=to, step_no=state.step_no + 1, held_in=held_in),
             data={**step.data, **_prompts(services), "next": str(to), "duration_s": took},
         )
+
+    def _with_best(self, context: AttemptContext, before: AttemptState, after: AttemptState) -> AttemptState:
+        """The state after a step, with the best change of the attempt where the step ran one."""
+        verdict = after.verdict
+        if before.phase is not Phase.TESTING or verdict is None or verdict is before.verdict or not verdict.has_run:
+            return after
+        in_project = bool(after.project)
+        given, tree = context.task.spec.files, self._services.tree
+        return after.with_best() if holds_work(after.change, given, tree, in_project=in_project) else after
 
     async def _with_environment(self, before: AttemptState, step: Step) -> Step:
         """A step with the environment of the part of the workspace that it chose."""

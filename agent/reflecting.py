@@ -37,10 +37,12 @@ from core.masking import printable
 from core.reasons import with_failure
 from core.states import Ending, Outcome, Phase
 from core.tasks import digest
-from core.verdicts import Label
+from core.verdicts import Label, Result
 
 MAX_ESCALATION = 2
 MAX_BLAMED = 2
+MAX_UNCONVINCING = 2
+"""So many times tests are written for one change that all other tests pass with; then its owner decides."""
 _CONTRADICTS = (
     "These existing tests seem to demand the opposite of the task: {tests}. If they do, send their files with just the "
     "tests changed that contradict the task; their owner is asked about them."
@@ -57,6 +59,9 @@ async def run(context: AttemptContext, state: AttemptState, services: AgentServi
     why = history.why_stuck(state.tries, seen)
     if seen[-1:] != state.seen[-1:]:
         await _remember(context, state, services)
+    if unshown := _unshown(state):
+        _report_stuck(state, services, unshown, "giving up")
+        return _end(state, Ending.STUCK, f"{unshown[:1].upper()}{unshown[1:]}")
     if state.iteration >= context.iterations:
         return _end(state, Ending.GAVE_UP, f"Gave up after {_tries(state)}, the limit")
     if why and state.escalation >= MAX_ESCALATION:
@@ -94,7 +99,33 @@ def _try(state: AttemptState) -> Try:
         digest=digest(state.change, state.own_tests),
         failing=tuple(failing[:_MAX_IDS]) or (_last_failure(state),),
         feedback=state.feedback,
+        unconvincing=digest(state.change) if _blames_only_own_tests(state) else "",
     )
+
+
+def _blames_only_own_tests(state: AttemptState) -> bool:
+    """Tell whether tests that the agent did not write ran and passed, and its own prove nothing or too little."""
+    verdict = state.verdict
+    if verdict is None or not verdict.weak or verdict.failing - set(verdict.weak):
+        return False
+    return _others_passing(state) > 0
+
+
+def _others_passing(state: AttemptState) -> int:
+    """How many tests pass that the agent did not write."""
+    results = state.verdict.results if state.verdict else ()
+    passing = [one.id for one in results if one.result is Result.PASSED]
+    return sum(name.partition("::")[0] not in state.own_tests for name in passing)
+
+
+def _unshown(state: AttemptState) -> str:
+    """Why the self-written tests are not asked for again, as a sentence; empty where they may be."""
+    change = state.tries[-1].unconvincing
+    if not change or sum(one.unconvincing == change for one in state.tries) < MAX_UNCONVINCING:
+        return ""
+    count = _others_passing(state)
+    tests = f"the repository's {count} tests" if count > 1 else "the repository's test"
+    return f"the change passes {tests}, but the self-written tests do not show what it changes"
 
 
 def _last_failure(state: AttemptState) -> str:

@@ -9,8 +9,9 @@ test that should notice it.
 from __future__ import annotations
 
 import asyncio
+import hashlib
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 
 from agent import change_check, changed_tests, exploring, feedback, interface, syntax, test_paths, whole_project
 from agent.assertions import all_idle, asserts_something, excuses, idle_tests
@@ -18,7 +19,7 @@ from agent.change_check import Checked
 from agent.coding import blames_tests
 from agent.dialogue import Dialogue
 from agent.prompt import sections
-from agent.prompt.budget import Prompt, Section, Shown
+from agent.prompt.budget import Prompt, Section, Shown, fixed
 from agent.prompt.text import quoted, system
 from agent.replies import parse
 from agent.services import AgentServices
@@ -31,14 +32,18 @@ from core.errors import BadReply
 from core.events import DroppedData, FindingData, JudgedData, Kind, Level
 from core.gauge import Gauge
 from core.paths import is_test_path
+from core.reasons import with_failure
 from core.states import Ending, Outcome, Phase
 from core.tasks import Change, Files, Spent, digest
+from core.text import encode
 from core.verdicts import Evidence, Failure, Label, Result, Trial, Verdict
 
 _NO_TESTS = "The agent's own tests cannot be used"
 _UNTESTED = "own tests"
 _ADD = "Where a fault is named that no test notices, add a test whose expected result it changes."
 UNMET = "The tests pass, but the change does not do what the task says. Do what its words say:"
+_REPEATED = "Stuck at the self-written tests: what is left to ask about them was asked before"
+_UNUSED = "Tests were asked for before, and no answer could be used. Send whole test files whose tests assert results."
 _MOST_LINES = 200
 """Of what a file offers."""
 
@@ -56,6 +61,7 @@ async def _change(context: AttemptContext, state: AttemptState, services: AgentS
     own = {**test_paths.moved(written, services.tree), **changed}
     before, state = state.verdict, replace(state, own_tests=own, removed_tests=())
     left_out: Mapping[str, str] = {}
+    is_repeated = False
     if state.test_changes:
         checked = await change_check.check(context, replace(state, own_tests={}), services)
         if stopped := _stopped(checked, before):
@@ -72,14 +78,17 @@ async def _change(context: AttemptContext, state: AttemptState, services: AgentS
     elif _needs_tests(context, state) and only_takes_away(context, state, services):
         state = replace(state, own_tests=state.changed_tests)
     elif _needs_tests(context, state):
-        state, faults = await _with_tests(context, state, services)
-        if faults:
-            return _failed(replace(state, verdict=_unusable(state, faults)), before)
+        state, written = await _with_tests(context, state, services)
+        is_repeated = written.is_repeated
+        if written.faults:
+            step = await _unusable(context, state, services, written.faults, before)
+            return _give_up_tests(step) if is_repeated else step
     checked = await change_check.check(context, state, services)
     if stopped := _stopped(checked, before):
         return stopped
     step = await _suite(context, checked.state, services, before)
     step = replace(step, data={**step.data, **checked.data})
+    step = _give_up_tests(step) if is_repeated else step
     return _told(step, left_out) if step.outcome is Outcome.REDO else step
 
 
@@ -95,14 +104,15 @@ async def _removal(context: AttemptContext, state: AttemptState, services: Agent
 
 async def _with_tests(
     context: AttemptContext, state: AttemptState, services: AgentServices
-) -> tuple[AttemptState, tuple[str, ...]]:
-    """The state with tests that were written now, and what is wrong with them; changed ones stay as they are."""
+) -> tuple[AttemptState, Written]:
+    """The state with tests that were written now, and what came of asking; changed ones stay as they are."""
     changed, state = state.changed_tests, replace(state, own_tests=state.written_tests)
     dialogue = Dialogue(Phase.TESTING, context, state, services)
     written = await write_tests(context, state, services, dialogue)
     former = state.former_tests or (state.own_tests if written.tests != state.own_tests else {})
     own = {**written.tests, **changed}
-    return dialogue.charge(replace(state, own_tests=own, former_tests=former)), written.faults
+    asked = (*state.test_prompts, *written.asked)
+    return dialogue.charge(replace(state, own_tests=own, former_tests=former, test_prompts=asked)), written
 
 
 def _stopped(checked: Checked, before: Verdict | None) -> Step | None:
@@ -122,6 +132,8 @@ def _told(step: Step, left_out: Mapping[str, str]) -> Step:
 async def _suite(context: AttemptContext, state: AttemptState, services: AgentServices, before: Verdict | None) -> Step:
     """Run what the checks let pass."""
     verdict = await services.suite.judge(job_for(context, state, services))
+    if verdict.weak and not verdict.results:
+        verdict = _with_results(verdict, await _run_without_own(context, state, services))
     if notes := change_check.notes_on_linters(state):
         verdict = replace(verdict, evidence=replace(verdict.evidence, notes=(*verdict.evidence.notes, *notes)))
     state = replace(state, verdict=verdict, spent=state.spent + Spent(suite_s=verdict.duration_s))
@@ -212,14 +224,53 @@ def _failed(state: AttemptState, before: Verdict | None) -> Step:
     return Step(phase=Phase.TESTING, outcome=Outcome.REDO, state=state, note=note[:300], data=_data(verdict))
 
 
-def _unusable(state: AttemptState, faults: tuple[str, ...]) -> Verdict:
-    """A verdict on tests that were never run."""
+async def _unusable(
+    context: AttemptContext,
+    state: AttemptState,
+    services: AgentServices,
+    faults: tuple[str, ...],
+    before: Verdict | None,
+) -> Step:
+    """The step of a change whose own tests cannot be used: the repository's tests are run all the same."""
+    checked = await change_check.check(context, replace(state, own_tests=state.changed_tests), services)
+    if stopped := _stopped(checked, before):
+        return stopped
     tree = digest(state.change, state.own_tests)
     evidence = Evidence(tree=tree, sandbox="none", label=Label.SELF_TESTED, notes=("nothing was run",))
     failure = Failure(id=_UNTESTED, kind="cannot be used", message="\n".join(faults))
-    return Verdict(
+    unusable = Verdict(
         passed=False, reason=f"{_NO_TESTS}: {faults[0]}", evidence=evidence, failures=(failure,), weak=(_UNTESTED,)
     )
+    verdict = _with_results(unusable, await _run_without_own(context, checked.state, services))
+    state = replace(checked.state, own_tests=state.own_tests, verdict=verdict)
+    return _failed(replace(state, spent=state.spent + Spent(suite_s=verdict.duration_s)), before)
+
+
+async def _run_without_own(context: AttemptContext, state: AttemptState, services: AgentServices) -> Trial:
+    """Run the tests that the change is judged by, without those that the agent wrote."""
+    return await services.suite.try_out(job_for(context, replace(state, own_tests=state.changed_tests), services))
+
+
+def _with_results(verdict: Verdict, trial: Trial) -> Verdict:
+    """A verdict that blames the agent's own tests, with a run of all others; where one fails, the code is to blame."""
+    if not trial.results:
+        return verdict
+    evidence = replace(verdict.evidence, notes=("only tests that the agent did not write were run",))
+    ran = replace(
+        verdict, evidence=evidence, results=trial.results, before=trial.before, mended=trial.mended,
+        duration_s=verdict.duration_s + trial.duration_s,
+    )  # fmt: skip
+    return replace(ran, reason=trial.reason, failures=trial.failures, weak=()) if trial.reason else ran
+
+
+def _give_up_tests(step: Step) -> Step:
+    """The step where only tests are wrong that the model cannot be asked for again; any other as it is."""
+    verdict = step.state.verdict
+    if step.outcome is not Outcome.REDO or verdict is None or not verdict.weak:
+        return step
+    reason = with_failure(_REPEATED, feedback.headline(verdict))
+    state = replace(step.state, ending=Ending.STUCK, reason=reason)
+    return replace(step, outcome=Outcome.GIVE_UP, state=state, note=reason[:300])
 
 
 def _broken(state: AttemptState, trial: Trial) -> Verdict:
@@ -268,25 +319,45 @@ def _report(services: AgentServices, verdict: Verdict) -> None:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Written:
-    """The tests as they are now; `faults` says why the model's last word was not taken."""
+    """The tests as they are now; `faults` says why the model's last word was not taken.
+
+    `asked` are the digests of the prompts that were sent. `is_repeated` tells that nothing was asked, because the
+    prompt was sent before.
+    """
 
     tests: Files
-    faults: tuple[str, ...] = field(default=())
+    faults: tuple[str, ...] = ()
+    asked: tuple[str, ...] = ()
+    is_repeated: bool = False
 
 
 async def write_tests(
     context: AttemptContext, state: AttemptState, services: AgentServices, dialogue: Dialogue
 ) -> Written:
-    """Ask for tests until they can be used, a few times; the earlier ones stay where nothing usable came."""
+    """Ask for tests until they can be used, a few times; the earlier ones stay where nothing usable came.
+
+    No prompt is sent twice in an attempt.
+    """
     prompt = first = await asyncio.to_thread(_request, context, state, services)
-    faults: tuple[str, ...] = ()
+    faults, asked = tuple[str, ...](), list[str]()
     for _ in range(services.settings.reasks + 1):
+        if (name := _name_of(prompt)) in {*state.test_prompts, *asked}:
+            break
+        asked.append(name)
         reply = await exploring.answered(context, state, services, dialogue, prompt, change={})
         tests, faults = _read(reply, context, state, services)
         if not faults:
-            return Written(tests=tests)
+            return Written(tests=tests, asked=tuple(asked))
         prompt = dialogue.again(first, reply.text, _again(faults))
-    return Written(tests=state.own_tests, faults=faults)
+    if not asked and not state.own_tests:
+        faults = ("the same was asked before, and no answer could be used",)
+    return Written(tests=state.own_tests, faults=faults, asked=tuple(asked), is_repeated=not asked)
+
+
+def _name_of(prompt: Prompt) -> str:
+    """The digest of a prompt's messages."""
+    text = "\0".join(f"{message.role}\0{message.text}" for message in prompt.messages)
+    return hashlib.sha256(encode(text)).hexdigest()[:16]
 
 
 def _request(context: AttemptContext, state: AttemptState, services: AgentServices) -> Prompt:
@@ -296,17 +367,18 @@ def _request(context: AttemptContext, state: AttemptState, services: AgentServic
     )
     path = test_paths.suggested(context, services.tree, state.change)
     again = "Mend what the complaint names." if state.own_tests else "Write the tests."
-    earlier = [
-        replace(sections.the_tests(about), title="Your earlier tests"),
-        replace(sections.the_failure(about), title="The complaint about them"),
-    ]
+    earlier = [replace(sections.the_tests(about), title="Your earlier tests")] if state.own_tests else []
+    if state.own_tests or blames_tests(state):
+        earlier.append(replace(sections.the_failure(about), title="The complaint about them"))
+    elif state.test_prompts:
+        earlier.append(fixed("Earlier answers", _UNUSED))
     parts = [
         sections.the_task(about),
         sections.the_plan(state),
         sections.the_repository(about),
         sections.the_conventions(about),
         Section(title="The code to be tested", fill=lambda r: _interface(state, services, r, about.gauge), rank=9),
-        *(earlier if state.own_tests else ()),
+        *earlier,
         sections.closing(f"{again} A good path for a single test file is {path}"),
     ]
     return sections.composed(about, head, parts)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from typing import Any
 
 from core.brief import Brief, Question
@@ -11,6 +11,7 @@ from core.change_checks import Ask, CheckedChange, Declared, holding
 from core.environments import Environment
 from core.held_out import HeldOut
 from core.isolation import RUN_LIMITS, RunLimits
+from core.judged_change import JudgedChange
 from core.messages import OwnerMessage
 from core.projects import Scope
 from core.remarks import GRAVE, Reader, Reading, Remark, worst_first
@@ -63,6 +64,8 @@ class Try:
     """Ids of the tests that failed; without one, what went wrong, in a line."""
     feedback: str
     reflection: Reflection = field(default_factory=Reflection)
+    unconvincing: str = ""
+    """Digest of the change, where all other tests passed and the agent's own alone did not show what it changes."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -176,6 +179,10 @@ class AttemptState:
     """What prompts show in place of the tries before a fresh start."""
     heard: int = 0
     """The newest message of its owner's (`core.messages`) with which the change was written."""
+    test_prompts: tuple[str, ...] = ()
+    """Digests of the prompts that asked for tests; none is sent twice."""
+    best: JudgedChange | None = None
+    """The best change that was judged so far; it counts while the base is its base."""
 
     @property
     def unmet(self) -> tuple[str, ...]:
@@ -227,9 +234,32 @@ class AttemptState:
         """What is held out of the tests, as far as it can witness for this change."""
         return held.seen() if self.saw_held_out else held
 
+    @property
+    def best_here(self) -> JudgedChange | None:
+        """The best change that was judged on this base; None without one."""
+        return self.best if self.best and self.best.base == self.base else None
+
+    def with_best(self) -> AttemptState:
+        """The state that keeps its change as the best one, unless a better one of the same base was judged before."""
+        if self.verdict is None:
+            return self
+        now = JudgedChange(verdict=self.verdict, **{name: getattr(self, name) for name in _OF_CHANGE})
+        best = self.best_here
+        return self if best and best.rank > now.rank else replace(self, best=now)
+
+    def at_best(self) -> AttemptState:
+        """The state with its best change in place of the last one; as it is where no change was judged."""
+        best = self.best_here
+        if best is None:
+            return self
+        return replace(self, verdict=best.verdict, **{name: getattr(best, name) for name in _OF_CHANGE})
+
     def with_try(self, new: Try) -> AttemptState:
         """The state with one more try; only the last few are kept."""
         return replace(self, tries=(*self.tries, new)[-SHORT_TERM:], seen=(*self.seen, new.digest))
+
+
+_OF_CHANGE = tuple(each.name for each in fields(JudgedChange) if each.name != "verdict")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

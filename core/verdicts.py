@@ -21,6 +21,8 @@ class Label(StrEnum):
     EXIT_CODE = "exit_code"
     DOCUMENTED = "documented"
     REMOVED = "removed"
+    DRAFT = "draft"
+    """It did not pass, and is kept for the owner."""
 
 
 class Result(StrEnum):
@@ -163,6 +165,11 @@ class Verdict(SuiteReport):
     def holds(self) -> bool:
         """Tell whether the change passed and does what the words of its task say."""
         return self.passed and not self.unmet
+
+    @property
+    def has_run(self) -> bool:
+        """Tell whether anything was run; checks alone judge as well."""
+        return bool(self.results) or self.evidence.sandbox != "none"
 
     @property
     def labelled_reason(self) -> str:

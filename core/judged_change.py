@@ -1,0 +1,51 @@
+"""A change with the verdict on it. The best one of an attempt that ends without a commit becomes its draft."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from core.projects import LAID_OUT
+from core.tasks import Change, Files
+from core.tree import Tree, text_of
+from core.verdicts import Result, Verdict
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class JudgedChange:
+    """A change as a run judged it. The fields have the meaning that `core.attempt_state.AttemptState` gives them."""
+
+    base: str
+    verdict: Verdict
+    iteration: int
+    change: Change
+    own_tests: Files = field(default_factory=dict)
+    test_changes: Change = field(default_factory=dict)
+    removed_tests: tuple[str, ...] = ()
+    merged_tests: Files = field(default_factory=dict)
+    summary: str = ""
+    feedback: str = ""
+
+    @property
+    def rank(self) -> tuple[bool, int, int]:
+        """The order of changes: one that passed, then the number of tests that pass, then few that do not."""
+        return self.verdict.passed, self.verdict.count(Result.PASSED), -len(self.verdict.failing)
+
+
+def holds_work(change: Change, given: Files, tree: Tree, *, in_project: bool) -> bool:
+    """Tell whether a change holds more than the files its owner gave and those that every new project begins with.
+
+    Args:
+        change: the change.
+        given: the files that came with the task.
+        tree: the files of its base.
+        in_project: whether the paths are those of a project of the workspace.
+    """
+    return any(
+        _differs(given, path, text) and not (in_project and path in LAID_OUT and text_of(tree, path) is None)
+        for path, text in change.items()
+    )
+
+
+def _differs(given: Mapping[str, str], path: str, text: str | None) -> bool:
+    return path not in given or given[path] != text
