@@ -237,14 +237,14 @@ class QueueManager:
         """Cancel a task at once, or ask the worker that runs it to. Fails with `UnknownTask` or `IllegalMove`."""
         return self._write(lambda tx: transitions.cancel(tx, task_id))
 
-    def retry(self, task_id: int, amendment: Amendment = NOTHING) -> Future[Task]:
+    def retry(self, task_id: int, amendment: Amendment = NOTHING, *, from_draft: bool = False) -> Future[Task]:
         """Queue a failed or cancelled task again, with all its tries, a fresh budget, and what its owner adds to it.
 
-        What it used before stays in all totals. What failed because of it stays failed. The future fails with
-        `UnknownTask`, with `IllegalMove` when it has not ended or depends on what failed, or with `InvalidTask` when it
-        cannot take what is added.
+        What it used before stays in all totals. What failed because of it stays failed. With `from_draft` it begins
+        with the change of its draft. The future fails with `UnknownTask`, with `IllegalMove` when it has not ended,
+        depends on what failed or has no such draft, or with `InvalidTask` when it cannot take what is added.
         """
-        return self._write(lambda tx: transitions.retry(tx, task_id, amendment))
+        return self._write(lambda tx: transitions.retry(tx, task_id, amendment, from_draft=from_draft))
 
     def revise(self, task_id: int, spec: TaskSpec) -> Future[Task]:
         """Let a task be another one as long as it has not begun; later the new words become a note to the old ones.

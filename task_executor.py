@@ -225,12 +225,12 @@ class TaskExecutor:
             events.emit(Kind.WORKER_ERROR, str(lost), level=Level.WARNING)
         except (Parked, NeedsApproval, Split, StoreUnready) as later:
             if self._only is not None and isinstance(later, NeedsSettings):  # they stay what they are for one task
-                await self._finish(task, running.attempt.ended(later.ending, str(later)))
+                await self._finish_with_draft(running.attempt, running.attempt.ended(later.ending, str(later)))
             else:
                 await self._put_off(task, later)
         except (Interruption, ModelRefused) as end:
             ending = end.ending if isinstance(end, Interruption) else Ending.REFUSED
-            await self._finish(task, running.attempt.ended(ending or Ending.ERROR, str(end)))
+            await self._finish_with_draft(running.attempt, running.attempt.ended(ending or Ending.ERROR, str(end)))
         except (StaleFence, StoreDamaged):
             raise
         except Exception as error:  # noqa: BLE001 - whatever a part throws ends this task, not the worker
@@ -239,7 +239,7 @@ class TaskExecutor:
             events.emit(Kind.WORKER_ERROR, text, level=Level.ERROR, **data)
             await self._finish(task, running.attempt.ended(Ending.ERROR, text))
         else:
-            await self._finish(task, result)
+            await self._finish_with_draft(running.attempt, result)
 
     async def _put_off(self, task: Task, later: Parked | NeedsApproval | Split | StoreUnready) -> None:
         """Let the task wait, or go on at its last step where the trouble is the database's and not its own."""
@@ -265,6 +265,9 @@ class TaskExecutor:
             await done(self.services.queue.requeue(task.id, task.fence, str(why)))
         else:
             running.attempt.events.emit(Kind.WORKER_ERROR, str(why), level=Level.WARNING)
+
+    async def _finish_with_draft(self, attempt: Attempt, result: AttemptResult) -> None:
+        await self._finish(attempt.task, await attempt.with_draft(result))
 
     async def _finish(self, task: Task, result: AttemptResult) -> None:
         await done(

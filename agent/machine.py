@@ -22,9 +22,9 @@ from agent import clarifying, coding, planning, reflecting, review, testing
 from agent.owner_words import heeded
 from agent.services import AgentServices, Runner
 from core.attempt_state import AttemptContext, AttemptState, Step
+from core.best_change import holds_work
 from core.errors import NightshiftError
 from core.events import Emitter, Kind, Level
-from core.judged_change import holds_work
 from core.projects import DEPENDENCY_FILES, Scope, whole_of
 from core.states import TERMINAL_PHASES, Outcome, Phase
 

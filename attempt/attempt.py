@@ -16,6 +16,7 @@ from agent.kinds import asks_for_documents, kind_of
 from agent.machine import FIRST, Machine
 from agent.services import AgentServices, EditFormat
 from attempt import landed_packages, subtasks
+from attempt.draft import LEAVES_DRAFT, leave_draft
 from attempt.environment import EnvironmentChoice
 from attempt.integration import Integration, Landed
 from attempt.limits import PausableTimeLimit, TaskBudget, TimedModel
@@ -31,7 +32,7 @@ from core.dialogue import ModelRequest
 from core.environments import Environment
 from core.errors import BudgetSpent, CommandBlocked, GitError, InvalidTask, NeedsApproval, NightshiftError, TimeUp
 from core.events import BlockedCommandData, Emitter, Event, Kind, Level
-from core.forking import begun
+from core.forking import begin_with_draft, begun
 from core.held_out import HeldOut
 from core.messages import OwnerMessage
 from core.paths import at_or_below, is_test_path
@@ -40,11 +41,12 @@ from core.program import typed
 from core.projects import WHOLE, Scope, beginning
 from core.repository_commands import Purpose
 from core.repository_settings import RepositorySettings
-from core.revisions import Workspace
+from core.revisions import Commit, Workspace
 from core.states import Ending, Outcome, Phase
 from core.tasks import Explore, Language, Limits, Spent, Task
 from core.tree import Tree, text_of
 from db.commit_ledger import CommitLedger
+from db.state_store import Commit as LedgerEntry
 from languages.python import commands, own_packages
 from languages.repository_commands.find import find, judged_here
 from model_handler import BoundModel
@@ -154,7 +156,7 @@ class Attempt:
 
     def _read_standing(self) -> Landed | None:
         """The commit of this attempt as an earlier daemon recorded it; reads the database."""
-        rows = self._ledger.page(1, task_id=self.task.id)
+        rows = self._ledger.page(1, task_id=self.task.id, drafts=False)
         row = rows[0] if rows and rows[0].attempt == self.task.attempt and not rows[0].reverted_by else None
         if row is None:
             return None
@@ -175,6 +177,36 @@ class Attempt:
             iterations=state.iteration if state else self.task.iterations,
             spent=self._spent(state) if state else self.task.spent,
         )
+
+    async def with_draft(self, result: AttemptResult) -> AttemptResult:
+        """The result with the draft that the attempt leaves; without one its reason says why, where one was due.
+
+        Raises:
+            StoreError: it could not be entered into the ledger.
+        """
+        if result.ending not in LEAVES_DRAFT or result.commit:
+            return result
+        try:
+            waiting, draft = await self._leave_draft()
+        except GitError as error:
+            return replace(result, reason=f"{result.reason}; no draft could be left: {error}")
+        if waiting:
+            return replace(result, commit=waiting.id, branch=waiting.branch)
+        if draft is None:
+            return replace(result, reason=f"{result.reason}; no draft is left: nothing was changed")
+        return replace(result, branch=draft.branch)
+
+    async def _leave_draft(self) -> tuple[Commit | None, LedgerEntry | None]:
+        """Leave a draft, unless a result of the task waits on its branch; whichever there is, or neither."""
+        steps, task = self.services.steps, self.task
+        state = self._state or await asyncio.to_thread(steps.last_work, task.id, task.attempt)
+        if state is None:
+            return None, None
+        workspace = await asyncio.to_thread(self._open, state)
+        if waiting := await asyncio.to_thread(self.services.git.find_commit, workspace, task.id):
+            return waiting, None
+        held = state.still_held(self._held)
+        return None, await leave_draft(task, self.services, self.events, workspace, state, held)
 
     def _spent(self, state: AttemptState) -> Spent:
         """What the task has used: of models as the ledger knows it, with lost replies, of suites as its state."""
@@ -488,7 +520,7 @@ class Attempt:
     def _built_on(self) -> tuple[str, ...]:
         """The files that the tasks changed on which this one depends; reads the database."""
         ids = self.task.spec.depends_on[:_MOST_DEPENDENCIES]
-        entries = (entry for id_ in ids for entry in self._ledger.page(1, task_id=id_))
+        entries = (entry for id_ in ids for entry in self._ledger.page(1, task_id=id_, drafts=False))
         paths = dict.fromkeys(file.path for entry in entries for file in entry.files or ())
         return tuple(path for path in paths if not is_test_path(path))[:_MOST_BUILT_ON]
 
@@ -533,12 +565,15 @@ class Attempt:
 def _origin(services: AttemptServices, task: Task) -> Origin:
     """Where an attempt of a task begins. Reads the database."""
     found = task_store.fork_origin(services.db.reader(), task.id)
-    if found is None:
-        return Origin()
-    fork, digest = found
-    state = services.steps.work(digest)
-    first = state and replace(begun(state, fork), attempt=task.attempt, spent=task.spent)
-    return Origin(model=fork.model, state=first, held=fork.held)
+    fork, digest = found or (None, "")
+    if task.draft_attempt:
+        left = services.steps.last_work(task.id, task.draft_attempt)
+        state = left and begin_with_draft(left)
+    else:
+        left = services.steps.work(digest) if fork else None
+        state = begun(left, fork) if left and fork else None
+    first = state and replace(state, attempt=task.attempt, spent=task.spent)
+    return Origin(model=fork.model, state=first, held=fork.held) if fork else Origin(state=first)
 
 
 def _why_it_stays(state: AttemptState, origin: Origin) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
@@ -12,12 +13,16 @@ from core.errors import GitError
 from core.projects import WHOLE, Scope
 from core.remarks import masked
 from core.revisions import Commit, Workspace
-from core.tasks import Task
+from core.tasks import Change, Task
 from core.tree import Tree
 from core.verdicts import Result, Verdict
 from db.commit_signs import ChangedFile, Signs
 from db.state_store import Commit as LedgerEntry
 from git_manager import GitManager
+
+_MOST_FAILING = 20
+"""So many failing tests of a draft are named in the ledger."""
+_ASKS_FOR_TESTS = re.compile(r"\btests?\b", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -54,6 +59,23 @@ def commit_row(
         signs=_signs(state, verdict, landing.workspace.scope, mask),
         at=at,
     )
+
+
+def asks_for_tests(task: Task) -> bool:
+    """Tell whether the words of a task ask for tests."""
+    return bool(_ASKS_FOR_TESTS.search(task.spec.description))
+
+
+def change_to_commit(task: Task, state: AttemptState) -> Change:
+    """All that is committed: what was judged, and nothing that the suite left out.
+
+    Tests that the agent wrote to see whether something is done already are not, unless the task asks for tests.
+    """
+    left_out = state.verdict.evidence.dropped if state.verdict else {}
+    change = {path: text for path, text in state.change.items() if path not in left_out}
+    wanted = change or asks_for_tests(task)
+    tests = {**dict.fromkeys(state.removed_tests), **state.own_tests} if wanted else {}
+    return {**change, **tests, **task.spec.tests, **state.merged_tests}
 
 
 def changed_files(git: GitManager, workspace: Workspace, commit: Commit) -> tuple[ChangedFile, ...] | None:
@@ -94,7 +116,9 @@ def _signs(state: AttemptState, verdict: Verdict | None, scope: Scope, mask: Cal
         own_tests=tuple(map(mask, sorted(map(scope.full, state.own_tests)))),
         changed_tests=tuple(map(mask, sorted(map(scope.full, state.changed_tests)))),
         removed_tests=tuple(map(mask, sorted(map(scope.full, state.removed_tests)))),
+        tests=len(verdict.results) if verdict else 0,
         tests_passed=verdict.count(Result.PASSED) if verdict else 0,
+        failing=tuple(map(mask, sorted(verdict.failing)[:_MOST_FAILING])) if verdict else (),
         held_out=evidence.held_out if evidence else 0,
         escalations=state.escalation,
         packages=state.packages,

@@ -102,6 +102,10 @@ class Note:
     """As in the commit's trailers."""
     remarks: tuple[Remark, ...] = ()
     """Grave findings of readers that the change was committed with."""
+    failing: tuple[str, ...] = ()
+    """Ids of the tests that a draft does not pass."""
+    reason: str = ""
+    """Why a draft did not pass."""
     strange: tuple[str, ...] = ()
     """Fields that this version does not know."""
 
@@ -164,6 +168,8 @@ def to_note(  # noqa: PLR0913 (what was committed, and three keywords with a def
         model=", ".join(dict.fromkeys(state.models)),
         iterations=state.iteration,
         remarks=masked(state.open_remarks, mask),
+        failing=tuple(sorted(verdict.failing)),
+        reason="" if verdict.passed else verdict.reason,
     )
     return _written(note, key)
 

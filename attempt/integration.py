@@ -9,14 +9,13 @@ closure is not known (dynamic imports, folders that are read) the whole tree cou
 from __future__ import annotations
 
 import asyncio
-import re
 from collections.abc import Collection
 from contextlib import nullcontext
 from dataclasses import dataclass, replace
 
 from attempt import landed_packages
 from attempt.candidate import JudgedChange, differing, find_fault
-from attempt.commit_record import Landing, changed_files, commit_row
+from attempt.commit_record import Landing, asks_for_tests, change_to_commit, changed_files, commit_row
 from attempt.environment import EnvironmentChoice
 from attempt.evidence import to_note
 from attempt.regression import WithRegression
@@ -36,8 +35,6 @@ from core.tasks import Change, Files, Task
 from core.tree import Tree, text_of
 from core.uninterrupted import run_to_end
 from core.verdicts import Label, SuiteJob, Verdict
-
-_ASKS_FOR_TESTS = re.compile(r"\btests?\b", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -268,15 +265,7 @@ class Integration:
         return "the tests pass as things are; nothing had to be changed" + (f": {said}" if said else "")
 
     def _whole_change(self, state: AttemptState) -> Change:
-        """All that is committed: what was judged, and nothing that the suite left out.
-
-        Tests that the agent wrote to see whether something is done already are not, unless the task asks for tests.
-        """
-        left_out = state.verdict.evidence.dropped if state.verdict else {}
-        change = {path: text for path, text in state.change.items() if path not in left_out}
-        wanted = change or _ASKS_FOR_TESTS.search(self.task.spec.description)
-        tests = {**dict.fromkeys(state.removed_tests), **state.own_tests} if wanted else {}
-        return {**change, **tests, **self.task.spec.tests, **state.merged_tests}
+        return change_to_commit(self.task, state)
 
     async def _find_earlier(self, workspace: Workspace, state: AttemptState) -> Commit | None:
         """The commit that an earlier daemon made of this very change, or None."""
@@ -352,7 +341,7 @@ class Integration:
         change = self._carry(workspace, state, self._whole_change(state), tip, merged)
         change = {path: text for path, text in change.items() if text_of(tip, path) != text}
         tests = self._tests(state).keys() | own.keys()
-        if not (change or _ASKS_FOR_TESTS.search(self.task.spec.description)):
+        if not (change or asks_for_tests(self.task)):
             tests -= own.keys()
         left = change or any(text_of(tip, path) != text_of(merged, path) for path in tests)
         return change if left else None

@@ -135,7 +135,7 @@ class Reverter:
             raise no_commit(task_id)
         integrated = [entry for entry in entries if entry.integrated]
         if not integrated:
-            raise not_integrated(entries[0])
+            raise is_draft(entries[0]) if entries[0].is_draft else not_integrated(entries[0])
         return next((entry for entry in integrated if (entry.reverted_by is not None) == reapply), integrated[0])
 
     def _workspace(self, entry: Entry) -> Workspace:
@@ -379,6 +379,14 @@ def not_integrated(entry: Entry) -> NotReverted:
         f"task {entry.task_id} was not integrated: its commit {entry.commit[:10]} is on branch {entry.branch} alone\n"
         f"`git -C {repo} branch -D {entry.branch}` deletes the branch\n"
         f"if you merged it yourself, `git -C {repo} revert {entry.commit[:10]}` reverts it"
+    )
+
+
+def is_draft(entry: Entry) -> NotReverted:
+    """The commit never passed."""
+    return NotReverted(
+        f"task {entry.task_id} left a draft, which did not pass and was not integrated: there is nothing to revert\n"
+        f"`{typed(f'discard {entry.task_id}')}` deletes its branch {entry.branch}"
     )
 
 

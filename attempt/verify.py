@@ -16,8 +16,9 @@ from attempt import evidence
 from attempt.candidate import differing
 from attempt.evidence import FORMAT, Note, NotedLimits, Sealed, UnreadableNote, digests, read_note
 from attempt.regression import WithRegression
+from core.best_change import describe_tests
 from core.change_checks import LINTER_NOTE
-from core.commit_message import subject_of, task_of, trailers
+from core.commit_message import draft_of, subject_of, task_of, trailers
 from core.dependencies import ImportCache
 from core.environments import EnvironmentStore
 from core.errors import CommandBlocked, NoEvidence, NotJudgeable, SandboxError, UnknownCommit
@@ -78,6 +79,10 @@ class Verification:
         facts, text = await asyncio.to_thread(self._read, name)
         subject = subject_of(facts.message)
         blank = Report(commit=facts.id, subject=subject, task=task_of(facts.message), label=None, checks=())
+        if draft_of(facts.message):
+            return describe_draft(blank, facts, text, self._key)
+        if text is None:
+            raise NoEvidence(_REVERT if undoes(facts.message) else self._missing(facts.id))
         try:
             note = read_note(text)
         except UnreadableNote as error:
@@ -93,12 +98,9 @@ class Verification:
         checks += tuple(await asyncio.to_thread(lambda: [*claims(note, facts, tree, base, sealed)]))
         return await self._run(replace(report, checks=checks), note, note.scope.of(tree), note.scope.of(base), tell)
 
-    def _read(self, name: str) -> tuple[CommitFacts, str]:
+    def _read(self, name: str) -> tuple[CommitFacts, str | None]:
         commit = self._git.resolve(self._repo, name)
-        text, facts = self._git.read_note(self._repo, commit), self._git.describe(self._repo, commit)
-        if text is None:
-            raise NoEvidence(_REVERT if undoes(facts.message) else self._missing(commit))
-        return facts, text
+        return self._git.describe(self._repo, commit), self._git.read_note(self._repo, commit)
 
     def _missing(self, commit: str) -> str:
         """Why there may be no note, and what to do about it."""
@@ -146,6 +148,21 @@ class Verification:
 def _to_run(note: Note) -> str:
     many = len(note.evidence.ids)
     return f"runs {many} test{'' if many == 1 else 's'} again" if many else "runs its command again"
+
+
+def describe_draft(blank: Report, facts: CommitFacts, text: str | None, key: bytes) -> Report:
+    """The report on a draft, which claims nothing that could be run again: how its tests ended, as its note says."""
+    number = draft_of(facts.message)
+    report = replace(blank, label=Label.DRAFT, task=int(number) if number.isdecimal() else None, is_draft=True)
+    try:
+        note = read_note(text) if text else None
+    except UnreadableNote as error:
+        return replace(report, checks=(unchecked("note", str(error)),))
+    if note is None or not is_its_own(its_own := belongs(note, facts)):
+        return replace(report, checks=(unchecked("note", "there is none that was written for it"),))
+    tests = describe_tests(note.passed, len(note.evidence.ids), note.failing, note.reason)
+    checks = (*its_own, _seal(evidence.check_seal(text or "", key)), failed("tests", tests))
+    return replace(report, checks=checks)
 
 
 # --- the note against git; nothing is run
@@ -397,11 +414,15 @@ class Standing(StrEnum):
 
 
 class Judgement(StrEnum):
-    """What all checks say together. UNKNOWN: nothing speaks against the commit, and nothing was run."""
+    """What all checks say together. UNKNOWN: nothing speaks against the commit, and nothing was run.
+
+    DRAFT: the commit never claimed to pass.
+    """
 
     HOLDS = "holds"
     BROKEN = "does not hold"
     UNKNOWN = "not verified"
+    DRAFT = "a draft"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -431,10 +452,13 @@ class Report:
     checks: tuple[Check, ...]
     ran: bool = False
     duration_s: float = 0.0
+    is_draft: bool = False
 
     @property
     def judgement(self) -> Judgement:
-        """FAILED in any check breaks it; without a run nothing can hold."""
+        """FAILED in any check breaks it, unless it is a draft; without a run nothing can hold."""
+        if self.is_draft:
+            return Judgement.DRAFT
         if any(check.standing is Standing.FAILED for check in self.checks):
             return Judgement.BROKEN
         return Judgement.HOLDS if self.ran else Judgement.UNKNOWN
@@ -442,6 +466,9 @@ class Report:
     @property
     def sentence(self) -> str:
         """The judgement with its reason."""
+        if self.is_draft:
+            tests = [check.detail for check in self.checks if check.what == "tests"]
+            return ": ".join([f"{Judgement.DRAFT}: it did not pass", *tests])
         failed = [check.what for check in self.checks if check.standing is Standing.FAILED]
         left = [check.what for check in self.checks if check.standing is Standing.UNCHECKED]
         if failed:

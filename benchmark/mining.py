@@ -13,7 +13,7 @@ from itertools import islice
 
 from benchmark.commit_parts import Part, part_of, tests_in
 from benchmark.store import BenchmarkStore, Candidate, Dropped, key_of
-from core.commit_message import subject_of, task_of, trailers
+from core.commit_message import draft_of, subject_of, task_of, trailers
 from core.revert import undoes
 from core.revisions import ChangedFile, ChangingCommit
 
@@ -117,7 +117,8 @@ def _failed(commit: ChangingCommit) -> Iterator[tuple[Filter, str]]:
         yield Filter.MERGE, f"it has {len(commit.parents) or 'no'} parents"
     if undone := undoes(commit.message):
         yield Filter.REVERTS, f"it reverts {undone[:12]}"
-    if task_of(commit.message) is not None and {"Verdict", "Iterations"} & trailers(commit.message).keys():
+    is_ours = task_of(commit.message) is not None or draft_of(commit.message)
+    if is_ours and {"Verdict", "Iterations"} & trailers(commit.message).keys():
         yield Filter.OWN, "its message has Nightshift's trailers"
     if not sources:
         yield Filter.SOURCES, "it changes no file of sources"

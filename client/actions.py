@@ -64,7 +64,7 @@ ACTIONS: Mapping[str, Callable[[Session, Values], int]] = {
     "diff": lambda s, v: changes.diff(s, v["id"]),
     "wait": lambda s, v: following.wait(s, v["id"]),
     "cancel": lambda s, v: tasks.cancel(s, v["ids"]),
-    "retry": lambda s, v: tasks.retry(s, v["ids"], failed=v["failed"]),
+    "retry": lambda s, v: tasks.retry(s, v["ids"], failed=v["failed"], from_draft=v["from_draft"]),
     "prioritise": lambda s, v: tasks.prioritise(s, v["place"]),
     "say": lambda s, v: tasks.say(s, v["id"], text_or_stdin(" ".join(v["text"])), interrupt=not v["after"]),
     "fork": lambda s, v: tasks.fork(s, v["place"], model=v["model"], models=v["models"], note=v["remark"] or ""),

@@ -310,7 +310,9 @@ def _tasks() -> Iterator[click.Command]:
                    section=Section.TASKS, listed="cancel, retry ID",
                    short_help="Cancel a task, or queue one again; retry --failed: all.")  # fmt: skip
     yield _command("retry", "Queue tasks again that ended.", _argument("ids", type=_ID, nargs=-1, metavar="ID..."),
-                   _flag("--failed", help="All that failed."), section=Section.TASKS)  # fmt: skip
+                   _flag("--failed", help="All that failed."),
+                   _flag("--from-draft", help="Begin with the change of the task's draft."),
+                   section=Section.TASKS)  # fmt: skip
     yield _command("prioritise", "Make a task more urgent (a higher number) or less.",
                    _argument("place", nargs=-1, required=True, metavar="ID N"), section=Section.TASKS,
                    listed="prioritise ID N", context_settings={"ignore_unknown_options": True})  # fmt: skip

@@ -27,7 +27,9 @@ NEWEST = 500
 """Among so many commits the beginning of an id is looked for."""
 _TASK, _COMMIT = re.compile(r"[0-9]{1,18}", re.ASCII), re.compile(r"[0-9a-fA-F]{4,64}")
 LABELS = {"verified": Tone.GOOD, "tests_passed": Tone.PLAIN}
-_VERIFY_CODES: Mapping[str, Exit] = {"holds": Exit.OK, "does not hold": Exit.FAILED, "not verified": Exit.REFUSED}
+_VERIFY_CODES: Mapping[str, Exit] = {
+    "holds": Exit.OK, "does not hold": Exit.FAILED, "a draft": Exit.FAILED, "not verified": Exit.REFUSED,
+}  # fmt: skip
 _VERIFY_TONES: Mapping[str, Tone] = {
     "ok": Tone.GOOD,
     "CHANGED": Tone.WARN,
@@ -36,6 +38,7 @@ _VERIFY_TONES: Mapping[str, Tone] = {
     "holds": Tone.GOOD,
     "does not hold": Tone.BAD,
     "not verified": Tone.WARN,
+    "a draft": Tone.WARN,
 }
 
 
@@ -142,7 +145,7 @@ def undo(session: Session, *, force: bool, yes: bool) -> int:
 def verify(session: Session, commit: str, repo: str) -> int:
     """Look at a commit again, without the daemon, in a sandbox of its own.
 
-    Returns 0 when it holds, 1 when it does not, 5 when nothing could be run.
+    Returns 0 when it holds, 1 when it does not or is a draft, 5 when nothing could be run.
 
     Raises:
         UnknownCommit: there is no such commit.

@@ -108,9 +108,9 @@ class DaemonClient:
         """Cancel a task."""
         return self._post(f"/api/task/{task_id}/cancel", Moved)
 
-    def retry(self, task_id: int) -> Moved:
-        """Queue a task again that ended."""
-        return self._post(f"/api/task/{task_id}/retry", Moved)
+    def retry(self, task_id: int, *, from_draft: bool = False) -> Moved:
+        """Queue a task again that ended; with `from_draft` it begins with the change of its draft."""
+        return self._post(f"/api/task/{task_id}/retry", Moved, {"from_draft": True} if from_draft else None)
 
     def prioritise(self, task_id: int, priority: int) -> Prioritised:
         """Make a task more urgent (higher) or less."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -130,15 +131,19 @@ def cancel(session: Session, task_ids: Sequence[int]) -> int:
     return _moved(session, task_ids, session.client.cancel)
 
 
-def retry(session: Session, task_ids: Sequence[int], *, failed: bool = False) -> int:
-    """Queue tasks again that ended, or all that failed.
+def retry(session: Session, task_ids: Sequence[int], *, failed: bool = False, from_draft: bool = False) -> int:
+    """Queue tasks again that ended, or all that failed; with `from_draft` they begin with the changes of their drafts.
 
     Raises:
         click.UsageError: none is named, or some beside all that failed.
     """
     if failed == bool(task_ids):
         raise click.UsageError(f"name the tasks, as in {typed('retry 7')}, or say --failed for all that failed.")
-    return retry_failed(session) if failed else _moved(session, task_ids, session.client.retry)
+    if failed and from_draft:
+        raise click.UsageError(f"name the tasks that begin with their drafts, as in {typed('retry 7 --from-draft')}.")
+    if failed:
+        return retry_failed(session)
+    return _moved(session, task_ids, partial(session.client.retry, from_draft=from_draft))
 
 
 def _moved(session: Session, task_ids: Sequence[int], move: Callable[[int], Moved]) -> int:

@@ -19,7 +19,7 @@ from core.status import DaemonStatus, ForgeStatus, ModelStatus, SavedReplies, sa
 
 if TYPE_CHECKING:
     from server.approvals import ApprovalRow, Approvals
-    from server.schemas import Child, Iteration, LogLine, Logs, TaskDetail, Tasks, TaskSummary
+    from server.schemas import Child, Draft, Iteration, LogLine, Logs, TaskDetail, Tasks, TaskSummary
 
 STATUS_TONE: Mapping[Status, Tone] = {
     Status.RUNNING: Tone.BUSY,
@@ -89,7 +89,7 @@ class Views:
             cell(task.iteration_count),
             stamp(task.created_at, short=self.short),
             stamp(task.ended_at, short=self.short),
-            cell((task.commit or "")[:10]),
+            cell(task.commit[:10]) if task.commit else cell("draft" if task.branch else "", Tone.WARN),
             cell(task.description),
         ]
 
@@ -130,6 +130,7 @@ class Views:
             *([("commit", cell(task.commit, Tone.GOOD))] if task.commit else []),
             *([("reverted", cell(f"by {task.reverted_by}", Tone.WARN))] if task.reverted_by else []),
             *([("branch", cell(task.branch))] if task.branch else []),
+            *(_draft_fields(task.task_id, task.draft) if task.draft else []),
             ("attempt", cell(task.attempt)),
             ("iterations", cell(task.iteration_count)),
             ("spent", cell(_spent(task))),
@@ -234,6 +235,17 @@ def outcome(task: TaskSummary) -> Cell:
         tries = f"{task.iteration_count} iteration{'' if task.iteration_count == 1 else 's'}"
         text += f" ({tries}, {tokens(task.spent.tokens_in + task.spent.tokens_out)} tokens)"
     return Cell(text, STATUS_TONE.get(task.status, Tone.PLAIN))
+
+
+def _draft_fields(task_id: int, draft: Draft) -> list[tuple[str, Cell]]:
+    """A draft, how to look at it, and what can be done with it."""
+    acts = [typed(f"retry {task_id} --from-draft"), typed(f"integrate {task_id}"), typed(f"discard {task_id}")]
+    return [
+        ("draft", cell(draft.text, Tone.WARN)),
+        *([("failing", cell(", ".join(draft.failing)))] if draft.failing else []),
+        ("look at it", cell(draft.look)),
+        ("go on with it", cell(", ".join(acts))),
+    ]
 
 
 def _child(child: Child) -> str:

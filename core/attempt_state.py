@@ -6,12 +6,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, fields, replace
 from typing import Any
 
+from core.best_change import BestChange
 from core.brief import Brief, Question
 from core.change_checks import Ask, CheckedChange, Declared, holding
 from core.environments import Environment
 from core.held_out import HeldOut
 from core.isolation import RUN_LIMITS, RunLimits
-from core.judged_change import JudgedChange
 from core.messages import OwnerMessage
 from core.projects import Scope
 from core.remarks import GRAVE, Reader, Reading, Remark, worst_first
@@ -181,7 +181,7 @@ class AttemptState:
     """The newest message of its owner's (`core.messages`) with which the change was written."""
     test_prompts: tuple[str, ...] = ()
     """Digests of the prompts that asked for tests; none is sent twice."""
-    best: JudgedChange | None = None
+    best: BestChange | None = None
     """The best change that was judged so far; it counts while the base is its base."""
 
     @property
@@ -235,7 +235,7 @@ class AttemptState:
         return held.seen() if self.saw_held_out else held
 
     @property
-    def best_here(self) -> JudgedChange | None:
+    def best_here(self) -> BestChange | None:
         """The best change that was judged on this base; None without one."""
         return self.best if self.best and self.best.base == self.base else None
 
@@ -243,7 +243,7 @@ class AttemptState:
         """The state that keeps its change as the best one, unless a better one of the same base was judged before."""
         if self.verdict is None:
             return self
-        now = JudgedChange(verdict=self.verdict, **{name: getattr(self, name) for name in _OF_CHANGE})
+        now = BestChange(verdict=self.verdict, **{name: getattr(self, name) for name in _OF_CHANGE})
         best = self.best_here
         return self if best and best.rank > now.rank else replace(self, best=now)
 
@@ -259,7 +259,7 @@ class AttemptState:
         return replace(self, tries=(*self.tries, new)[-SHORT_TERM:], seen=(*self.seen, new.digest))
 
 
-_OF_CHANGE = tuple(each.name for each in fields(JudgedChange) if each.name != "verdict")
+_OF_CHANGE = tuple(each.name for each in fields(BestChange) if each.name != "verdict")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -9,9 +9,11 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 
 from core.attempt_state import AttemptState
+from core.best_change import describe_tests
 from core.masking import Masker, printable
 from core.remarks import counted, masked
 from core.tasks import Task
+from core.verdicts import Label, Result, Verdict
 
 SUBJECT_CHARS = 72
 BODY_CHARS = 8000
@@ -46,6 +48,8 @@ class CommitMessage:
 def message_for(task: Task, state: AttemptState, mask: Callable[[str], str] = _SHAPES_ALONE) -> CommitMessage:
     """Say what an attempt did, why, and how: the summary is the model's, the rest is ours.
 
+    A verdict with the label of a draft makes it the message of a draft, which recovery does not take for the result.
+
     Args:
         task: what was asked for.
         state: what became of it.
@@ -63,7 +67,9 @@ def message_for(task: Task, state: AttemptState, mask: Callable[[str], str] = _S
     told = changed and _wrapped(f"Existing tests that contradicted the task were changed: {changed}")
     gone = removed and _wrapped(f"Existing tests were removed with what they tested: {removed}")
     moved = state.moved and _wrapped(f"All files of {', '.join(state.moved)} were moved into {state.project}.")
+    is_draft = verdict == Label.DRAFT
     parts = (
+        _wrapped(mask(f"A draft: it did not pass: {_tests(state.verdict)}")) if is_draft and state.verdict else "",
         _wrapped(rest),
         moved,
         told,
@@ -72,10 +78,10 @@ def message_for(task: Task, state: AttemptState, mask: Callable[[str], str] = _S
         f"Asked for:\n{asked}",
     )
     return CommitMessage(
-        subject=first,
+        subject=f"Draft: {first}" if is_draft else first,
         body="\n\n".join(part for part in parts if part),
         trailers={
-            "Task": task.mark,
+            "Draft-Of" if is_draft else "Task": task.mark,
             "Model": ", ".join(dict.fromkeys(state.models)),
             "Iterations": str(state.iteration),
             "Verdict": verdict,
@@ -84,6 +90,12 @@ def message_for(task: Task, state: AttemptState, mask: Callable[[str], str] = _S
             "Removed-Tests": removed,
         },
     )
+
+
+def _tests(verdict: Verdict) -> str:
+    """How the tests of a draft ended."""
+    passed = verdict.count(Result.PASSED)
+    return describe_tests(passed, len(verdict.results), sorted(verdict.failing), verdict.reason)
 
 
 def trailers(message: str) -> dict[str, str]:
@@ -113,6 +125,11 @@ def mark_of(message: str) -> str:
 def home_of(message: str) -> str:
     """The id of the home whose daemon made a commit; empty where the commit names none."""
     return trailers(message).get(HOME, "")
+
+
+def draft_of(message: str) -> str:
+    """What a draft names its task by (`core.tasks.Task.mark`); empty for a commit that is no draft."""
+    return trailers(message).get("Draft-Of", "")
 
 
 def task_of(message: str) -> int | None:

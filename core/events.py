@@ -92,6 +92,7 @@ class Kind(StrEnum):
     COMMITTED = "committed"
     INTEGRATED = "integrated"
     COMMIT_RECORDED = "commit_recorded"
+    DRAFT_LEFT = "draft_left"
     REVERTED = "reverted"
     REVIEWED = "reviewed"
     REGRESSION = "regression"
@@ -356,7 +357,7 @@ class JudgedData(TypedDict):
 
 
 class CommitData(TypedDict):
-    """COMMITTED, INTEGRATED, COMMIT_RECORDED, CONFLICT and SUITE_JUDGED of a merged tree: the commit, its branch."""
+    """COMMITTED, INTEGRATED, COMMIT_RECORDED, DRAFT_LEFT, CONFLICT and SUITE_JUDGED of a merged tree: the commit."""
 
     commit: str
     branch: str

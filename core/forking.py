@@ -102,6 +102,20 @@ def begun(state: AttemptState, fork: Fork) -> AttemptState:
     )
 
 
+def begin_with_draft(state: AttemptState) -> AttemptState:
+    """The state at which an attempt begins with the draft that an earlier one left; `state` is the last of that one.
+
+    A change that failed a run is reflected on first; one that no run judged is read and tested as it is.
+    """
+    best = state.at_best()
+    has_failed = best.verdict is not None and best.verdict.has_run and not best.verdict.passed
+    if has_failed:
+        best = replace(best, phase=Phase.REFLECTING, tries=())
+    else:
+        best = replace(best, phase=Phase.REVIEW, tries=(), verdict=None, feedback="")
+    return begun(best, Fork(source=0, attempt=state.attempt, step_no=state.step_no))
+
+
 def _phase(phase: Phase | None, *, noted: bool) -> Phase:
     """Where it goes on. A remark is for whoever writes code, so no phase behind that comes first."""
     if phase is Phase.SPLIT:

@@ -180,6 +180,7 @@ class Task:
     `spent` is all that it used, `spent_before` what it had used when its owner last asked for it: its limits count
     from there. `project` is where it works, once that is decided: as its owner or its plan said. `hub_id` is its number
     in the hub, `hub_fence` this node's right to it there; None where it is not shared, or not this node's now.
+    `draft_attempt` is the attempt whose draft the next ones begin with; 0 where they begin anew.
     """
 
     id: int
@@ -205,6 +206,7 @@ class Task:
     ended_at: datetime | None = None
     hub_id: int | None = None
     hub_fence: int | None = None
+    draft_attempt: int = 0
 
     @property
     def mark(self) -> str:

@@ -41,12 +41,16 @@ class FailedTask:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Counts:
-    """Tasks and commits of a span. `landed` were integrated and not taken back, `on_branch` wait on a branch."""
+    """Tasks and commits of a span. `landed` were integrated and not taken back, `on_branch` wait on a branch.
+
+    `drafts` did not pass, and stand on a branch as well.
+    """
 
     done: int
     failed: int
     landed: int
     on_branch: int
+    drafts: int
 
 
 _FAILED = """
@@ -79,7 +83,8 @@ class BriefQueries:
         )
         by_status = {row["status"]: int(row["number"]) for row in tasks}
         (commits,) = self._rows(
-            "SELECT coalesce(sum(integrated), 0) AS landed, coalesce(sum(NOT integrated), 0) AS on_branch "
+            "SELECT coalesce(sum(integrated), 0) AS landed, coalesce(sum(label = 'draft'), 0) AS drafts, "
+            "coalesce(sum(NOT integrated AND label <> 'draft'), 0) AS on_branch "
             "FROM git_commits WHERE reverted_by IS NULL AND at >= ? AND at < ?",
             *span,
         )
@@ -88,6 +93,7 @@ class BriefQueries:
             failed=by_status.get(Status.FAILED, 0),
             landed=int(commits["landed"]),
             on_branch=int(commits["on_branch"]),
+            drafts=int(commits["drafts"]),
         )
 
     def failed(self, since: datetime, until: datetime) -> list[FailedTask]:

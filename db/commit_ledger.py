@@ -44,7 +44,7 @@ class CommitLedger:
 
     def page(
         self, limit: int, *, after: int | None = None, task_id: int | None = None, unread: bool = False,
-        standing: bool = False, integrated: bool | None = None, since: datetime | None = None,
+        integrated: bool | None = None, drafts: bool | None = None, since: datetime | None = None,
         until: datetime | None = None,
     ) -> list[Commit]:  # fmt: skip
         """Commits, the newest first.
@@ -54,15 +54,16 @@ class CommitLedger:
             after: the last id of the page before; older ones follow.
             task_id: only those of this task.
             unread: only those that wait to be read.
-            standing: only those that were integrated and not taken back.
-            integrated: only those that were integrated, or (False) left on a branch, and were not taken back.
+            integrated: only those that were integrated, or (False) wait on a branch, and were not taken back.
+            drafts: only drafts, or (False) none of them.
             since: only those made at this time or later.
             until: only those made before this time.
         """
         where = "(? IS NULL OR id < ?) AND (? IS NULL OR task_id = ?)"
         where += " AND reviewed_at IS NULL" if unread else ""
-        where += " AND integrated AND reverted_by IS NULL" if standing or integrated else ""
-        where += " AND NOT integrated AND reverted_by IS NULL" if integrated is False else ""
+        where += " AND integrated AND reverted_by IS NULL" if integrated else ""
+        where += " AND NOT integrated AND reverted_by IS NULL AND label <> 'draft'" if integrated is False else ""
+        where += " AND label = 'draft'" if drafts else " AND label <> 'draft'" if drafts is False else ""
         where += " AND at >= ? AND at < ?"
         query = f"SELECT * FROM git_commits WHERE {where} ORDER BY id DESC LIMIT ?"  # noqa: S608  # constants
         bounds = (to_text(since) if since else "", to_text(until) if until else "9")

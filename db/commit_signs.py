@@ -27,18 +27,20 @@ class Signs:
     """What the attempt behind a commit showed.
 
     `own_tests` are paths of tests that the agent wrote, `changed_tests` those of them that were there before and that
-    it changed because they contradicted the task, `removed_tests` those that went
-    with what they tested. `tests_passed` counts those of the last run, `held_out` the
-    cases that no prompt had shown. `escalations` tells how often it went in circles and began afresh. `packages` are
-    those beyond the libraries of every run, name to version. `findings` are rules of the static checker that let the
-    change pass with a note, as `rule:path`. `left_out` are paths that the model wrote and the run did not take.
-    `remarks` are grave findings of readers that were still there, the worst first.
+    it changed because they contradicted the task, `removed_tests` those that went with what they tested. `tests` counts
+    those of the last run, `tests_passed` those that passed, `held_out` the cases that no prompt had shown; `failing`
+    are the ids of the first tests of a draft that did not pass. `escalations` tells how often it went in circles and
+    began afresh. `packages` are those beyond the libraries of every run, name to version. `findings` are rules of the
+    static checker that let the change pass with a note, as `rule:path`. `left_out` are paths that the model wrote and
+    the run did not take. `remarks` are grave findings of readers that were still there, the worst first.
     """
 
     own_tests: tuple[str, ...] = ()
     changed_tests: tuple[str, ...] = ()
     removed_tests: tuple[str, ...] = ()
+    tests: int = 0
     tests_passed: int = 0
+    failing: tuple[str, ...] = ()
     held_out: int = 0
     escalations: int = 0
     packages: Mapping[str, str] = field(default_factory=dict)

@@ -109,6 +109,11 @@ def _lessons_elsewhere(db: Tables) -> None:
         db.execute(statement)
 
 
+def _drafts(db: Tables) -> None:
+    for statement in schema.DRAFTS:
+        db.execute(statement)
+
+
 STEPS: tuple[tuple[str, Callable[[Tables], None]], ...] = (
     ("0001_tables", _tables),
     ("0002_vectors", _vectors),
@@ -127,6 +132,7 @@ STEPS: tuple[tuple[str, Callable[[Tables], None]], ...] = (
     ("0021_task_messages", _task_messages),
     ("0022_shared_tasks", _shared_tasks),
     ("0023_lessons_elsewhere", _lessons_elsewhere),
+    ("0024_drafts", _drafts),
 )
 
 

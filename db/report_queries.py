@@ -302,8 +302,9 @@ class ReportQueries:
         return [_built(ModelCall, row, at=from_text(row["at"])) for row in rows]
 
     def commits(self, since: datetime, until: datetime) -> list[CommitRow]:
-        """The commits of the span, oldest first."""
-        rows = self._rows(f"{_COMMITS} WHERE c.at >= ? AND c.at < ? ORDER BY c.id", since, until)
+        """The commits of the span without drafts, oldest first."""
+        query = f"{_COMMITS} WHERE c.at >= ? AND c.at < ? AND c.label <> 'draft' ORDER BY c.id"
+        rows = self._rows(query, since, until)
         return [_commit(row, until) for row in rows]
 
     def commits_by_id(self, ids: Iterable[int], until: datetime) -> list[CommitRow]:
@@ -324,7 +325,8 @@ class ReportQueries:
         rows = self._rows(
             "SELECT c.task_id, coalesce(json_extract(s.spec, '$.repo'), '') AS repo, p.key AS package "
             "FROM git_commits c LEFT JOIN task_specs s ON s.task_id = c.task_id, "
-            "json_each(c.signs, '$.packages') p WHERE c.at < ? AND c.signs IS NOT NULL ORDER BY c.id",
+            "json_each(c.signs, '$.packages') p "
+            "WHERE c.at < ? AND c.signs IS NOT NULL AND c.label <> 'draft' ORDER BY c.id",
             until,
         )
         first = dict[tuple[str, str], int]()

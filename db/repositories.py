@@ -21,7 +21,9 @@ def used(conn: Connection) -> list[str]:
 
 
 def ours(conn: Connection) -> dict[str, OurCommits]:
-    """What the ledger has of each repository, by the path of its checkout; read from one index."""
+    """What the ledger has of each repository but drafts, by the path of its checkout; read from indexes alone."""
+    query = "SELECT repo, COUNT(*) FROM git_commits INDEXED BY git_commits_drafts WHERE label = 'draft' GROUP BY repo"
+    drafts: dict[str, int] = dict(conn.execute(query).fetchall())
     rows = conn.execute(
         "SELECT repo, COUNT(*) AS commits, SUM(integrated AND pushed_at IS NULL AND reverted_by IS NULL) AS unpushed, "
         "MAX(at) AS last_at, MAX(pushed_at) AS pushed_at FROM git_commits INDEXED BY git_commits_repo GROUP BY repo"
@@ -29,7 +31,7 @@ def ours(conn: Connection) -> dict[str, OurCommits]:
     return {
         row["repo"]: OurCommits(
             repo=row["repo"],
-            commits=row["commits"],
+            commits=row["commits"] - drafts.get(row["repo"], 0),
             unpushed=row["unpushed"],
             last_at=from_text(row["last_at"]),
             pushed_at=row["pushed_at"] and from_text(row["pushed_at"]),

@@ -388,7 +388,7 @@ def _ends(move: dict[str, object]) -> bool:
 
 def _end(conn: Connection, task_id: int, move: dict[str, object], now: datetime) -> None:
     """Let a task have ended as the log says, with the commit that the ledger knows of it."""
-    ledger = "FROM main.git_commits WHERE task_id = :id ORDER BY id DESC LIMIT 1"
+    ledger = "FROM main.git_commits WHERE task_id = :id AND label <> 'draft' ORDER BY id DESC LIMIT 1"
     known = f", commit_id = (SELECT commit_id {ledger}), branch = (SELECT branch {ledger})"
     committed = known if move["to"] == Status.DONE else ""
     conn.execute(

@@ -520,3 +520,9 @@ LESSONS_ELSEWHERE = (
         key TEXT NOT NULL, -- the lesson's key, or the shape
         PRIMARY KEY (kind, key)) WITHOUT ROWID""",
 )
+
+# The twenty-fourth migration: drafts in the ledger of commits, and tasks that begin with one.
+DRAFTS = (
+    "ALTER TABLE tasks ADD COLUMN draft_attempt INTEGER NOT NULL DEFAULT 0",  # whose draft the next ones begin with
+    "CREATE INDEX git_commits_drafts ON git_commits (task_id, at, repo) WHERE label = 'draft'",
+)

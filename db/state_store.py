@@ -10,11 +10,13 @@ from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
 
+from core.best_change import tests_in_words
 from core.built_in import BUILT_IN
 from core.clock import Clock, from_text, to_text, utc_now
 from core.events import CommitData, Event, Kind, Level
 from core.status import SavedReplies
 from core.tasks import Spent
+from core.verdicts import Label
 from db import backups, spending, sqlite
 from db.codec import encode, storable
 from db.commit_signs import ChangedFile, Signs, files_of, files_text, signs_of, signs_text
@@ -25,7 +27,7 @@ from db.sqlite import Connection, Row
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Commit:
-    """A commit that the agent made. `label` is the worth of its verdict (`core.verdicts.Label`).
+    """A commit that the agent made. `label` is the worth of its verdict (`core.verdicts.Label`), or that of a draft.
 
     `files` and `signs` are None where they are not known. `target` is the full name of the branch that took it, empty
     where it was left on a branch of its own, or not noted. `reviewed_at` tells when its owner had read it,
@@ -52,6 +54,11 @@ class Commit:
     reverted_by: str | None = None
     id: int = field(default=0, compare=False)
 
+    @property
+    def is_draft(self) -> bool:
+        """Tell whether it did not pass and was left for its owner."""
+        return self.label == Label.DRAFT
+
 
 def read_state(conn: Connection, key: str) -> Any:
     """The JSON value of a key, or None."""
@@ -73,6 +80,20 @@ def write_state(conn: Connection, key: str, value: object, at: datetime) -> None
 def unread(conn: Connection) -> int:
     """How many commits wait to be read by their owner; a step for each, in an index of their own."""
     return int(conn.execute("SELECT count(*) FROM git_commits WHERE reviewed_at IS NULL").fetchone()[0])
+
+
+def read_draft(conn: Connection, task_id: int) -> Commit | None:
+    """The draft of a task, None where it has none; the newest, where its owner looks at the branch of another."""
+    query = "SELECT * FROM git_commits WHERE task_id = ? AND label = 'draft' ORDER BY id DESC LIMIT 1"
+    row = conn.execute(query, (task_id,)).fetchone()
+    return row and commit_of(row)
+
+
+def describe_draft(entry: Commit) -> str:
+    """Say where a draft is and how its tests ended, such as “draft on agent/12-add-sum: 3 of 5 tests pass”."""
+    signs = entry.signs
+    tests = tests_in_words(signs.tests_passed, signs.tests) if signs else "its tests are not known"
+    return f"draft on {entry.branch}: {tests}"
 
 
 class StateStore:
@@ -103,14 +124,16 @@ class StateStore:
     def record_commit(self, commit: Commit) -> Future[None]:
         """Enter a commit into the ledger, with its event; entering it again renews the entry.
 
-        A commit that was on the same branch of the same task and never left it gives way.
+        A commit that was on the same branch of the same task and never left it gives way. A draft is not one of the
+        commits that wait to be read.
         """
         at = to_text(commit.at or self._clock())
 
         def job(conn: Connection) -> None:
             conn.execute(
                 "INSERT INTO git_commits (at, task_id, attempt, repo, branch, commit_id, base, subject, label, model, "
-                "iterations, integrated, target, files, signs) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) "
+                "iterations, integrated, target, files, signs, reviewed_at) "
+                "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) "
                 "ON CONFLICT (repo, commit_id) DO UPDATE SET branch = excluded.branch, label = excluded.label, "
                 "integrated = excluded.integrated, target = excluded.target, "
                 "files = coalesce(excluded.files, files), signs = coalesce(excluded.signs, signs)",
@@ -118,6 +141,7 @@ class StateStore:
                     *(at, commit.task_id, commit.attempt, commit.repo, commit.branch, commit.commit, commit.base),
                     *(storable(commit.subject), commit.label, commit.model, commit.iterations, commit.integrated),
                     *(commit.target, files_text(commit.files), signs_text(commit.signs)),
+                    at if commit.is_draft else None,
                 ),
             )
             conn.execute(
@@ -154,13 +178,18 @@ class StateStore:
         query = "SELECT * FROM git_commits WHERE (? IS NULL OR task_id = ?) ORDER BY id DESC LIMIT ?"
         return [commit_of(row) for row in self._db.reader().execute(query, (task_id, task_id, limit))]
 
+    def draft(self, task_id: int) -> Commit | None:
+        """The draft of a task; None where it has none."""
+        return read_draft(self._db.reader(), task_id)
+
     def unread_count(self) -> int:
         """How many commits wait to be read by their owner."""
         return unread(self._db.reader())
 
     def commit_count(self) -> int:
-        """How many commits the agent ever made."""
-        return int(self._db.reader().execute("SELECT COUNT(*) FROM git_commits").fetchone()[0])
+        """How many commits the agent ever made, without drafts."""
+        query = "SELECT COUNT(*) FROM git_commits WHERE label <> 'draft'"
+        return int(self._db.reader().execute(query).fetchone()[0])
 
     def spent_since(self, moment: datetime | None) -> Spent:
         """What all model calls since `moment` (None: ever) used together; `None` reads every call."""
@@ -192,7 +221,7 @@ def saved_replies(conn: Connection, now: datetime, days: float = 7.0) -> SavedRe
     since = to_text(now - timedelta(days=days))
     query = "SELECT COUNT(*), COALESCE(SUM(saved <> ''), 0) FROM model_stats WHERE at >= ?"
     replies, saved = conn.execute(query, (since,)).fetchone()
-    query = "SELECT COUNT(DISTINCT task_id) FROM git_commits WHERE at >= ? AND model = ?"
+    query = "SELECT COUNT(DISTINCT task_id) FROM git_commits WHERE at >= ? AND model = ? AND label <> 'draft'"
     solved = conn.execute(query, (since, BUILT_IN)).fetchone()[0]
     return SavedReplies(days=days, replies=replies, saved=saved, solved=solved)
 

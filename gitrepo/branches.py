@@ -1,10 +1,10 @@
-"""Whose a branch is, and where a task's commit goes."""
+"""Whose a branch is, and where a task's commit goes. A draft gives its place to a result, and never takes one's."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
-from core.commit_message import home_of, mark_of
+from core.commit_message import draft_of, home_of, mark_of
 from core.errors import GitError
 from core.revisions import Workspace
 from gitrepo.repository import Repository, checked_out
@@ -22,13 +22,16 @@ def attach(found: Repository, workspace: Workspace, made: str) -> str:
         ReferenceLocked: a lock is in the way.
         GitError: there is no free name, or git refuses.
     """
-    refusals = list[str]()
+    refusals, is_draft = list[str](), is_draft_of(found, made, workspace)
     for name in _branch_names(workspace.branch, found.home):
         full = f"refs/heads/{name}"
         if not (refused := found.move((full, made, None))):
             return name
         held = found.resolve(full)[0]
-        if held and may_move(found, full, held, workspace) and not found.move((full, made, held)):
+        is_free = held is not None and may_move(found, full, held, workspace)
+        if is_draft and held and not is_draft_of(found, held, workspace):
+            is_free = False
+        if is_free and not found.move((full, made, held)):
             return name
         refusals.append(refused)
     raise GitError(f"branch {workspace.branch} could not be made: {refusals[0]}")
@@ -45,20 +48,31 @@ def _branch_names(branch: str, home: str) -> Iterator[str]:
 
 def may_move(found: Repository, branch: str, held: str, workspace: Workspace) -> bool:
     """Tell whether a branch that holds this commit is the task's, and nobody looks at it."""
-    return is_ours(found, held, workspace) and not checked_out(found, branch)
+    made_by_task = is_ours(found, held, workspace) or is_draft_of(found, held, workspace)
+    return made_by_task and not checked_out(found, branch)
 
 
 def is_ours(found: Repository, commit: str, workspace: Workspace) -> bool:
-    """Tell whether this task made the commit. Git's times have no fractions of a second.
+    """Tell whether the commit is this task's result; a draft is not."""
+    return mark_of(_read_message(found, commit, workspace)) == workspace.named
 
-    The number of a task counts within its home alone; a task that several nodes share has the same mark on each.
+
+def is_draft_of(found: Repository, commit: str, workspace: Workspace) -> bool:
+    """Tell whether the commit is a draft of this task."""
+    return draft_of(_read_message(found, commit, workspace)) == workspace.named
+
+
+def _read_message(found: Repository, commit: str, workspace: Workspace) -> str:
+    """The message of a commit of this home that is no older than the task, else nothing.
+
+    Git's times have no fractions of a second. The number of a task counts within its home alone; a task that several
+    nodes share has the same mark on each.
     """
     raw = found.read_commit(commit)
     message = raw.message.decode("utf-8", "replace")
     young = workspace.since is None or raw.committed_at >= workspace.since.replace(microsecond=0)
-    return (
-        young and mark_of(message) == workspace.named and (not workspace.named.isdigit() or is_of_home(found, message))
-    )
+    counts = young and (not workspace.named.isdigit() or is_of_home(found, message))
+    return message if counts else ""
 
 
 def is_of_home(found: Repository, message: str) -> bool:

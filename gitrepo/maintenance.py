@@ -12,7 +12,7 @@ import re
 from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass
 
-from core.commit_message import task_of
+from core.commit_message import draft_of, mark_of
 from gitrepo.branches import is_of_home
 from gitrepo.commands import refuse_locked
 from gitrepo.discovery import MAIN
@@ -126,8 +126,8 @@ class RepositoryMaintenance:
 def _is_tasks(own: Repository, branch: Branch) -> bool:
     """Tell whether the task made what the branch holds; a visitor's branch of such a name is his."""
     message = own.read_commit(branch.commit).message.decode("utf-8", "replace")
-    is_tasks = task_of(message) == branch.task_id and is_of_home(own, message)
-    return is_tasks and not checked_out(own, branch.name)
+    made_by_task = str(branch.task_id) in {mark_of(message), draft_of(message)} and is_of_home(own, message)
+    return made_by_task and not checked_out(own, branch.name)
 
 
 def _deleted(own: Repository, branch: Branch) -> bool:

@@ -20,7 +20,7 @@ from db.brief_queries import BriefQueries
 from db.database import Database
 from db.state_store import StateStore
 from report.causes import Cause, clustered
-from report.wording import number
+from report.wording import many, number
 from taskqueue import approvals
 
 READ = "brief_read"
@@ -44,6 +44,7 @@ class Topic(StrEnum):
     LANDED = "landed"
     ON_BRANCH = "on_branch"
     FAILED = "failed"
+    DRAFTS = "drafts"
     COST = "cost"
     NEEDS = "needs"
     UNREAD = "unread"
@@ -53,6 +54,8 @@ class Topic(StrEnum):
 class Figures:
     """What a brief says of a span. `common` is how many of the failed tasks failed for the commonest cause.
 
+    `drafts` are changes that did not pass, on the branches of their tasks.
+
     `needs` counts decisions that wait for the owner, `unread` commits that he has not read, both as it is now.
     """
 
@@ -61,6 +64,7 @@ class Figures:
     common: int
     spent: Spent
     on_branch: int = 0
+    drafts: int = 0
     needs: int = 0
     unread: int = 0
 
@@ -100,6 +104,7 @@ def read(database: Database, since: datetime, until: datetime) -> Brief:
     figures = Figures(
         landed=counts.landed,
         on_branch=counts.on_branch,
+        drafts=counts.drafts,
         failed=counts.failed,
         common=max((len(cause.tasks) for cause in causes), default=0),
         spent=queries.spent(since, until),
@@ -146,6 +151,7 @@ def told(figures: Figures) -> list[Part]:
         (Topic.LANDED, f"{number(figures.landed)} landed", True),
         (Topic.ON_BRANCH, f"{number(figures.on_branch)} left on a branch", figures.on_branch),
         (Topic.FAILED, f"{number(figures.failed)} failed{_together(figures)}", figures.failed),
+        (Topic.DRAFTS, many(figures.drafts, "draft"), figures.drafts),
         (Topic.COST, money(spent.cost_usd, spent.unpriced), spent.model_calls or spent.cost_usd),
         (Topic.NEEDS, f"{number(figures.needs)} need{'' if figures.needs > 1 else 's'} you", figures.needs),
         (Topic.UNREAD, f"{number(figures.unread)} to read", figures.unread),

@@ -9,6 +9,7 @@ from enum import Enum, StrEnum
 from typing import Any
 
 from core.events import Kind
+from core.states import Status
 from db.report_queries import CommitRow, EndedTask, LogRow, ReportLog, ReportQueries
 from report import (
     commit_figures,
@@ -29,6 +30,7 @@ from report.trends import Point
 
 READ = frozenset({
     *commit_figures.KINDS, *daemon_figures.NOTABLE, *guard_figures.KINDS, *learning.KINDS, *model_figures.KINDS,
+    Kind.DRAFT_LEFT,
 })  # fmt: skip
 """The events that the folds look into; all others are only counted."""
 STORY = frozenset({*daemon_figures.LIFE, *daemon_figures.HOLDS, Kind.REVERTED})
@@ -61,6 +63,8 @@ class Summary:
     daemon: DaemonFigures
     trend: Sequence[Point]
     events: Mapping[str, int]
+    drafts: Sequence[LogRow]
+    """The newest draft of each task that failed in the span and left one, as the log tells of it."""
 
     @property
     def known(self) -> Known:
@@ -105,6 +109,7 @@ def fold(queries: ReportQueries, log: ReportLog, since: datetime, until: datetim
         daemon=_daemon(log, [row for row in story if row.at < until], rows, log_since, until),
         trend=trends.fold(spans, ended, all_calls),
         events=log.counts(log_since, until),
+        drafts=_drafts(rows, now),
     )
 
 
@@ -129,6 +134,12 @@ def _masked(part: Any, mask: Callable[[str], str]) -> Any:
 def _ended(queries: ReportQueries, log: ReportLog, since: datetime, until: datetime) -> list[EndedTask]:
     """Every end in the span: the last one of each task as its row has it, earlier ones as the log has them."""
     return [*log.earlier_ends(since, until), *queries.ended(since, until)]
+
+
+def _drafts(rows: Iterable[LogRow], ended: Iterable[EndedTask]) -> list[LogRow]:
+    failed = {task.id for task in ended if task.status is Status.FAILED}
+    newest = {row.task_id: row for row in rows if row.kind == Kind.DRAFT_LEFT and row.task_id in failed}
+    return sorted(newest.values(), key=lambda row: row.task_id or 0)
 
 
 def _as_they_stood(commits: Sequence[CommitRow], story: Iterable[LogRow], until: datetime) -> list[CommitRow]:

@@ -40,6 +40,7 @@ def in_brief(summary: Summary) -> str:
         Figures(
             landed=sum(commit.integrated for commit in standing),
             on_branch=sum(not commit.integrated for commit in standing),
+            drafts=len(summary.drafts),
             failed=tasks.count(Status.FAILED),
             common=max((len(cause.tasks) for cause in tasks.causes), default=0),
             spent=spent,

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from core import formats
+from core.program import typed
 from report import plots, wording
 from report.advice import recommendations
 from report.commit_figures import short_names
@@ -37,7 +38,7 @@ _HELPERS = {
         code, duration_s, short_names, plots.bar, plots.legend, plots.spark, formats.tokens, formats.duration,
         formats.money, wording.cost, wording.cut, wording.difference, wording.interval, wording.listed, wording.many,
         wording.minute, wording.number, wording.percent, wording.points, wording.share_of, wording.tenths,
-        wording.words,
+        wording.words, typed,
     )
 }  # fmt: skip
 """What the template knows, as filters and as functions."""

@@ -46,14 +46,15 @@ class Risk(Answer):
 
 
 class CommitRow(Answer):
-    """A commit of the agent's. `id` is its place in the ledger, `branch` that of the task.
+    """A commit of the agent's. `id` is its place in the ledger, `branch` that of the task, `base` its parent.
 
     `target` is the branch that took it, empty where it was left for its owner; `label` the worth of its verdict.
     `file_count` counts all its files, `files` are the first of them; both are null where they are not known.
     `remarks` are grave findings of readers that it was committed with, the worst first, `changed_tests` existing tests
     that it changed because they contradicted the task, `removed_tests` those that it removed with what they tested,
-    `own_tests` those that the agent wrote. `tests_passed` counts those of the last run, `held_out` the cases among them
-    that no prompt had shown; null where that is not known. `allowed` are rules that its task lets it break.
+    `own_tests` those that the agent wrote. `tests` counts those of the last run, `tests_passed` those that passed,
+    `held_out` the cases among them that no prompt had shown; null where that is not known. `allowed` are rules that its
+    task lets it break. One with the label `draft` did not pass: `failing` are the first of its tests that do not.
     """
 
     id: int
@@ -63,6 +64,7 @@ class CommitRow(Answer):
     label: str
     repo: str
     branch: str
+    base: str
     target: str
     integrated: bool
     at: Moment | None
@@ -76,7 +78,9 @@ class CommitRow(Answer):
     changed_tests: list[str]
     removed_tests: list[str]
     own_tests: list[str]
+    tests: int | None
     tests_passed: int | None
+    failing: list[str]
     held_out: int | None
     packages: list[str]
     allowed: list[str]
@@ -104,6 +108,7 @@ class CommitsQuery(Query):
     unread: bool = Field(False, description="only those that wait to be read")
     standing: bool = Field(False, description="only those that were integrated and not reverted")
     integrated: bool | None = Field(None, description="only those that were integrated, or (0) left on a branch")
+    drafts: bool | None = Field(None, description="only drafts, which did not pass, or (0) none of them")
     task: Id | None = Field(None, description="only those of this task")
     since: Bound | None = Field(None, description="only those made at this time or later; `today` is since midnight")
     until: Bound | None = Field(None, description="only those made before this time")
@@ -160,7 +165,9 @@ def commit_row(commit: Commit, ranked: Ranked, mask: Mask) -> CommitRow:
         changed_tests=[short(path, mask) for path in (signs.changed_tests if signs else ())],
         removed_tests=[short(path, mask) for path in (signs.removed_tests if signs else ())],
         own_tests=[short(path, mask) for path in (signs.own_tests if signs else ())],
+        tests=signs and signs.tests,
         tests_passed=signs and signs.tests_passed,
+        failing=[short(name, mask) for name in (signs.failing if signs else ())],
         held_out=signs and signs.held_out,
         packages=[f"{name} {version}".strip() for name, version in (signs.packages if signs else {}).items()],
         allowed=list(ranked.commit.allowed),

@@ -51,8 +51,8 @@ class Reviewing:
             after=query.after,
             task_id=query.task,
             unread=query.unread,
-            standing=query.standing,
-            integrated=query.integrated,
+            integrated=query.standing or query.integrated,
+            drafts=query.drafts,
             since=moment(query.since),
             until=moment(query.until),
         )

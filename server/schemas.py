@@ -118,12 +118,29 @@ class Child(Answer):
     description: str
 
 
+class Draft(Answer):
+    """The best change of a task that ended without a commit, which did not pass and stands on `branch`.
+
+    `text` says in a line where it is and how its tests ended, `look` is the command that shows what it changes. `tests`
+    counts those of its last run, 0 where none was run; `failing` are the first of those that do not pass.
+    """
+
+    attempt: int
+    branch: str
+    commit: str
+    text: str
+    tests: int
+    tests_passed: int
+    failing: list[str]
+    look: str
+
+
 class TaskDetail(TaskSummary):
     """One task in full; `pruned` says what of it is no longer kept, when it went, and by which setting.
 
     `project` is where it works, as its owner or its plan said: empty for the root of the workspace, null while that is
     open and in other repositories. `parent` is the task that this one is a subtask of, `children` are its own subtasks
-    over all attempts, oldest first.
+    over all attempts, oldest first. `draft` is what an attempt left that ended without a commit.
     """
 
     base: str | None
@@ -136,6 +153,7 @@ class TaskDetail(TaskSummary):
     reverted_by: str | None = None
     iterations: list[Iteration]
     pruned: list[str]
+    draft: Draft | None = None
 
 
 class Tasks(Answer):

@@ -418,6 +418,7 @@ def _task(row: Row, spec: TaskSpec) -> Task:
         ended_at=_time(row["ended_at"]),
         hub_id=row["hub_id"],
         hub_fence=row["hub_fence"],
+        draft_attempt=row["draft_attempt"],
     )
 
 

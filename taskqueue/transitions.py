@@ -27,6 +27,7 @@ from core.tasks import Spent, Task, TaskSpec
 from db import spending
 from db.codec import decode, encode
 from db.sqlite import Connection
+from db.state_store import read_draft
 from taskqueue import outbox, store
 from taskqueue.outbox import Wish
 from taskqueue.store import Transaction, Value
@@ -35,6 +36,7 @@ NO_COLUMNS: Mapping[str, Value] = MappingProxyType({})
 _NO_OWNER: dict[str, Value] = {"worker": None, "lease_until": None, "cancel_requested": 0}
 _FOR_LATER = frozenset({"not_before", "resume"})
 _SUCCESS = frozenset({Ending.COMMITTED, Ending.NO_CHANGE})
+_HAS_STEPS = "SELECT 1 FROM steps WHERE task_id = ? AND attempt = ? LIMIT 1"
 _RETRIED = frozenset({Ending.ERROR, Ending.CRASHED, Ending.TIMEOUT})
 
 
@@ -274,12 +276,14 @@ def _request_cancel(tx: Transaction, task: Task) -> Task:
     return store.update(tx.conn, task, {"cancel_requested": 1}) or task
 
 
-def retry(tx: Transaction, task_id: int, amendment: Amendment = NOTHING) -> Task:
+def retry(tx: Transaction, task_id: int, amendment: Amendment = NOTHING, *, from_draft: bool = False) -> Task:
     """Queue a task that ended again, with all its tries, a fresh budget, and what its owner adds to it.
+
+    With `from_draft` its attempts begin with the change of its draft.
 
     Raises:
         UnknownTask: there is none with that id.
-        IllegalMove: it has not ended, or depends on what failed.
+        IllegalMove: it has not ended, depends on what failed, or has no draft that can be begun with.
         InvalidTask: it cannot take what is added.
     """
     task, needed = store.read(tx.conn, task_id).task, store.dependencies(tx.conn, task_id)
@@ -291,12 +295,30 @@ def retry(tx: Transaction, task_id: int, amendment: Amendment = NOTHING) -> Task
     status = Status.SHARED if shared else _first_status(needed, None, tx.now)
     before = store.spent_text(spending.of_task(tx.conn, task_id))
     anew: dict[str, Value] = {"tries": 0, "crashes": 0, "resume": 0, "not_before": None, "spent_before": before}
+    anew["draft_attempt"] = _attempt_of_draft(tx, task, shared=shared) if from_draft else 0
     if amendment != NOTHING:
         store.amend(tx.conn, task_id, amended(task.spec, amendment))
         _tell_words(tx, task)
     if shared:
         outbox.note(tx, task_id, Wish.SUBMIT if task.hub_id is None else Wish.RETRY)
     return move(tx, task, status, anew, reason="retried by the owner")
+
+
+def _attempt_of_draft(tx: Transaction, task: Task, *, shared: bool) -> int:
+    """The attempt that left the task's draft, whose last state the next attempts begin with."""
+    draft = read_draft(tx.conn, task.id)
+    if draft is None:
+        raise IllegalMove(f"task {task.id} has no draft; retry it without --from-draft (`from_draft`)")
+    if shared:
+        raise IllegalMove(
+            f"task {task.id} is the hub's to give to any node, and its draft is on this one alone, on {draft.branch}"
+        )
+    if not tx.conn.execute(_HAS_STEPS, (task.id, draft.attempt)).fetchone():
+        raise IllegalMove(
+            f"the steps of attempt {draft.attempt} of task {task.id} were pruned, so no attempt can begin with its "
+            f"draft; it stays on {draft.branch}"
+        )
+    return draft.attempt
 
 
 def revise(tx: Transaction, task_id: int, spec: TaskSpec) -> Task:

@@ -11,6 +11,7 @@ from core.attempt_state import AttemptState
 from core.errors import UnknownStep
 from core.forking import begun
 from core.projects import WHOLE, Scope
+from core.states import Status
 from core.tasks import Task
 from core.tree import Tree
 from db import pruning
@@ -61,7 +62,7 @@ class CaseFiles:
         return self._diff("iteration", before, self._after(mine[-1], f"after try {iteration}"), only)
 
     def of_task(self, only: str | None = None) -> Diff:
-        """All that the task changed: its last commit, or what its newest attempt has so far."""
+        """All that the task changed: its last commit or its draft, or what its newest attempt has so far."""
         if (entry := self._entry()) is not None:
             before = State(name=f"{entry.base[:12]}, its parent", texts={}, open_tree=self._tree(entry.base))
             after = State(name=f"commit {entry.commit[:12]}", texts={}, open_tree=self._tree(entry.commit))
@@ -175,9 +176,12 @@ class CaseFiles:
         ]
 
     def _entry(self) -> Commit | None:
-        """The newest commit of the task in the ledger, where the task says that it ended with one."""
+        """The newest commit of the task in the ledger, where it ended with one; the draft of one that failed."""
         entries = CommitLedger(self._context.database, self._context.events).page(1, task_id=self._task.id)
-        return entries[0] if entries and self._task.commit else None
+        if not entries:
+            return None
+        has_ended_so = self._task.status is Status.FAILED if entries[0].is_draft else self._task.commit
+        return entries[0] if has_ended_so else None
 
     def _diff(
         self,

@@ -15,7 +15,7 @@ from dataclasses import replace
 from enum import StrEnum
 from typing import Annotated, Self
 
-from pydantic import BaseModel, ConfigDict, Field, StrictInt, model_validator
+from pydantic import BaseModel, ConfigDict, Field, StrictBool, StrictInt, model_validator
 from pydantic_core import PydanticCustomError
 
 from core.errors import StoreError, StoreFull, TaskError
@@ -116,6 +116,12 @@ class BulkDone(Answer):
     fitting: int
     results: list[BulkResult]
     next_after: int | None
+
+
+class RetryIn(_In):
+    """How a task is tried again; with `from_draft` it begins with the change of its draft."""
+
+    from_draft: StrictBool = False
 
 
 class PriorityIn(_In):

@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from shlex import quote
 
 from core.plain_data import shallow
 from core.reasons import cause_first
 from core.subtasks import Family
 from core.tasks import Task
+from db.commit_signs import Signs
+from db.state_store import Commit, describe_draft
 from db.step_store import IterationRow
-from server.schemas import Child, Iteration, TaskDetail, TaskSummary
+from server.formatting import Mask, short
+from server.schemas import Child, Draft, Iteration, TaskDetail, TaskSummary
 
 MAX_LISTED_CHARS = 4000
 MAX_TITLE_CHARS = 200
@@ -52,6 +56,19 @@ def task_detail(
         iterations=_iterations(rows),
         pruned=pruned,
         waits_for=waits_for,
+    )
+
+
+def draft_of(entry: Commit, mask: Mask) -> Draft:
+    """A task's draft by its row in the ledger."""
+    signs = entry.signs or Signs()
+    return Draft.from_values(
+        entry,
+        text=short(describe_draft(entry), mask),
+        tests=signs.tests,
+        tests_passed=signs.tests_passed,
+        failing=[short(name, mask) for name in signs.failing],
+        look=f"git -C {quote(entry.repo)} diff {entry.base[:12]} {quote(entry.branch)}",
     )
 
 

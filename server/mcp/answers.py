@@ -140,6 +140,8 @@ def _next(task: TaskDetail, questions: tuple[Question, ...]) -> str:
     match task.status:
         case Status.DONE:
             return f"get_diff shows the change; `nightshift verify {task.branch or task.commit}` runs its tests again"
+        case Status.FAILED if task.draft:
+            return f"get_diff shows the {task.draft.text}; get_log tells what happened; retry queues it again"
         case Status.FAILED | Status.CANCELLED:
             return "get_log tells what happened; retry queues it again"
         case Status.WAITING if questions:

@@ -213,9 +213,13 @@ class Tools:
         """Cancel a task; a running one ends at its next safe point. What it committed stays."""
         return await self._moved(task_id, "cancel")
 
-    async def retry(self, task_id: TaskId) -> TaskLine:
+    async def retry(
+        self,
+        task_id: TaskId,
+        from_draft: Annotated[bool, Field(description="begin with the change of its draft")] = False,
+    ) -> TaskLine:
         """Queue a task again that failed or was cancelled."""
-        return await self._moved(task_id, "retry")
+        return await self._moved(task_id, "retry", {"from_draft": True} if from_draft else None)
 
     async def say(
         self,
@@ -256,8 +260,8 @@ class Tools:
     async def _diff(self, task_id: int) -> Diff:
         return await self._got(Diff, f"/api/task/{task_id}/diff")
 
-    async def _moved(self, task_id: int, act: str) -> TaskLine:
-        await self._posted(Moved, f"/api/task/{task_id}/{act}", {})
+    async def _moved(self, task_id: int, act: str, body: Mapping[str, Any] | None = None) -> TaskLine:
+        await self._posted(Moved, f"/api/task/{task_id}/{act}", body or {})
         return line_of(await self._got(TaskDetail, f"/api/task/{task_id}"))
 
     async def _got(self, kind: type[A], path: str, query: Mapping[str, Any] | None = None) -> A:

@@ -88,6 +88,7 @@ class BriefAnswer(Answer):
     done: int
     landed: int
     on_branch: int
+    drafts: int
     failed: int
     cost_usd: float
     unpriced: int
@@ -183,6 +184,8 @@ def _address(topic: Topic, found: Brief) -> str:
             return f"/review?{urlencode({'integrated': '1', **span})}"
         case Topic.ON_BRANCH:
             return f"/review?{urlencode({'integrated': '0', **span})}"
+        case Topic.DRAFTS:
+            return f"/review?{urlencode({'drafts': '1', **span})}"
         case Topic.FAILED:
             return f"/tasks?{urlencode({'status': 'failed', **span})}"
         case Topic.COST:

@@ -7,11 +7,13 @@ from flask import request
 from core.states import Status
 from core.submission import TaskIn
 from db import pruning
+from db.state_store import read_draft
 from server.bodies import read_task_body
 from server.context import AppContext, settled
 from server.endpoint import Reply, Routes
+from server.lists.bulk import RetryIn
 from server.lists.saved_filters import FilterKeptIn, SavedFilters, keep_filter, saved_filters
-from server.lists.task_answers import task_detail
+from server.lists.task_answers import draft_of, task_detail
 from server.lists.task_list import TasksQuery, list_of_tasks
 from server.reviewing import Reviewing
 from server.schemas import Moved, Submitted, TaskDetail, Tasks
@@ -51,7 +53,9 @@ def show_task(context: AppContext, task_id: int) -> TaskDetail:
     pruned = pruning.notes(context.database.reader(), task.id, task.ended_at)
     rows, family = context.steps.iterations(task.id), context.queue.family(task)
     waits_for = context.queue.waits_for(task.id) if task.status is Status.BLOCKED else ()
-    return task_detail(task, rows, family, reverted_by, pruned, waits_for)
+    draft = read_draft(context.database.reader(), task.id)
+    found = task_detail(task, rows, family, reverted_by, pruned, waits_for)
+    return found.model_copy(update={"draft": draft and draft_of(draft, context.mask)})
 
 
 @routes.endpoint("GET", "/api/tasks")
@@ -79,8 +83,9 @@ def cancel_task(context: AppContext, task_id: int) -> Moved:
     return Moved.from_values(task, task_id=task.id)
 
 
-@routes.endpoint("POST", "/api/task/{task_id}/retry", errors=(400, 404, 409, 503))
-def retry_task(context: AppContext, task_id: int) -> Moved:
-    """Queue a failed or cancelled task again."""
-    task = settled(context.queue.retry(task_id))
+@routes.endpoint("POST", "/api/task/{task_id}/retry", errors=(400, 404, 409, 415, 503))
+def retry_task(context: AppContext, task_id: int, body: RetryIn | None) -> Moved:
+    """Queue a failed or cancelled task again, from its beginning or with the change of its draft."""
+    how = body or RetryIn()
+    task = settled(context.queue.retry(task_id, from_draft=how.from_draft))
     return Moved.from_values(task, task_id=task.id)

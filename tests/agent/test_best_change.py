@@ -6,7 +6,7 @@ import json
 from dataclasses import replace
 
 from core.attempt_state import AttemptState
-from core.judged_change import holds_work
+from core.best_change import holds_work
 from core.states import Ending, Phase
 from core.verdicts import CaseResult, Evidence, Label, Result, Verdict
 from db.codec import decode, encode

@@ -34,7 +34,7 @@ def test_commits_are_listed_newest_first_and_page_by_page(store: Store) -> None:
     assert page == [THIRD, SECOND]
     assert ledger.page(9, after=page[-1].id) == [FIRST]
     assert ledger.page(9, task_id=2) == [THIRD, SECOND]
-    assert ledger.page(9, standing=True) == [THIRD, FIRST]
+    assert ledger.page(9, integrated=True) == [THIRD, FIRST]
     assert ledger.entry(first.id) == THIRD
     assert ledger.entry(99) is None
 
@@ -69,7 +69,7 @@ def test_single_commits_and_all_can_be_marked_as_read(store: Store) -> None:
 
 def test_a_revert_is_entered_with_its_event_and_needs_no_reading(store: Store) -> None:
     ledger = filled(store)
-    entry = ledger.page(9, standing=True)[-1]
+    entry = ledger.page(9, integrated=True)[-1]
     done = Pending(entry=entry.id, by="cc44", reapply=False)
     ledger.begin(done).result()
     assert ledger.pending() == done
@@ -79,10 +79,10 @@ def test_a_revert_is_entered_with_its_event_and_needs_no_reading(store: Store) -
     assert after
     assert (after.reverted_by, after.reviewed_at) == ("cc44", store.clock())
     assert store.state.unread_count() == 2
-    assert ledger.page(9, standing=True) == [THIRD]
+    assert ledger.page(9, integrated=True) == [THIRD]
     assert store.events.last(1)[0].kind is Kind.REVERTED
     ledger.settle(replace(done, by="dd55", reapply=True), Event(kind=Kind.REVERTED, task_id=1)).result()
-    assert [commit.commit for commit in ledger.page(9, standing=True)] == ["bb33", "aa11"]
+    assert [commit.commit for commit in ledger.page(9, integrated=True)] == ["bb33", "aa11"]
 
 
 def test_a_revert_that_did_not_come_to_pass_is_forgotten(store: Store) -> None:
@@ -90,7 +90,7 @@ def test_a_revert_that_did_not_come_to_pass_is_forgotten(store: Store) -> None:
     ledger.begin(Pending(entry=1, by="cc44", reapply=False)).result()
     ledger.begin(None).result()
     assert ledger.pending() is None
-    assert ledger.page(9, standing=True) == [THIRD, FIRST]
+    assert ledger.page(9, integrated=True) == [THIRD, FIRST]
 
 
 def test_a_renewed_entry_keeps_what_its_owner_made_of_it(store: Store) -> None:

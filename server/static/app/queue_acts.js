@@ -51,10 +51,10 @@ export async function cancelOne(task) {
   if (answer.ok && canUndo) offerUndo(said, `/api/task/${id}/retry`);
 }
 
-/** Ask for one task again. */
-export async function retryOne(task) {
+/** Ask for one task again, with `{from_draft: true}` for an attempt that begins with its draft. */
+export async function retryOne(task, how = undefined) {
   const id = task.task_id;
-  const answer = await act(`/api/task/${id}/retry`, task.status === 'cancelled' ? '' : `Task ${id} is queued again.`);
+  const answer = await act(`/api/task/${id}/retry`, task.status === 'cancelled' ? '' : `Task ${id} is queued again.`, how);
   if (answer.ok && task.status === 'cancelled') offerUndo(`Task ${id} is queued again.`, `/api/task/${id}/cancel`);
 }
 

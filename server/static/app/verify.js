@@ -9,8 +9,8 @@ import {html, useEffect} from './ui.js';
 
 const KINDS = ['verify_started', 'verify_cancelled', 'verified'];
 const POLL_MS = 1000;
-const TONE = {holds: 'done', 'does not hold': 'failed', 'not verified': 'warn'};
-const WORDS = {holds: 'agrees', 'does not hold': 'differs', 'not verified': 'not verified'};
+const TONE = {holds: 'done', 'does not hold': 'failed', 'not verified': 'warn', 'a draft': 'warn'};
+const WORDS = {holds: 'agrees', 'does not hold': 'differs', 'not verified': 'not verified', 'a draft': 'draft'};
 /** A sign for each standing, for those who see no colour. */
 const SIGN = {ok: '✓', CHANGED: '≠', FAILED: '✗', 'not checked': '–'};
 const STANDS = {ok: 'as then', CHANGED: 'other than then, which refutes nothing', FAILED: 'refuted', 'not checked': 'not checked'};

@@ -1,6 +1,7 @@
 // The review stack: commits one by one, the riskiest first, each with its change and what vouches for it beside it.
 
 import {address, useData} from '../app/api.js';
+import {isDraft} from '../app/draft.js';
 import {useKeys} from '../app/keys.js';
 import {Button, Card, Empty, Loaded, Moment} from '../app/parts.js';
 import {mount} from '../app/shell.js';
@@ -12,7 +13,7 @@ import {swipes} from './review/swipe.js';
 import {useStack} from './review/stack.js';
 
 const KINDS = ['commit_recorded', 'integrated', 'reviewed', 'reverted'];
-const GIVEN = ['task', 'integrated', 'since', 'until'];
+const GIVEN = ['task', 'integrated', 'drafts', 'since', 'until'];
 
 /** What the address asks for; without anything, what was not read. */
 function asked() {
@@ -24,8 +25,9 @@ function asked() {
 const at = (text) => (text === 'today' ? text : `${day(text)} ${clock(text).slice(0, 5)}`);
 
 /** Which commits the stack has, in words. */
-function titleOf({task, integrated, since, until}) {
-  const what = task ? `Commits of task ${task}` : integrated === '1' ? 'Landed' : integrated === '0' ? 'Left on a branch' : since ? 'Commits' : 'Not read yet';
+function titleOf({task, integrated, drafts, since, until}) {
+  const what = task ? `Commits of task ${task}` : integrated === '1' ? 'Landed' : integrated === '0' ? 'Left on a branch'
+    : drafts === '1' ? 'Drafts' : since ? 'Commits' : 'Not read yet';
   return `${what}${since ? ` since ${at(since)}` : ''}${until ? ` until ${at(until)}` : ''}`;
 }
 
@@ -33,7 +35,7 @@ const Row = ({commit, isAt, go}) => html`<li>
   <a href=${`#${commit.commit}`} class=${classes('in-stack', {at: isAt, settled: commit.reviewed_at || commit.reverted_by})} aria-current=${isAt ? 'true' : undefined}
     data-commit=${commit.commit} onClick=${(event) => { event.preventDefault(); go(commit); }}>
     <${Level} risk=${commit.risk} /><span class="subject">${commit.subject}</span>
-    <small>#${commit.task_id} · ${commit.reverted_by ? 'reverted' : commit.reviewed_at ? 'read' : html`<${Moment} at=${commit.at} />`}</small></a></li>`;
+    <small>#${commit.task_id} · ${isDraft(commit) ? 'draft' : commit.reverted_by ? 'reverted' : commit.reviewed_at ? 'read' : html`<${Moment} at=${commit.at} />`}</small></a></li>`;
 
 function One({stack, commit}) {
   const {place, many} = stack;
@@ -45,7 +47,7 @@ function One({stack, commit}) {
         <span class="hint number">${place + 1} of ${many}</span>
         <${Button} kind="bare" onClick=${stack.next} disabled=${place === many - 1} aria-label="Next commit" title="next (j)">›<//>
         ${commit.integrated && !commit.reverted_by ? html`<${Button} sends kind="danger" onClick=${stack.revert} title="revert it with a new commit (r)">Revert…<//>` : null}
-        ${commit.reviewed_at ? html`<span class="hint">read <${Moment} at=${commit.reviewed_at} /></span>`
+        ${isDraft(commit) ? null : commit.reviewed_at ? html`<span class="hint">read <${Moment} at=${commit.reviewed_at} /></span>`
     : html`<${Button} sends kind="main" onClick=${stack.read} title="mark as read and next (m)">Read, next<//>`}
       </div>
     </div>
@@ -57,7 +59,8 @@ function One({stack, commit}) {
 }
 
 const Done = ({isFiltered}) => html`<${Empty}>${isFiltered ? html`No commit matches. <a href="/review">Those that you have not read</a>`
-  : html`You have read every commit. <a href="/review?integrated=1&since=today">What landed today</a>`}<//>`;
+  : html`You have read every commit. <a href="/review?integrated=1&since=today">What landed today</a> ·
+    <a href="/review?drafts=1">Drafts</a>`}<//>`;
 
 function Stack({query, found, unread, reload}) {
   const stack = useStack(found, reload);

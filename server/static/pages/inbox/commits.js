@@ -10,7 +10,7 @@ import {classes, html} from '../../app/ui.js';
 import {Copy, Lines, quoted} from '../../app/copy.js';
 
 const WORTH = {
-  verified: 'done', tests_passed: 'ok', self_tested: 'warn', documented: 'ok', removed: 'ok', exit_code: 'warn',
+  verified: 'done', tests_passed: 'ok', self_tested: 'warn', documented: 'ok', removed: 'ok', exit_code: 'warn', draft: 'warn',
 };
 const SHOWN = 6;
 

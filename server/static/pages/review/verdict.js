@@ -1,6 +1,7 @@
 // What vouches for a commit and what speaks against it: its rank with the reasons, its tests, its findings.
 
 import {Copy, Lines, quoted} from '../../app/copy.js';
+import {DraftFacts, isDraft, testsOf} from '../../app/draft.js';
 import {Moment, Pill} from '../../app/parts.js';
 import {OpenRemarks} from '../../app/remarks.js';
 import {counted, words} from '../../app/text.js';
@@ -8,7 +9,7 @@ import {VerifyAgain} from '../../app/verify.js';
 import {html} from '../../app/ui.js';
 
 const WORTH = {
-  verified: 'done', tests_passed: 'ok', self_tested: 'warn', documented: 'ok', removed: 'ok', exit_code: 'warn',
+  verified: 'done', tests_passed: 'ok', self_tested: 'warn', documented: 'ok', removed: 'ok', exit_code: 'warn', draft: 'warn',
 };
 const TONE = {high: 'failed', medium: 'warn', low: ''};
 
@@ -28,7 +29,7 @@ export function Verdict({commit}) {
       ${risk.reasons.length ? html`<ul class="plain reasons">${risk.reasons.map((reason) => html`<${Reason} key=${reason.text} reason=${reason} />`)}</ul>`
     : html`<p class="empty">Nothing speaks against it.</p>`}</section>
     <section class="card" aria-label="Evidence"><div class="card-head"><h3>Evidence</h3><${Pill} status=${WORTH[commit.label] ?? ''}>${words(commit.label || 'not judged')}<//></div>
-      <dl>${commit.tests_passed === null ? null : html`<dt>tests</dt><dd>${commit.tests_passed} passed${commit.held_out ? `, ${commit.held_out} held out` : ''}</dd>`}
+      <dl>${commit.tests_passed === null ? null : html`<dt>tests</dt><dd>${isDraft(commit) ? testsOf(commit) : `${commit.tests_passed} passed`}${commit.held_out ? `, ${commit.held_out} held out` : ''}</dd>`}
         <${Paths} title="agent's tests" paths=${commit.own_tests} /><${Paths} title="changed tests" paths=${commit.changed_tests} />
         <${Paths} title="removed tests" paths=${commit.removed_tests} /><${Paths} title="packages" paths=${commit.packages} /><${Paths} title="may break" paths=${commit.allowed} />
         <dt>branch</dt><dd>${commit.integrated ? commit.target : html`left on <b>${commit.branch}</b>`}</dd>
@@ -36,7 +37,8 @@ export function Verdict({commit}) {
         <dt>made</dt><dd><${Moment} at=${commit.at} /></dd>
         ${commit.reverted_by ? html`<dt>reverted by</dt><dd><code>${commit.reverted_by.slice(0, 10)}</code></dd>` : null}</dl>
       <${OpenRemarks} remarks=${commit.remarks} />
-      <p class="command"><code>${command}</code><${Copy} text=${command} what="the command" /></p>
+      ${isDraft(commit) ? html`<${DraftFacts} commit=${commit} />`
+    : html`<p class="command"><code>${command}</code><${Copy} text=${command} what="the command" /></p>`}
       <${VerifyAgain} key=${commit.commit} commit=${commit.commit}>${({button, result}) => html`
         <p class="actions"><a class="button small" href=${`/api/commit/${commit.commit}/proof`} download title="one file for others: the change, its evidence, and how to check both">Proof</a>${button}</p>${result}`}<//></section>
   </aside>`;

@@ -1,7 +1,9 @@
 // The commits of a task: where each went, how to look at it, and what its owner made of it.
 
 import {Copy, Lines, quoted} from '../../app/copy.js';
+import {DraftFacts, isDraft, testsOf} from '../../app/draft.js';
 import {Button, Moment, Pill} from '../../app/parts.js';
+import {retryOne} from '../../app/queue_acts.js';
 import {markRead} from '../../app/reads.js';
 import {ChangedTests, OpenCounts, OpenRemarks} from '../../app/remarks.js';
 import {words} from '../../app/text.js';
@@ -10,7 +12,7 @@ import {html} from '../../app/ui.js';
 import {Revert} from './actions.js';
 
 const WORTH = {
-  verified: 'done', tests_passed: 'ok', self_tested: 'warn', documented: 'ok', removed: 'ok', exit_code: 'warn',
+  verified: 'done', tests_passed: 'ok', self_tested: 'warn', documented: 'ok', removed: 'ok', exit_code: 'warn', draft: 'warn',
 };
 
 function Row({task, commit, isNewest}) {
@@ -34,11 +36,24 @@ function Row({task, commit, isNewest}) {
   </li>`;
 }
 
+/** What an attempt left that ended without a commit. */
+const Draft = ({task, commit}) => html`<li class="draft">
+  <div class="commit"><code>${commit.commit.slice(0, 12)}</code><${Copy} text=${commit.commit} what="the commit's id" />
+    <span>on <b>${commit.branch}</b></span><${Pill} status="warn">draft<//><span>${testsOf(commit)}</span>
+    ${commit.added || commit.removed ? html`<${Lines} added=${commit.added} removed=${commit.removed} />` : null}
+    <span class="hint"><${Moment} at=${commit.at} /></span>
+    ${['failed', 'cancelled'].includes(task.status) ? html`<span class="actions">
+      <${Button} sends kind="small" onClick=${() => retryOne(task, {from_draft: true})}>Retry from the draft<//></span>` : null}</div>
+  <p class="what">${commit.subject}</p>
+  <${DraftFacts} commit=${commit} />
+</li>`;
+
 /** The commits, newest first. */
 export function Commits({task, commits}) {
   if (!commits?.length) {
     return task.commit ? html`<p>Commit <code>${task.commit.slice(0, 12)}</code> on <code>${task.branch}</code></p>` : null;
   }
   return html`<h2>${commits.length === 1 ? 'Commit' : 'Commits'}</h2><ul class="plain commits">${commits.map((commit, index) => html`
-    <${Row} key=${commit.id} task=${task} commit=${commit} isNewest=${index === 0} />`)}</ul>`;
+    ${isDraft(commit) ? html`<${Draft} key=${commit.id} task=${task} commit=${commit} />`
+    : html`<${Row} key=${commit.id} task=${task} commit=${commit} isNewest=${index === 0} />`}`)}</ul>`;
 }

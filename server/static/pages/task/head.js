@@ -10,8 +10,8 @@ import {Actions} from './actions.js';
 import {Commits} from './commits.js';
 
 const MEND = {
-  gave_up: 'Its iterations are used up. Retry it for a new attempt, or fork from a step with another model or a note.',
-  stuck: 'It repeated the same changes. Fork from an earlier step with another model, or with a note that shows the way.',
+  gave_up: 'Its iterations are used up. Retry it, anew or from its draft, or fork from a step with another model or a note.',
+  stuck: 'It went in circles. Look at its draft, or fork from an earlier step with another model or a note that shows the way.',
   budget: 'Its budget is spent. A retry gives it a fresh one; the settings raise it for all tasks.',
   timeout: 'It took too long (TASK_TIMEOUT). Retry it, give it more time, or make it smaller.',
   crashed: 'The daemon died under it more than once. Look at the log before you retry it.',

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
+from core.faults import listed
 from core.projects import LAID_OUT
 from core.tasks import Change, Files
 from core.tree import Tree, text_of
@@ -12,7 +13,7 @@ from core.verdicts import Result, Verdict
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class JudgedChange:
+class BestChange:
     """A change as a run judged it. The fields have the meaning that `core.attempt_state.AttemptState` gives them."""
 
     base: str
@@ -49,3 +50,16 @@ def holds_work(change: Change, given: Files, tree: Tree, *, in_project: bool) ->
 
 def _differs(given: Mapping[str, str], path: str, text: str | None) -> bool:
     return path not in given or given[path] != text
+
+
+def tests_in_words(passed: int, total: int) -> str:
+    """How many tests of a draft pass, such as “3 of 5 tests pass”."""
+    if not total:
+        return "no test was run"
+    return f"{passed} of {total} tests pass" if total > 1 else f"{passed} of 1 test passes"
+
+
+def describe_tests(passed: int, total: int, failing: Sequence[str], reason: str) -> str:
+    """Say how the tests of a draft ended: the counts, and those that fail, or why it is none the less no result."""
+    why = f"failing: {listed(failing)}" if failing else reason
+    return "; ".join(filter(None, (tests_in_words(passed, total), why)))

@@ -1,0 +1,219 @@
+"""Drafts: the best change of an attempt without a commit stands on its branch, and nothing takes it for the result."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+import pytest
+
+from attempt.commit_record import landed_before
+from attempt.draft import leave_draft
+from attempt.evidence import read_note
+from attempt.integration import Integration, Landed
+from attempt.regression import WithRegression
+from attempt.services import AttemptServices
+from attempt.verify import Judgement, OpenedSuite, Verification
+from core.attempt_state import AttemptState
+from core.clock import utc_now
+from core.commit_message import trailers
+from core.events import Emitter, Event, Kind
+from core.revisions import Workspace
+from core.states import Phase, Status
+from core.submission import parse_spec
+from core.tasks import Change, Task
+from core.verdicts import Label, SuiteJob, Verdict
+from db.state_store import Commit, describe_draft
+from tests.support.git_repo import git, make_repo
+from tests.support.services import open_services
+
+HALF = "def add(a, b):\n    return a + b\n\n\ndef double(a):\n    return a\n"
+RIGHT = HALF.replace("return a\n", "return add(a, a)\n")
+TESTS = {
+    "test_calc.py": "from calc import add, double\n\n\ndef test_add():\n    assert add(2, 3) == 5\n\n\n"
+    "def test_double():\n    assert double(4) == 8\n"
+}
+
+
+@dataclass
+class Site:
+    """The rooms of a daemon, without its workers."""
+
+    parts: AttemptServices
+    repo: Path
+    events: list[Event] = field(default_factory=list)
+
+    def task(self, *, attempt: int = 1, **fields: object) -> Task:
+        spec = parse_spec({"description": "Write calc.py", "tests": TESTS, "repo": str(self.repo), **fields})
+        return Task(id=1, spec=spec, status=Status.RUNNING, created_at=utc_now(), attempt=attempt)
+
+    def open(self, task: Task) -> Workspace:
+        return self.parts.git.open(task.spec.repo, None, task.id, task.spec.description, task.created_at)
+
+    async def judge(self, workspace: Workspace, task: Task, change: Change) -> Verdict:
+        job = SuiteJob(base=workspace.tree, change=change, given=task.spec.tests, whole_tree=True)
+        return await WithRegression(self.parts.suite, self.parts.imports).judge(job)
+
+    async def state(self, task: Task, text: str) -> AttemptState:
+        """The state of an attempt that wrote this `calc.py` and tested it."""
+        workspace, change = self.open(task), {"calc.py": text}
+        verdict = await self.judge(workspace, task, change)
+        state = AttemptState(phase=Phase.TESTING, base=workspace.base, change=change, iteration=1, models=("m",))
+        return replace(state, verdict=verdict, summary="Write two sums").with_best()
+
+    @property
+    def draft(self) -> Commit | None:
+        """The task's draft by the ledger, as it was entered."""
+        found = self.parts.state.draft(1)
+        return found and replace(found, reviewed_at=None)
+
+    async def leave(self, task: Task, state: AttemptState) -> Commit | None:
+        """Leave the draft of an attempt that ended in this state."""
+        left = await leave_draft(task, self.parts, Emitter(self.events.append), self.open(task), state)
+        return left and replace(left, reviewed_at=None)
+
+
+@pytest.fixture
+async def site(tmp_path: Path) -> AsyncIterator[Site]:
+    async with open_services(tmp_path / "home") as rooms:
+        rooms.store.queue.submit(parse_spec({"description": "Write calc.py"})).result()
+        yield Site(rooms.parts, make_repo(tmp_path / "theirs"))
+
+
+async def test_the_best_change_stands_on_the_branch_with_what_failed(site: Site) -> None:
+    task = site.task()
+    best = await site.state(task, HALF)
+    later = replace(best, change={"calc.py": "def add(a, b):\n    return 0\n"}, verdict=None, iteration=4)
+    left = await site.leave(task, later)
+    assert left is not None
+    assert (left.branch, left.label, left.integrated, left.iterations) == ("agent/1-write-calc-py", "draft", False, 1)
+    assert git(site.repo, "rev-parse", left.branch) == left.commit
+    assert git(site.repo, "show", f"{left.commit}:calc.py") + "\n" == HALF
+    assert git(site.repo, "show", f"{left.commit}:test_calc.py") + "\n" == TESTS["test_calc.py"]
+    message = git(site.repo, "log", "-1", "--format=%B", left.commit)
+    assert (trailers(message)["Draft-Of"], trailers(message)["Verdict"]) == ("1", "draft")
+    assert "Task" not in trailers(message)
+    assert message.startswith("Draft: Write two sums\n\nA draft: it did not pass: 1 of 2 tests pass; failing:")
+    assert left.signs is not None
+    assert (left.signs.tests, left.signs.tests_passed, left.signs.failing) == (2, 1, ("test_calc.py::test_double",))
+    assert describe_draft(left) == "draft on agent/1-write-calc-py: 1 of 2 tests pass"
+    note = read_note(site.parts.git.read_note(str(site.repo), left.commit) or "")
+    assert (note.evidence.label, note.failing, note.passed) == (Label.DRAFT, ("test_calc.py::test_double",), 1)
+    assert [event.message for event in site.events if event.kind is Kind.DRAFT_LEFT] == [describe_draft(left)]
+
+
+async def test_the_ledger_has_it_as_a_draft_that_nobody_has_to_read(site: Site) -> None:
+    task = site.task()
+    left = await site.leave(task, await site.state(task, HALF))
+    assert site.draft == left
+    assert (site.parts.state.unread_count(), site.parts.state.commit_count()) == (0, 0)
+    assert [one.is_draft for one in site.parts.state.commits(5)] == [True]
+
+
+async def test_a_task_that_changed_nothing_leaves_nothing(site: Site) -> None:
+    given = {"calc.py": HALF}
+    task = site.task(files=given)
+    state = AttemptState(phase=Phase.CODING, base=site.open(task).base, change=given)
+    assert await site.leave(task, state) is None
+    assert (git(site.repo, "branch", "--list", "agent/*"), site.parts.state.commits(5)) == ("", [])
+
+
+async def test_a_change_that_never_ran_is_left_all_the_same_and_says_so(site: Site) -> None:
+    task = site.task()
+    state = AttemptState(phase=Phase.TESTING, base=site.open(task).base, change={"calc.py": HALF}, iteration=1)
+    left = await site.leave(task, state)
+    assert left is not None
+    assert describe_draft(left).endswith(": no test was run")
+
+
+async def test_one_that_passed_and_did_not_land_in_time_is_a_draft_too(site: Site) -> None:
+    task = site.task()
+    left = await site.leave(task, await site.state(task, RIGHT))
+    assert left is not None
+    assert (left.label, describe_draft(left).partition(": ")[2]) == ("draft", "2 of 2 tests pass")
+    message = git(site.repo, "log", "-1", "--format=%B", left.commit)
+    assert "its task ended before it landed" in " ".join(message.split())
+
+
+async def test_a_later_draft_takes_its_place_unless_fewer_of_its_tests_pass(site: Site) -> None:
+    none = HALF.replace("return a + b", "return 0")
+    first = await site.leave(one := site.task(), await site.state(one, HALF))
+    worse = await site.leave(two := site.task(attempt=2), await site.state(two, none))
+    assert (worse, site.draft) == (first, first)
+    same = await site.leave(three := site.task(attempt=3), await site.state(three, HALF + "\n"))
+    assert same is not None
+    assert (same.attempt, git(site.repo, "rev-parse", same.branch)) == (3, same.commit)
+    assert [each.commit for each in site.parts.state.commits(5)] == [same.commit]
+
+
+async def test_a_better_draft_whose_branch_is_gone_does_not_stand_in_the_way(site: Site) -> None:
+    first = await site.leave(one := site.task(), await site.state(one, HALF))
+    assert first is not None
+    git(site.repo, "branch", "-D", first.branch)
+    none = HALF.replace("return a + b", "return 0")
+    later = await site.leave(two := site.task(attempt=2), await site.state(two, none))
+    assert later is not None
+    assert (later.attempt, site.draft) == (2, later)
+
+
+async def test_recovery_never_takes_it_for_the_result(site: Site) -> None:
+    task = site.task()
+    await site.leave(task, await site.state(task, HALF))
+    workspace = site.open(task)
+    assert site.parts.git.find_commit(workspace, 1) is None
+    assert await landed_before(replace(task, hub_fence=1), site.parts, workspace) is None
+    assert site.draft is not None
+
+
+async def test_the_result_takes_its_branch_and_its_row(site: Site) -> None:
+    task = site.task()
+    left = await site.leave(task, await site.state(task, HALF))
+    again = site.task(attempt=2)
+    state = replace(await site.state(again, RIGHT), phase=Phase.COMMIT)
+    landed = await Integration(again, site.parts, Emitter(site.events.append)).land(site.open(again), state)
+    assert isinstance(landed, Landed)
+    assert left is not None
+    assert (landed.branch, git(site.repo, "rev-parse", left.branch)) == (left.branch, landed.commit)
+    assert [(each.commit, each.label) for each in site.parts.state.commits(5)] == [(landed.commit, "tests_passed")]
+
+
+async def test_verify_says_that_it_is_a_draft_and_what_failed_and_runs_nothing(site: Site) -> None:
+    task = site.task()
+    left = await site.leave(task, await site.state(task, HALF))
+    assert left is not None
+
+    async def open_suite() -> OpenedSuite:
+        raise AssertionError("there is nothing to run")
+
+    look = Verification(site.parts.git, str(site.repo), open_suite, site.parts.seal_key)
+    report = await look.verify(left.branch)
+    assert (report.judgement, report.label, report.task, report.ran) == (Judgement.DRAFT, Label.DRAFT, 1, False)
+    assert report.sentence == ("a draft: it did not pass: 1 of 2 tests pass; failing: test_calc.py::test_double")
+    git(site.repo, "update-ref", "-d", "refs/notes/nightshift")
+    report = await look.verify(left.branch)
+    assert (report.judgement, report.sentence) == (Judgement.DRAFT, "a draft: it did not pass")
+
+
+async def test_branch_and_record_are_one_unit_that_a_cancel_waits_for(
+    site: Site, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    task = site.task()
+    state = await site.state(task, HALF)
+    commit, begun = site.parts.git.commit, asyncio.Event()
+    loop = asyncio.get_running_loop()
+
+    def commit_slowly(*args: object) -> object:
+        loop.call_soon_threadsafe(begun.set)
+        return commit(*args)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(site.parts.git, "commit", commit_slowly)
+    leaving = asyncio.create_task(site.leave(task, state))
+    await begun.wait()
+    leaving.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await leaving
+    left = site.draft
+    assert left is not None
+    assert git(site.repo, "rev-parse", left.branch) == left.commit
