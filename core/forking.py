@@ -105,12 +105,13 @@ def begun(state: AttemptState, fork: Fork) -> AttemptState:
 def begin_with_draft(state: AttemptState) -> AttemptState:
     """The state at which an attempt begins with the draft that an earlier one left; `state` is the last of that one.
 
-    A change that failed a run is reflected on first; one that no run judged is read and tested as it is.
+    A change that failed a run is reflected on first, and is no try of the new attempt; one that no run judged is its
+    first try, which is read and tested as it is.
     """
     best = state.at_best()
     has_failed = best.verdict is not None and best.verdict.has_run and not best.verdict.passed
     if has_failed:
-        best = replace(best, phase=Phase.REFLECTING, tries=())
+        best = replace(best, phase=Phase.REFLECTING, iteration=0, tries=())
     else:
         best = replace(best, phase=Phase.REVIEW, tries=(), verdict=None, feedback="")
     return begun(best, Fork(source=0, attempt=state.attempt, step_no=state.step_no))

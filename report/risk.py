@@ -35,7 +35,7 @@ WEIGHTS = {
     "regression": Weight(points=40, most=40, why="a test that passed before fails since this commit"),
     "exit_code": Weight(points=30, most=30, why="only a command's exit code vouches for it, and that can be forged"),
     "unjudged": Weight(points=30, most=30, why="no verdict is known"),
-    "draft": Weight(points=40, most=40, why="it did not pass"),
+    "draft": Weight(points=40, most=40, why="nothing vouches for it"),
     "self_tested": Weight(points=25, most=25, why="code and tests are of one hand: one misunderstanding, twice"),
     "documented": Weight(points=4, most=4, why="links, examples and names are right; nobody checked the words"),
     "removed": Weight(points=4, most=4, why="a whole project is gone and nothing was run; the task named it"),

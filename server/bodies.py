@@ -34,6 +34,17 @@ def read_task_body(request: Request) -> object:
     return read_json(request, most_values=plain_data.MAX_VALUES)
 
 
+def read_optional(request: Request, model: type[_M]) -> _M | None:
+    """A JSON body as a model; None where there is none, or it is `null`.
+
+    Raises:
+        BadBody: as `read_model`.
+    """
+    if not request.content_length:
+        return None
+    return None if request.get_data().strip() == b"null" else read_model(request, model)
+
+
 def read_model(request: Request, model: type[_M]) -> _M:
     """A JSON body as a model.
 

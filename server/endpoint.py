@@ -17,7 +17,7 @@ from typing import Any, Literal, TypeVar, get_args, get_type_hints
 from flask import Response, request
 from pydantic import BaseModel
 
-from server.bodies import read_model
+from server.bodies import read_model, read_optional
 from server.context import AppContext
 from server.query import MAX_ID, Query
 
@@ -82,8 +82,8 @@ class Endpoint:
         if self.query is not Query:
             given["query"] = query
         if self.body and not self.text_body:
-            sent = self.body_required or request.content_length
-            given["body"] = read_model(request, self.body) if sent else None
+            read = read_model if self.body_required else read_optional
+            given["body"] = read(request, self.body)
         made = self.view(**given)
         reply = made if isinstance(made, Reply | Response) else Reply(answer=made)
         if isinstance(reply, Response):

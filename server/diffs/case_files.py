@@ -9,7 +9,7 @@ from typing import Literal
 
 from core.attempt_state import AttemptState
 from core.errors import UnknownStep
-from core.forking import begun
+from core.forking import begin_with_draft, begun
 from core.projects import WHOLE, Scope
 from core.states import Status
 from core.tasks import Task
@@ -140,6 +140,9 @@ class CaseFiles:
         work = self.work(row)
         if earlier is not None:
             return self._after(earlier, name, work.scope)
+        begins_with = self._task.draft_attempt
+        if row.attempt > begins_with > 0 and (left := self._context.steps.last_work(self._task.id, begins_with)):
+            return self._state(begin_with_draft(left), name, work.scope)
         found = store.fork_origin(self._context.database.reader(), self._task.id)
         source = self._context.steps.work(found[1]) if found else None
         if found and source:

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from attempt.evidence import Note, read_note
-from core.commit_message import task_of
+from core.commit_message import draft_of, task_of
 from core.errors import GitError, NoEvidence, UnknownTask
 from core.revisions import CommitFacts
 from core.tasks import Task
@@ -73,7 +73,7 @@ def proof_of(git: GitManager, subject: Subject, mask: Mask) -> Proof:
 
     Raises:
         UnknownCommit: there is none.
-        NoEvidence: it has no note.
+        NoEvidence: it has no note, or is a draft.
         UnreadableNote: what it has is none.
         GitError: the repository cannot be read.
     """
@@ -84,6 +84,8 @@ def proof_of(git: GitManager, subject: Subject, mask: Mask) -> Proof:
     note = read_note(text)
     if (note.commit, note.tree, note.base) != (facts.id, facts.tree, " ".join(facts.parents)):
         raise NoEvidence(f"the note of commit {commit[:12]} was written for another commit, and proves nothing of it")
+    if draft_of(facts.message) or note.evidence.label not in WORTH:
+        raise NoEvidence(f"commit {commit[:12]} is a draft, which did not pass, so there is nothing to prove")
     shown = partial(whole, mask=_without_folders(mask, Path(subject.repo)))
     trees = (git.tree(subject.repo, note.base), git.tree(subject.repo, commit))
     html = _template().render(_values(facts, note, text, trees, subject.task, shown))

@@ -63,7 +63,7 @@ async def test_the_ledger_knows_the_lines_and_the_signs_of_a_commit(rooms: Opene
         ChangedFile(path="old.py", added=0, removed=1),
     )
     assert second.signs == Signs(
-        tests_passed=1, escalations=1, packages={"toolz": "1.0"}, findings=("net.socket:calc.py",)
+        tests=1, tests_passed=1, escalations=1, packages={"toolz": "1.0"}, findings=("net.socket:calc.py",)
     )
     assert second.pushed_at is None
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator
 from dataclasses import dataclass, field, replace
+from datetime import datetime
 from pathlib import Path
 
 import pytest
@@ -44,10 +45,11 @@ class Site:
     parts: AttemptServices
     repo: Path
     events: list[Event] = field(default_factory=list)
+    began: datetime = field(default_factory=utc_now)
 
     def task(self, *, attempt: int = 1, **fields: object) -> Task:
         spec = parse_spec({"description": "Write calc.py", "tests": TESTS, "repo": str(self.repo), **fields})
-        return Task(id=1, spec=spec, status=Status.RUNNING, created_at=utc_now(), attempt=attempt)
+        return Task(id=1, spec=spec, status=Status.RUNNING, created_at=self.began, attempt=attempt)
 
     def open(self, task: Task) -> Workspace:
         return self.parts.git.open(task.spec.repo, None, task.id, task.spec.description, task.created_at)

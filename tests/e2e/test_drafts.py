@@ -15,6 +15,7 @@ from tests.support.daemon import Daemon, settings_for, until
 from tests.support.git_repo import git, make_repo
 from tests.support.wire_server import WireServer
 
+NUMBER = re.compile(r"job_(\d+)")
 HANGS = "import time\n\n\ndef total(numbers):\n    time.sleep(600)\n    return {n}\n"
 WORSE = "def total(numbers):\n    return 'none' + '{n}'\n"
 OTHER = "def total(numbers):\n    return 'other' + '{n}'\n"
@@ -28,7 +29,7 @@ class Model:
     tests: dict[int, str] = field(default_factory=dict)
 
     def __call__(self, phase: str, messages: list[dict[str, Any]]) -> str:
-        n = int(re.findall(r"job_(\d+)", "\n".join(message["content"] for message in messages))[0])
+        n = int(NUMBER.findall("\n".join(message["content"] for message in messages))[0])
         if phase == "CODING":
             waiting = self.code[n]
             code = waiting.pop(0) if len(waiting) > 1 else waiting[0]
@@ -82,6 +83,9 @@ def test_a_task_that_is_stuck_leaves_its_best_change(site: Site) -> None:
     task = site.ended(site.submit(WRONG))
     assert task["ending"] == "stuck"
     assert (site.draft(task)["tests"], site.draft(task)["tests_passed"]) == (2, 1)
+    diff = site.daemon.get(f"/api/task/{task['task_id']}/diff")
+    assert (diff["commit"], task["draft"]["commit"]) == (site.draft(task)["commit"],) * 2
+    assert task["draft"]["text"] == f"draft on {task['branch']}: 1 of 2 tests pass"
 
 
 def test_a_task_that_gave_up_leaves_the_change_with_most_tests_passing_and_not_the_last(site: Site) -> None:
@@ -133,7 +137,7 @@ def test_right_code_whose_self_written_tests_show_nothing_is_left_after_the_seco
 def test_a_retry_that_passes_takes_the_branch_of_the_draft(site: Site) -> None:
     task = site.ended(site.submit(WRONG, limits={"iterations": 2}))
     draft = site.draft(task)
-    site.model.code[int(re.findall(r"job_(\d+)", task["description"])[0])] = [RIGHT]
+    site.model.code[int(NUMBER.findall(task["description"])[0])] = [RIGHT]
     assert site.daemon.ask("POST", f"/api/task/{task['task_id']}/retry")[0] == 200
     (done,) = site.daemon.wait(task["task_id"])
     assert (done["ending"], done["branch"]) == ("committed", task["branch"])
@@ -141,6 +145,55 @@ def test_a_retry_that_passes_takes_the_branch_of_the_draft(site: Site) -> None:
     assert [row["label"] for row in site.daemon.get(f"/api/commits?task={task['task_id']}")["commits"]] == [
         "tests_passed"
     ]
+
+
+def test_a_retry_from_the_draft_begins_with_its_files_and_what_failed(site: Site) -> None:
+    task = site.ended(site.submit(WRONG, limits={"iterations": 1}))
+    asked, number = len(site.server.requests), str(task["task_id"])
+    site.model.code[int(NUMBER.findall(task["description"])[0])] = [RIGHT]
+    told = site.daemon.cli("retry", number, "--from-draft")
+    assert told.returncode == 0, told.stderr
+    (done,) = site.daemon.wait(task["task_id"])
+    assert (done["ending"], done["attempt"], done["draft"]) == ("committed", 2, None)
+    later = site.server.requests[asked:]
+    assert [one.phase for one in later] == ["REFLECTING", "CODING"]
+    assert "x >= " in str(later[1].messages), "the model sees the code of the draft"
+    assert "test_boundary_and_above" in str(later[1].messages)
+    path = f"/api/task/{number}/diff?attempt=2"
+    assert site.daemon.get(f"{path}&of=step&step=0")["files"] == [], "it begins with the draft"
+    (file,) = site.daemon.get(f"{path}&of=iteration&iteration=1")["files"]
+    assert (file["path"], file["added"], file["removed"]) == (f"job_{NUMBER.findall(task['description'])[0]}.py", 1, 1)
+
+
+def test_the_command_line_shows_the_draft_and_what_can_be_done_with_it(site: Site) -> None:
+    task = site.ended(site.submit(WRONG, limits={"iterations": 1}))
+    number, branch = str(task["task_id"]), task["branch"]
+    shown = " ".join(site.daemon.cli("show", number).stdout.split())
+    assert f"draft on {branch}: 1 of 2 tests pass" in shown
+    assert task["draft"]["look"] in shown
+    for command in (f"retry {number} --from-draft", f"integrate {number}", f"discard {number}"):
+        assert command in shown
+    look = task["draft"]["look"].split()
+    assert "+def total(numbers):" in git(site.repo, *look[look.index("diff") :])
+    row = next(line for line in site.daemon.cli("history", "50").stdout.splitlines() if line.split()[:1] == [number])
+    assert "draft" in row
+    assert re.search(r"\d+ drafts?", site.daemon.cli("brief").stdout)
+    judged = site.daemon.cli("verify", branch, "--repo", str(site.repo))
+    assert (judged.returncode, "a draft: it did not pass: 1 of 2 tests pass" in judged.stdout) == (1, True)
+    assert "does not hold" not in judged.stdout
+    reverted = site.daemon.cli("revert", number)
+    assert (reverted.returncode, "left a draft, which did not pass" in reverted.stderr) == (5, True)
+
+
+def test_a_task_without_a_draft_cannot_begin_with_one(site: Site) -> None:
+    task = site.ended(site.submit("", limits={"iterations": 1}))
+    path = f"/api/task/{task['task_id']}/retry"
+    status, body = site.daemon.ask("POST", path, {"from_draft": True})
+    assert (status, "has no draft" in body["error"]) == (409, True)
+    status, body = site.daemon.ask("POST", path, {"from_draft": "yes"})
+    assert (status, body["error"].partition(":")[0]) == (400, "from_draft")
+    told = site.daemon.cli("retry", "--failed", "--from-draft")
+    assert (told.returncode, "retry 7 --from-draft" in told.stderr) == (2, True)
 
 
 def test_the_best_change_outlives_a_daemon_that_is_killed(tmp_path: Path) -> None:

@@ -44,6 +44,22 @@ def test_commits_are_listed_newest_first_page_by_page(client: Client, ledger: St
     assert [row["task_id"] for row in client.get("/api/commits?standing=1").json["commits"]] == [1]
 
 
+def test_drafts_are_rows_of_their_own_with_the_tests_that_fail(client: Client, ledger: StateStore) -> None:
+    signs = Signs(tests=5, tests_passed=3, failing=("test_a.py::test_x",))
+    draft = replace(FIRST, task_id=3, commit="dd44" + "0" * 36, label="draft", integrated=False, target="", signs=signs)
+    ledger.record_commit(draft).result()
+    (row,) = client.get("/api/commits?drafts=1").json["commits"]
+    assert (row["task_id"], row["label"], row["tests"], row["tests_passed"]) == (3, "draft", 5, 3)
+    assert (row["failing"], row["base"]) == (["test_a.py::test_x"], "b" * 40)
+    assert {row["task_id"] for row in client.get("/api/commits?drafts=0").json["commits"]} == {1, 2}
+    assert {row["task_id"] for row in client.get("/api/commits?integrated=0").json["commits"]} == {2}
+    assert client.get("/api/commits").json["unread"] == 3
+    found = client.get("/api/task/3").json["draft"]
+    assert (found["text"], found["failing"]) == ("draft on agent/1-x: 3 of 5 tests pass", ["test_a.py::test_x"])
+    assert found["look"] == f"git -C /r diff {'b' * 12} agent/1-x"
+    assert client.get("/api/task/1").json["draft"] is None
+
+
 def test_marking_as_read_is_idempotent_and_shows_everywhere(client: Client, ledger: StateStore) -> None:
     first = client.post("/api/task/2/reviewed").json
     assert (len(first["commits"]), first["unread"]) == (2, 1)

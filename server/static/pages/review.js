@@ -32,7 +32,7 @@ function titleOf({task, integrated, drafts, since, until}) {
 }
 
 const Row = ({commit, isAt, go}) => html`<li>
-  <a href=${`#${commit.commit}`} class=${classes('in-stack', {at: isAt, settled: commit.reviewed_at || commit.reverted_by})} aria-current=${isAt ? 'true' : undefined}
+  <a href=${`#${commit.commit}`} class=${classes('in-stack', {at: isAt, settled: !isDraft(commit) && (commit.reviewed_at || commit.reverted_by)})} aria-current=${isAt ? 'true' : undefined}
     data-commit=${commit.commit} onClick=${(event) => { event.preventDefault(); go(commit); }}>
     <${Level} risk=${commit.risk} /><span class="subject">${commit.subject}</span>
     <small>#${commit.task_id} · ${isDraft(commit) ? 'draft' : commit.reverted_by ? 'reverted' : commit.reviewed_at ? 'read' : html`<${Moment} at=${commit.at} />`}</small></a></li>`;

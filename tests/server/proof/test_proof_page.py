@@ -143,3 +143,10 @@ def test_without_a_note_of_its_own_nothing_is_proved(manager: GitManager, repo: 
     add_note(repo, commit="0" * 40)
     with pytest.raises(NoEvidence, match="for another commit"):
         proof(manager, repo)
+
+
+def test_a_draft_proves_nothing(manager: GitManager, repo: Path) -> None:
+    git(repo, "commit", "-q", "--amend", "-m", "Draft: Make a two\n\nDraft-Of: 7\n")
+    add_note(repo)
+    with pytest.raises(NoEvidence, match="is a draft, which did not pass"):
+        proof(manager, repo)

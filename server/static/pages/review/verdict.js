@@ -40,6 +40,6 @@ export function Verdict({commit}) {
       ${isDraft(commit) ? html`<${DraftFacts} commit=${commit} />`
     : html`<p class="command"><code>${command}</code><${Copy} text=${command} what="the command" /></p>`}
       <${VerifyAgain} key=${commit.commit} commit=${commit.commit}>${({button, result}) => html`
-        <p class="actions"><a class="button small" href=${`/api/commit/${commit.commit}/proof`} download title="one file for others: the change, its evidence, and how to check both">Proof</a>${button}</p>${result}`}<//></section>
+        <p class="actions">${isDraft(commit) ? null : html`<a class="button small" href=${`/api/commit/${commit.commit}/proof`} download title="one file for others: the change, its evidence, and how to check both">Proof</a>`}${button}</p>${result}`}<//></section>
   </aside>`;
 }

@@ -53,7 +53,8 @@ export function Commits({task, commits}) {
   if (!commits?.length) {
     return task.commit ? html`<p>Commit <code>${task.commit.slice(0, 12)}</code> on <code>${task.branch}</code></p>` : null;
   }
-  return html`<h2>${commits.length === 1 ? 'Commit' : 'Commits'}</h2><ul class="plain commits">${commits.map((commit, index) => html`
+  const title = commits.every(isDraft) ? 'Draft' : commits.length === 1 ? 'Commit' : 'Commits';
+  return html`<h2>${title}</h2><ul class="plain commits">${commits.map((commit, index) => html`
     ${isDraft(commit) ? html`<${Draft} key=${commit.id} task=${task} commit=${commit} />`
     : html`<${Row} key=${commit.id} task=${task} commit=${commit} isNewest=${index === 0} />`}`)}</ul>`;
 }

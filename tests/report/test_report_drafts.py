@@ -1,0 +1,78 @@
+"""Drafts in the brief and in the weekly report: counted apart, and each with how its tests ended."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import timedelta
+
+from core.events import Kind
+from core.states import Ending, Status
+from core.submission import parse_spec
+from core.tasks import Spent, Task
+from db.commit_signs import Signs
+from db.state_store import Commit, describe_draft
+from report import brief
+from report.brief import Figures, Topic
+from report.figures import Summary
+from report.headline import in_brief
+from tests.support.history import FIRST, History
+from weekly_summary import render, render_html, summarise
+
+DRAFT = Commit(
+    task_id=1, attempt=1, repo="/r", branch="agent/1-x", commit="aa11", base="b", subject="Draft: x", label="draft",
+    signs=Signs(tests=5, tests_passed=3),
+)  # fmt: skip
+
+
+def failed(history: History, *, drafts: bool = True) -> Task:
+    """A task that ends as stuck, with a draft."""
+    history.store.queue.submit(parse_spec({"description": "Add sums"})).result()
+    task = history.store.queue.claim("w").result()
+    assert task
+    branch = f"agent/{task.id}-add-sums"
+    if drafts:
+        entry = replace(DRAFT, task_id=task.id, branch=branch, commit=f"{task.id:040d}", at=history.clock.now)
+        history.store.state.record_commit(entry).result()
+        history.tell(Kind.DRAFT_LEFT, describe_draft(entry), task_id=task.id, commit=entry.commit, branch=branch)
+    return history.store.queue.finish(task.id, task.fence, Ending.STUCK, reason="stuck", branch=branch).result()
+
+
+def summary(history: History) -> Summary:
+    return summarise(history.store.db, FIRST, history.clock.now + timedelta(seconds=1))
+
+
+def test_the_brief_counts_drafts_apart(history: History) -> None:
+    history.clock.now = FIRST
+    failed(history)
+    failed(history)
+    failed(history, drafts=False)
+    found = brief.read(history.store.db, FIRST, history.clock.now + timedelta(seconds=1))
+    assert (found.figures.landed, found.figures.on_branch, found.figures.drafts, found.figures.unread) == (0, 0, 2, 0)
+    assert "3 failed (all for one cause), 2 drafts" in found.line
+    one = Figures(landed=0, failed=1, common=1, spent=Spent(), drafts=1)
+    assert [(part.topic, part.text) for part in brief.told(one)][-1] == (Topic.DRAFTS, "1 draft")
+
+
+def test_the_report_lists_each_with_its_tests_and_what_to_do(history: History) -> None:
+    history.clock.now = FIRST
+    task = failed(history)
+    found = summary(history)
+    assert (found.commits.total.commits, in_brief(found).split(", ")[-1]) == (0, "1 draft")
+    text = render(found)
+    assert f"- task {task.id}: draft on agent/{task.id}-add-sums: 3 of 5 tests pass" in text.replace("\\", "")
+    assert "**1 draft of what failed**" in text
+    for command in ("show TASK", "retry TASK --from-draft", "integrate TASK", "discard TASK"):
+        assert command in text
+    assert f"agent/{task.id}-add-sums: 3 of 5 tests pass" in render_html(found)
+
+
+def test_a_draft_of_a_task_that_was_done_later_is_not_listed(history: History) -> None:
+    history.clock.now = FIRST
+    task = failed(history)
+    history.store.queue.retry(task.id).result()
+    again = history.store.queue.claim("w").result()
+    assert again
+    done = history.store.queue.finish(task.id, again.fence, Ending.NO_CHANGE).result()
+    assert done.status is Status.DONE
+    assert summary(history).drafts == []
+    assert "of what failed**" not in render(summary(history))
