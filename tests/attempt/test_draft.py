@@ -10,10 +10,10 @@ from pathlib import Path
 
 import pytest
 
-from attempt.commit_record import landed_before
 from attempt.draft import leave_draft
 from attempt.evidence import read_note
 from attempt.integration import Integration, Landed
+from attempt.recovery import landed_before
 from attempt.regression import WithRegression
 from attempt.services import AttemptServices
 from attempt.verify import Judgement, OpenedSuite, Verification
