@@ -29,7 +29,7 @@ from core.repositories import RepositoryStatus
 from core.revisions import Author, ChangingCommit, Commit, CommitFacts, LogLine, PushResult, Workspace
 from core.tasks import Change
 from core.tree import Tree
-from gitrepo import history, protocol, reverting, sharing
+from gitrepo import history, naming, protocol, reverting, sharing
 from gitrepo.branches import TRIES, attach, may_move
 from gitrepo.changed_files import walked
 from gitrepo.checkout import show_tip
@@ -166,6 +166,14 @@ class GitManager:
             return found
         raise UnknownCommit(f"there is no commit {name!r}, or several begin like it")
 
+    def fitting(self, where: Where, name: str) -> dict[str, str]:
+        """The commits (full ids) that a name or a beginning fits, by what each is in words."""
+        return naming.fitting(self._repositories.find(where), name)
+
+    def commits_beginning(self, where: Where, start: str) -> dict[str, str]:
+        """The commits (full ids) whose ids begin so, by what each is in words."""
+        return naming.commits_beginning(self._repositories.find(where), start)
+
     def describe(self, where: Where, commit: str) -> CommitFacts:
         """What git stores of a commit (full id)."""
         return history.facts(self._repositories.find(where), commit)
@@ -274,6 +282,10 @@ class GitManager:
         """
         found, name = self._repositories.find(where), f"refs/heads/{branch}"
         return not checked_out(found, name) and not found.move((name, "0" * len(commit), commit))
+
+    def branch_at(self, where: Where, branch: str) -> str | None:
+        """The commit (full id) that a branch (short name) holds; None where there is no such branch."""
+        return self._repositories.find(where).resolve(f"refs/heads/{branch}")[0]
 
     def find_commit(self, workspace: Workspace, task_id: int) -> Commit | None:
         """The commit that an earlier attempt or daemon made for the task; None when there is none.

@@ -20,7 +20,7 @@ from core.change_checks import Approval, Ask
 from core.clock import Clock, to_text, utc_now
 from core.errors import InvalidTask
 from core.events import Event, Kind
-from core.forking import Fork, Kept
+from core.forking import Fork
 from core.masking import Masker
 from core.messages import OwnerMessage
 from core.queueing import BY_OWNER, Heartbeat, PauseSource, PauseState, RetryPolicy, Submitted
@@ -133,13 +133,6 @@ class QueueManager:
             self.check_new(spec)
         return self._write(lambda tx: [transitions.submit_fork(tx, spec, fork, state) for spec, fork in forks])
 
-    def keep_fork(self, fork_id: int, spec: TaskSpec, fork: Fork, state: str) -> Future[Kept]:
-        """Store the task that lands what a held fork made, and end those beside it.
-
-        The future fails with `IllegalMove` where the fork has nothing to land, or another one is kept.
-        """
-        return self._write(lambda tx: transitions.keep(tx, fork_id, spec, fork, state))
-
     # Working
 
     def claim(self, worker: str, *, only: int | None = None) -> Future[Task | None]:
@@ -232,6 +225,14 @@ class QueueManager:
     def assume(self, asked_before: datetime) -> Future[int]:
         """Answer questions that nobody has answered since then with their defaults; returns how many."""
         return self._write(lambda tx: approvals.assume(tx, asked_before))
+
+    def integrate(self, conn: Connection, task_id: int, commit: str, reason: str) -> tuple[int, ...]:
+        """Note, within a transaction, that the owner integrated a task's commit; gives the forks that ended for it."""
+        return transitions.integrate(self.transaction(conn), task_id, commit, reason)
+
+    def held_beside(self, task_id: int) -> list[int]:
+        """The other held forks of the task that a held fork came from."""
+        return store.held_beside(self._db.reader(), task_id)
 
     def cancel(self, task_id: int) -> Future[Task]:
         """Cancel a task at once, or ask the worker that runs it to. Fails with `UnknownTask` or `IllegalMove`."""

@@ -78,10 +78,10 @@ async def _change(context: AttemptContext, state: AttemptState, services: AgentS
     elif _needs_tests(context, state) and only_takes_away(context, state, services):
         state = replace(state, own_tests=state.changed_tests)
     elif _needs_tests(context, state):
-        state, written = await _with_tests(context, state, services)
-        is_repeated = written.is_repeated
-        if written.faults:
-            step = await _unusable(context, state, services, written.faults, before)
+        state, answer = await _with_tests(context, state, services)
+        is_repeated = answer.is_repeated
+        if answer.faults:
+            step = await _unusable(context, state, services, answer.faults, before)
             return _give_up_tests(step) if is_repeated else step
     checked = await change_check.check(context, state, services)
     if stopped := _stopped(checked, before):

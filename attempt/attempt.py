@@ -77,7 +77,7 @@ class Origin:
     state: AttemptState | None = None
     """The state that a step of the forked task left behind; None: a fresh one."""
     held: bool = False
-    """What passes stays on the task's branch, until its owner keeps it."""
+    """What passes stays on the task's branch until its owner integrates it."""
 
 
 class Attempt:

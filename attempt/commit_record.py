@@ -54,7 +54,7 @@ def commit_row(
         model=", ".join(dict.fromkeys(state.models)),
         iterations=state.iteration,
         integrated=landing.integrated,
-        target=(landing.workspace.target or "") if landing.integrated else "",
+        target=landing.workspace.target or "",
         files=files and tuple(replace(file, path=mask(file.path)) for file in files),
         signs=_signs(state, verdict, landing.workspace.scope, mask),
         at=at,

@@ -171,10 +171,11 @@ def to_note(  # noqa: PLR0913 (what was committed, and three keywords with a def
         failing=tuple(sorted(verdict.failing)),
         reason="" if verdict.passed else verdict.reason,
     )
-    return _written(note, key)
+    return note_text(note, key)
 
 
-def _written(note: Note, key: bytes) -> str:
+def note_text(note: Note, key: bytes) -> str:
+    """Write a note as JSON with sorted keys; a key seals it."""
     data: dict[str, Any] = {name: plain(getattr(note, name)) for name in _NAMES}
     return json.dumps(data | seal_of(data, key), indent=1, sort_keys=True) + "\n"
 

@@ -146,7 +146,7 @@ async def _enter(task: Task, services: AttemptServices, workspace: Workspace, fo
         model=trailer.get("Model", ""),
         iterations=int(iterations) if iterations.isdigit() else 0,
         integrated=moving,
-        target=workspace.target or "" if moving else "",
+        target=workspace.target or "",
         at=services.clock(),
     )
     await wrap_future(services.state.record_commit(entry))

@@ -30,9 +30,10 @@ from core.isolation import RunLimits
 from core.ports import Suite
 from core.program import typed
 from core.projects import WHOLE, Scope, scopes_of
-from core.revert import Reverted, revert_message
+from core.repository_settings import RepositorySettings
+from core.revert import FORCED, Reverted, revert_message
 from core.revisions import Commit, LogLine, Workspace
-from core.tasks import Language, Limits
+from core.tasks import Language, Limits, TaskSpec
 from core.tree import Tree, read_text
 from core.verdicts import Result, SuiteJob, Verdict
 from db.commit_ledger import CommitLedger, Pending
@@ -44,12 +45,13 @@ from git_manager import GitManager
 from languages import language_of
 from queue_manager import QueueManager
 
-FORCED = "Not judged: its owner wanted it all the same."
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class RevertServices:
-    """What reverting takes. `open_suite` is called only where tests are to be run."""
+class CommitServices:
+    """What it takes to act on commits of the ledger. `open_suite` is called only where tests are to be run.
+
+    `kept` tells what its owner set for the repository of a task, `seal_key` seals notes.
+    """
 
     git: GitManager
     queue: QueueManager
@@ -61,6 +63,8 @@ class RevertServices:
     open_suite: Callable[[], Awaitable[OpenedSuite]]
     merge_locks: defaultdict[Path, asyncio.Lock]
     imports: ImportCache = field(default_factory=ImportCache)
+    kept: Callable[[TaskSpec], RepositorySettings] = lambda _spec: RepositorySettings()
+    seal_key: bytes = b""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -80,7 +84,7 @@ class _Revert:
 class Reverter:
     """Reverts and reapplies, one thing at a time; on the loop of the workers."""
 
-    def __init__(self, services: RevertServices) -> None:
+    def __init__(self, services: CommitServices) -> None:
         self._services = services
         self._alone = asyncio.Lock()
 
@@ -373,12 +377,14 @@ def no_commit(task_id: int) -> NotReverted:
 
 
 def not_integrated(entry: Entry) -> NotReverted:
-    """The work waits on a branch of its own."""
-    repo = quote(entry.repo)
+    """The work waits on a branch of its own, or did until it was discarded."""
+    number = entry.task_id
+    if entry.discarded_at:
+        return NotReverted(f"task {number} was not integrated: its branch {entry.branch} was discarded")
     return NotReverted(
-        f"task {entry.task_id} was not integrated: its commit {entry.commit[:10]} is on branch {entry.branch} alone\n"
-        f"`git -C {repo} branch -D {entry.branch}` deletes the branch\n"
-        f"if you merged it yourself, `git -C {repo} revert {entry.commit[:10]}` reverts it"
+        f"task {number} was not integrated: its commit {entry.commit[:10]} is on branch {entry.branch} alone\n"
+        f"`{typed(f'discard {number}')}` removes the branch\n"
+        f"if you merged it yourself, `git -C {quote(entry.repo)} revert {entry.commit[:10]}` reverts it"
     )
 
 

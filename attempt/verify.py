@@ -25,7 +25,7 @@ from core.errors import CommandBlocked, NoEvidence, NotJudgeable, SandboxError, 
 from core.formats import duration
 from core.isolation import RUN_LIMITS, RunLimits
 from core.ports import Suite
-from core.revert import undoes
+from core.revert import FORCED, undoes
 from core.revisions import CommitFacts
 from core.tasks import Files
 from core.tree import Tree, read_text
@@ -39,6 +39,7 @@ _REVERT = (
     "the commit takes another one back, and no evidence is kept for that: its message says which tests were run, and "
     "`nightshift verify` can look at the commits around it"
 )
+_NOT_JUDGED = "the commit was integrated without a run, as its owner asked, so there is no evidence for it"
 _FETCH = f"git fetch origin {NOTES}:{NOTES}"
 
 
@@ -82,7 +83,7 @@ class Verification:
         if draft_of(facts.message):
             return describe_draft(blank, facts, text, self._key)
         if text is None:
-            raise NoEvidence(_REVERT if undoes(facts.message) else self._missing(facts.id))
+            raise NoEvidence(self._missing(facts))
         try:
             note = read_note(text)
         except UnreadableNote as error:
@@ -102,8 +103,13 @@ class Verification:
         commit = self._git.resolve(self._repo, name)
         return self._git.describe(self._repo, commit), self._git.read_note(self._repo, commit)
 
-    def _missing(self, commit: str) -> str:
+    def _missing(self, facts: CommitFacts) -> str:
         """Why there may be no note, and what to do about it."""
+        if undoes(facts.message):
+            return _REVERT
+        if task_of(facts.message) is not None and FORCED in facts.message:
+            return _NOT_JUDGED
+        commit = facts.id
         try:
             self._git.resolve(self._repo, NOTES)
         except UnknownCommit:
@@ -123,11 +129,8 @@ class Verification:
             gone = failed("tests", f"the commit does not contain {', '.join(again.missing)}")
             return replace(report, checks=(*report.checks, gone))
         opened = await self._open_suite()
-        if note.environment and opened.environments:
-            digest = note.environment
-            if not await opened.environments.declares(again.job.base, digest):
-                digest = (await opened.environments.of(again.job.base)).digest
-            again = replace(again, job=replace(again.job, environment=digest))
+        digest = await choose_environment(opened, note, again.job.base)
+        again = replace(again, job=replace(again.job, environment=digest))
         tell(_to_run(note), report.checks)
         verdict = await self._judged(note, again, opened)
         if isinstance(verdict, Check):
@@ -143,6 +146,15 @@ class Verification:
             return await suite.judge(again.job)
         except (SandboxError, CommandBlocked, NotJudgeable) as error:
             return unchecked("tests", f"nothing could be run: {error}")
+
+
+async def choose_environment(opened: OpenedSuite, note: Note, base: Tree) -> str:
+    """The digest of the environment that a note names, or of what the base declares if that is another one now."""
+    if not note.environment or opened.environments is None:
+        return ""
+    if await opened.environments.declares(base, note.environment):
+        return note.environment
+    return (await opened.environments.of(base)).digest
 
 
 def _to_run(note: Note) -> str:

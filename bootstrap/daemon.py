@@ -18,18 +18,19 @@ from contextlib import ExitStack
 from dataclasses import replace
 
 from attempt import evidence
+from attempt.branch_integration import BranchIntegrator
 from attempt.recovery import finish_landed
 from attempt.revert import Reverter
 from attempt.sweep import Sweep
 from attempt.verify import Verification
 from attempt.verifying import Verifying
 from bootstrap import extras
+from bootstrap.commit_actions import CommitActions, make_commit_services
 from bootstrap.forges import connections_of, forge_hook, forge_job, open_poller
 from bootstrap.hub import HubMember, open_hub
 from bootstrap.maintenance import Maintenance, cleanup_jobs, sweep_orphans
 from bootstrap.notices import notification_jobs
 from bootstrap.reload import LiveSettings, ReloadHook
-from bootstrap.revert import Reverts, make_reverter
 from bootstrap.services import Services
 from bootstrap.settings_service import settings_port
 from bootstrap.store import StoreServices, notices, open_store, watch_database
@@ -92,6 +93,7 @@ class Daemon:
         self._vitals: Vitals
         self._services: Services
         self._reverter: Reverter
+        self._integrator: BranchIntegrator
         self._verifying: Verifying
         self._executor: TaskExecutor | None = None
         self._sweep: Sweep
@@ -143,7 +145,8 @@ class Daemon:
             await sweep_orphans(self._settings, self._store.events)
             self._poller = open_poller(lambda: self._settings, self._store, self._services, stack, self._clock)
             self._add_jobs()
-            self._reverter = make_reverter(self._settings, self._store, self._services)
+            commit_services = make_commit_services(self._settings, self._store, self._services)
+            self._reverter, self._integrator = Reverter(commit_services), BranchIntegrator(commit_services)
             host = self._open_web(stack, loop)
             self._hub = await asyncio.to_thread(self._open_hub, host, stack)
             attempt_services = await self._services.prepare()
@@ -166,7 +169,7 @@ class Daemon:
         scheduler.add(notification_jobs(lambda: self._settings, store, services.models.status, self._clock))
 
     def _open_web(self, stack: ExitStack, loop: asyncio.AbstractEventLoop) -> Host:
-        reverts = Reverts(self._reverter, loop)
+        commit_actions = CommitActions(self._reverter, self._integrator, loop)
         self._verifying = Verifying(self._verification, self._store.events, loop, self._clock)
         host = open_web(
             lambda: self._settings,
@@ -174,7 +177,7 @@ class Daemon:
             self.status,
             self._vitals,
             Actions(
-                revert=reverts,
+                commit_actions=commit_actions,
                 restart=self._restarts(loop),
                 check_models=self._checks(loop),
                 verifying=self._verifying,
@@ -184,7 +187,7 @@ class Daemon:
             self._services,
             stack,
         )
-        stack.callback(reverts.stop)
+        stack.callback(commit_actions.stop)
         return host
 
     def _open_hub(self, host: Host, stack: ExitStack) -> HubMember | None:
@@ -239,6 +242,7 @@ class Daemon:
 
     async def _work(self, host: Host, stack: ExitStack) -> None:
         await self._reverter.recover()
+        await self._integrator.recover()
         self._open_inbox(stack)
         self._life = DaemonState.RUNNING
         self._live.serve(self._reload_hooks(), self._events)

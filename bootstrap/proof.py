@@ -7,7 +7,7 @@ from contextlib import ExitStack
 from pathlib import Path
 
 from bootstrap.git_beside import git_beside
-from bootstrap.verify import repository_of
+from bootstrap.verify import locate
 from config import Settings
 from core.errors import StoreError
 from core.masking import Masker
@@ -25,11 +25,10 @@ def make_proof(name: str, repo: Path | None, settings: Settings) -> Proof:
 
     What was asked for and what it cost is told where this home made the commit.
     """
-    where = str(repository_of(name, repo, settings))
     with ExitStack() as stack:
         folder = stack.enter_context(tempfile.TemporaryDirectory(prefix=orphans.prefix("proof")))
         git = stack.enter_context(git_beside(settings, Path(folder)))
-        commit = git.resolve(where, name)
+        where, commit = locate(git, name, repo, settings)
         subject = Subject(repo=where, commit=commit, task=_task_of(commit, settings.db_path))
         return proof_of(git, subject, Masker(settings.secrets))
 

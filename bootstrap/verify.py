@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import tempfile
 from collections.abc import Awaitable, Callable
 from pathlib import Path
@@ -13,66 +12,90 @@ from bootstrap.environments import SetupConsent, decisions_of, make_environments
 from bootstrap.git_beside import git_beside
 from bootstrap.suites import find_sandbox, make_checker, make_suite
 from config import Settings
-from core.errors import SandboxError, StoreError, UnknownCommit
+from core.errors import SandboxError, StoreError, UnknownCommit, UnknownName
 from core.masking import Masker
-from db.commit_ledger import CommitLedger
 from db.database import Database
 from db.event_log import EventLog
 from environments.layers import LayerStore
+from git_manager import GitManager
+from queue_manager import QueueManager
 from sandbox import orphans
 from sandbox.runtime import open_runtime
-
-_COMMIT = re.compile(r"[0-9a-fA-F]{4,64}")
+from server.naming import Named, Naming, ambiguous
 
 
 async def verify_commit(name: str, repo: Path | None, settings: Settings) -> Report:
     """Look at a commit of a repository again, or of the daemon's own.
 
     Args:
-        name: a branch, a tag or a commit, also shortened.
+        name: see `locate`.
         repo: a checkout; None is the one that the ledger knows the commit of, else the daemon's workspace.
         settings: of the home whose sandbox and seal are used.
 
     Raises:
         UnknownCommit: there is no such commit.
+        AmbiguousName: several fit; the message names them.
         NoEvidence: it has no note.
         GitError: the repository cannot be used.
     """
-    where = repository_of(name, repo, settings)
     prefix = orphans.prefix("verify")
     with tempfile.TemporaryDirectory(prefix=prefix) as folder, git_beside(settings, Path(folder)) as git:
-        looking = Verification(
-            git,
-            str(where),
-            suites(settings, Path(folder)),
-            evidence.read_key(settings.seal_file),
-        )
-        return await looking.verify(name)
+        where, commit = locate(git, name, repo, settings)
+        looking = Verification(git, where, suites(settings, Path(folder)), evidence.read_key(settings.seal_file))
+        return await looking.verify(commit)
 
 
-def repository_of(name: str, repo: Path | None, settings: Settings) -> Path:
-    """Where a commit is looked for; see `verify_commit`.
+def locate(git: GitManager, name: str, repo: Path | None, settings: Settings) -> tuple[str, str]:
+    """The repository and the full id of the commit that a name stands for.
+
+    Args:
+        git: reads repositories.
+        name: what `server.naming` finds in the ledger, or any branch, tag or commit of the repository.
+        repo: a checkout; None is the one that the ledger knows the commit of, else the daemon's workspace.
+        settings: of the home with the ledger.
 
     Raises:
-        UnknownCommit: it would be the daemon's workspace, and there is none yet.
+        UnknownCommit: there is no such commit, or no workspace yet.
+        AmbiguousName: several fit; the message names them.
+        GitError: the repository cannot be used.
     """
-    where = repo or _of_ledger(name, settings.db_path) or settings.workspace
+    given = repo and repo.expanduser().resolve()
+    named = _of_ledger(name, str(given) if given else None, settings)
+    if named and named.commit is None:
+        raise UnknownCommit(f"task {named.task_id} made no commit")
+    where = given or (Path(named.repo) if named else settings.workspace)
     if where == settings.workspace and not (where / ".git").exists():
         raise UnknownCommit(f"there is no workspace in {where} yet; name a repository with --repo")
-    return where.expanduser().resolve()
+    found = _of_git(git, str(where), name, named)
+    if not found:
+        raise UnknownCommit(f"{where} has no branch, tag or commit {name!r}, and none that begins so")
+    if len(set(found.values())) > 1:
+        raise ambiguous(name, list(found))
+    return str(where), next(iter(found.values()))
 
 
-def _of_ledger(name: str, path: Path) -> Path | None:
-    """The repository in which Nightshift made this commit; None where it is not known, or of several."""
-    if not _COMMIT.fullmatch(name) or not path.exists():
+def _of_git(git: GitManager, where: str, name: str, named: Named | None) -> dict[str, str]:
+    """The commits that fit a name, in words and by full id; of a branch that is there still what it holds now."""
+    if named is None:
+        return git.fitting(where, name)
+    commit = named.commit or ""
+    if named.by == "branch":
+        return {named.branch: git.branch_at(where, named.branch) or commit}
+    return {f"{named.by} {named.task_id if named.by == 'task' else commit[:12]}": commit} | {
+        what: each for what, each in git.commits_beginning(where, name).items() if each != commit
+    }
+
+
+def _of_ledger(name: str, repo: str | None, settings: Settings) -> Named | None:
+    """What Nightshift calls by this name; None where it knows nothing of it."""
+    if not settings.db_path.exists():
         return None
     try:
-        with Database(path, readonly=True) as database:
-            rows = CommitLedger(database, EventLog(database)).named(name.lower())
-    except StoreError:
+        with Database(settings.db_path, readonly=True) as database:
+            events, mask = EventLog(database), Masker(settings.secrets)
+            return Naming(database, QueueManager(database, events), events, mask).find(name, repo)
+    except (UnknownName, StoreError):
         return None  # what git has can be looked at without the database
-    found = {Path(row.repo) for row in rows}
-    return next(iter(found)) if len(found) == 1 else None
 
 
 def suites(settings: Settings, folder: Path) -> Callable[[], Awaitable[OpenedSuite]]:

@@ -21,7 +21,6 @@ from config import Settings
 from core.clock import Clock, utc_now
 from core.errors import GitError
 from core.repositories import OurCommits, RepositoryState, RepositoryStates
-from core.revert import Reverted
 from core.status import DaemonStatus, ModelStatus, Restart
 from db import repositories
 from db.database import Database
@@ -29,7 +28,7 @@ from files.whole import write_whole
 from git_manager import GitManager
 from maintenance.health import Vitals
 from server.auth.access import kept_token
-from server.context import AppContext, VerifyingPort
+from server.context import AppContext, CommitActionsPort, VerifyingPort
 from server.proof.page import proof_of, subject_of
 from server.serving.host import Host, Listen
 from server.settings_port import SettingsPort
@@ -119,7 +118,7 @@ def _not_begun(own: str) -> RepositoryState:
 class Actions:
     """What the server's threads have done on the workers' loop; see `AppContext`."""
 
-    revert: Callable[[int, bool, bool], Future[Reverted]]
+    commit_actions: CommitActionsPort
     restart: Callable[[str], Future[Restart]]
     check_models: Callable[[], Future[Sequence[ModelStatus]]]
     verifying: VerifyingPort
@@ -159,7 +158,7 @@ def open_web(
         status=status,
         loop_lag_s=lambda: vitals.lag_s,
         faults=vitals.faults,
-        revert=actions.revert,
+        commit_actions=actions.commit_actions,
         restart=actions.restart,
         reload=settings_port.reload,
         settings=settings_port,

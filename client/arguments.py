@@ -32,6 +32,7 @@ ALIASES: Mapping[str, str] = {
     "tasks": "history",
     "log": "logs",
     "exit": "quit",
+    "keep": "integrate",
     "prioritize": "prioritise",
     "load": "load-tasks",
 }

@@ -24,9 +24,13 @@ IN_SHORT = 60
 _TONES: Mapping[str, Tone] = {"same": Tone.PLAIN, "added": Tone.GOOD, "gone": Tone.BAD}
 
 
-def diff(session: Session, task_id: int) -> int:
-    """Show all that a task changed."""
-    found = session.client.diff(task_id)
+def diff(session: Session, name: str) -> int:
+    """Show all that a task changed.
+
+    Raises:
+        NotFound: the name stands for nothing.
+    """
+    found = session.client.diff(session.client.resolve(name).task_id)
     session.print(found, diff_blocks(found))
     return Exit.OK
 

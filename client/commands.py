@@ -51,6 +51,14 @@ class Whole(click.ParamType[int]):
         return int(text)
 
 
+def _complete_task(ctx: click.Context, incomplete: str) -> list[CompletionItem]:
+    """The newest tasks whose numbers begin so, each with the beginning of its words."""
+    from client.completion import newest_tasks  # noqa: PLC0415  # the database, which nothing else here needs
+
+    found = newest_tasks(ctx.params.get("home"), NEWEST)
+    return [CompletionItem(number, help=words) for number, words in found if number.startswith(incomplete)]
+
+
 class TaskId(Whole):
     """The number of a task; a shell is offered the newest."""
 
@@ -63,11 +71,23 @@ class TaskId(Whole):
         param: click.Parameter,  # noqa: ARG002  # click's
         incomplete: str,
     ) -> list[CompletionItem]:
-        """The newest tasks whose numbers begin so, each with the beginning of its words."""
-        from client.completion import newest_tasks  # noqa: PLC0415  # the database, which nothing else here needs
+        """The newest tasks."""
+        return _complete_task(ctx, incomplete)
 
-        found = newest_tasks(ctx.params.get("home"), NEWEST)
-        return [CompletionItem(number, help=words) for number, words in found if number.startswith(incomplete)]
+
+class Name(click.ParamType[str]):
+    """A task's number, or the beginning of a commit's id or of a branch (`server.naming`)."""
+
+    name = "name"
+
+    def shell_complete(
+        self,
+        ctx: click.Context,
+        param: click.Parameter,  # noqa: ARG002  # click's
+        incomplete: str,
+    ) -> list[CompletionItem]:
+        """The newest tasks."""
+        return _complete_task(ctx, incomplete)
 
 
 class Option(click.Option):
@@ -149,7 +169,8 @@ Exit codes:
 OUTPUT, MORE = "Every command takes", "More about the task"
 Act = Callable[[click.Context, Mapping[str, Any]], int]
 """Carries a command out, given its context and the values of its parameters."""
-_ID = TaskId()
+_ID, _NAME = TaskId(), Name()
+_NAMED = "NAME is the number of a task, or any beginning of a commit's id or of a branch."
 _NUMBER = Whole(2**63 - 1)
 _FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
 _NEW_FILE = click.Path(dir_okay=False, path_type=Path)
@@ -328,13 +349,10 @@ def _tasks() -> Iterator[click.Command]:
         "fork", "Add a task that continues from a step of another one.\n\nPLACE is the number of that task, ID:STEP or "
         "ID:ATTEMPT:STEP.", _argument("place", metavar="PLACE"),
         _option("--model", metavar="NAME", help="Who is asked first in the fork."),
-        _option("--models", metavar="A,B,...", help="A fork for each; none lands until you `keep` one."),
+        _option("--models", metavar="A,B,...", help="A fork for each; none lands until you `integrate` it."),
         _option("--remark", metavar="TEXT", help="Added to the task's words."),
-        section=Section.TASKS, listed="fork, keep ID",
-        short_help="Continue a task as a new one; keep lands a fork.",
+        section=Section.TASKS, listed="fork ID", short_help="Continue a task as a new one, also by several models.",
     )  # fmt: skip
-    yield _command("keep", "Land what a fork of `fork --models` committed, and end those beside it.",
-                   _argument("id", type=_ID), section=Section.TASKS)  # fmt: skip
 
 
 def _looking() -> Iterator[click.Command]:
@@ -359,10 +377,10 @@ def _looking() -> Iterator[click.Command]:
     yield _command("history", "The newest N tasks; 20 by default.",
                    _argument("n", type=Whole(500), default=20, metavar="[N]"), section=Section.LOOK,
                    listed="history [N]", short_help="The newest tasks; also list, ls.")  # fmt: skip
-    yield _command("show", "One task: why it failed, how it went, what it changed.", _argument("id", type=_ID),
-                   section=Section.LOOK, listed="show, diff ID",
+    yield _command("show", f"One task: why it failed, how it went, what it changed.\n\n{_NAMED}",
+                   _argument("name", type=_NAME), section=Section.LOOK, listed="show, diff ID",
                    short_help="One task: why it failed, how it went; its change.")  # fmt: skip
-    yield _command("diff", "What a task changed.", _argument("id", type=_ID), section=Section.LOOK)
+    yield _command("diff", f"What a task changed.\n\n{_NAMED}", _argument("name", type=_NAME), section=Section.LOOK)
     yield _command("report", "Write the report of a week (2026-W47), or of the time since the last one.",
                    _argument("week", default="now", metavar="[WEEK]"), section=Section.LOOK, listed="report [WEEK]",
                    short_help="Write the report of a week, or since the last one.")  # fmt: skip
@@ -449,28 +467,36 @@ def _deciding() -> Iterator[click.Command]:
 def _commits() -> Iterator[click.Command]:
     force = _flag("--force", help="Do it even if other tests fail without it.")
     yield _command(
-        "review", "The commits that you have not read; of one, its change.\n\nWHAT is a task (its number), the "
-        "beginning of a commit's id, or all.", _argument("what", required=False, metavar="[WHAT]"),
+        "review", f"The commits that you have not read; of one, its change.\n\n{_NAMED} It may be all.",
+        _argument("what", type=_NAME, required=False, metavar="[NAME]"),
         _flag("--read", help="Mark it as read, without showing it."),
         _option("--limit", type=Whole(500), default=50, metavar="N", help="List as many; 50 by default."),
         section=Section.COMMITS, listed="review [ID]",
         short_help="Commits to read; review 7 --read marks it.",
     )  # fmt: skip
-    yield _command("revert", "Revert what a task integrated, by a commit on top.", _argument("id", type=_ID), force,
-                   section=Section.COMMITS, listed="revert ID, undo",
-                   short_help="Revert a commit, or the last; reapply ID undoes it.")  # fmt: skip
-    yield _command("reapply", "Reapply what was reverted.", _argument("id", type=_ID), force,
+    yield _command("integrate", "Integrate the commit that waits on a task's branch: rebase it, run its tests, move "
+                   f"the base branch.\n\n{_NAMED} Of several forks of a task one can be integrated.",
+                   _argument("name", type=_NAME), _flag("--force", help="Do it without a run."),
+                   section=Section.COMMITS, listed="integrate, discard ID",
+                   short_help="Take what waits on a branch, or remove it.")  # fmt: skip
+    yield _command("discard", "Remove the branch on which a task's commit waits, and say how to make it again.\n\n"
+                   f"{_NAMED}", _argument("name", type=_NAME), section=Section.COMMITS)  # fmt: skip
+    yield _command("revert", f"Revert what a task integrated, by a commit on top.\n\n{_NAMED}",
+                   _argument("name", type=_NAME), force, section=Section.COMMITS, listed="revert ID, undo",
+                   short_help="Revert a commit, or the last; reapply undoes it.")  # fmt: skip
+    yield _command("reapply", f"Reapply what was reverted.\n\n{_NAMED}", _argument("name", type=_NAME), force,
                    section=Section.COMMITS)  # fmt: skip
     yield _command("undo", "Revert what was integrated last.", force, _flag("--yes", help="Do not ask."),
                    section=Section.COMMITS)  # fmt: skip
-    yield _command("verify", "Run a commit's evidence again.", _argument("commit"),
+    yield _command("verify", f"Run a commit's evidence again.\n\n{_NAMED} Of a repository it may be any branch, tag "
+                   "or commit.", _argument("name", type=_NAME),
                    _option("--repo", metavar="PATH", help="Its repository, instead of the daemon's own."),
-                   section=Section.COMMITS, listed="verify, proof COMMIT",
+                   section=Section.COMMITS, listed="verify, proof ID",
                    short_help="Run its evidence again; its proof as one HTML file.")  # fmt: skip
     yield _command(
         "proof", "Write what proves a commit as one HTML file, to be handed to others.\n\nIt has the task, the change, "
-        "the tests, the evidence, and the commands by which anybody can check it with git and pytest alone.",
-        _argument("commit"),
+        f"the tests, the evidence, and the commands by which anybody can check it with git and pytest alone. {_NAMED}",
+        _argument("name", type=_NAME),
         _option("--out", type=_NEW_FILE, metavar="FILE", help="Where to write it; by default proof-COMMIT.html here."),
         _option("--repo", metavar="PATH", help="Its repository, instead of the daemon's own."),
         section=Section.COMMITS, short_help="A commit's proof as one HTML file to share.",
@@ -503,8 +529,9 @@ def _daemon() -> Iterator[click.Command]:
                    listed="install-extra NAME", short_help="Have optional packages installed.", **here)  # fmt: skip
     yield _command("mcp", "Serve the Model Context Protocol on standard input and output.\n\n"
                    "An assistant or editor starts it: name `nightshift mcp` in its settings.",
-                   listed="mcp", short_help="Tools for assistants and editors (MCP).", **here)  # fmt: skip
-    yield _command("notify-test", "Send yourself a test notice.", listed="notify-test", **here)
+                   listed="mcp, notify-test", short_help="Tools for assistants (MCP); send yourself a test notice.",
+                   **here)  # fmt: skip
+    yield _command("notify-test", "Send yourself a test notice.", **here)
     yield _command("install-service", "Write a systemd user unit for this home.", dry, listed="install-service",
                    short_help="Write a systemd unit; uninstall-service removes it.", **here)  # fmt: skip
     yield _command("uninstall-service", "Remove the systemd user unit.", dry, **here)
@@ -572,5 +599,5 @@ def _hidden() -> Iterator[click.Command]:
     yield _command("quit", "Leave the prompt.", hidden=True)
     yield _command("unread", "The newest N commits that you have not read.",
                    _argument("n", type=Whole(500), default=50, metavar="[N]"), hidden=True)  # fmt: skip
-    yield _command("reviewed", "You have read the commits of a task (its number), a commit, or all.",
-                   _argument("what"), hidden=True)  # fmt: skip
+    yield _command("reviewed", "You have read the commits of a task, a commit, or all.",
+                   _argument("what", type=_NAME), hidden=True)  # fmt: skip

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import re
 import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -16,6 +15,7 @@ from client.changes import diff_blocks
 from client.errors import Exit, NotFound
 from client.output import Block, Cell, Fields, Lines, Table, Tone, cell, stamp
 from client.session import Session
+from core.errors import IllegalMove
 from core.program import typed
 from files.whole import write_whole
 from server.commits import CommitRow, Commits
@@ -23,9 +23,6 @@ from server.commits import CommitRow, Commits
 if TYPE_CHECKING:
     from attempt.verify import Report
 
-NEWEST = 500
-"""Among so many commits the beginning of an id is looked for."""
-_TASK, _COMMIT = re.compile(r"[0-9]{1,18}", re.ASCII), re.compile(r"[0-9a-fA-F]{4,64}")
 LABELS = {"verified": Tone.GOOD, "tests_passed": Tone.PLAIN}
 _VERIFY_CODES: Mapping[str, Exit] = {
     "holds": Exit.OK, "does not hold": Exit.FAILED, "a draft": Exit.FAILED, "not verified": Exit.REFUSED,
@@ -47,7 +44,7 @@ def review(session: Session, what: str | None, *, read: bool, limit: int) -> int
 
     Raises:
         NotFound: there is no such commit.
-        click.UsageError: `what` is none, or nothing says what to mark as read.
+        click.UsageError: nothing says what to mark as read.
     """
     if what is None:
         if read:
@@ -67,21 +64,13 @@ def review(session: Session, what: str | None, *, read: bool, limit: int) -> int
     return Exit.OK
 
 
-def _found(session: Session, what: str) -> CommitRow:
-    if _TASK.fullmatch(what):
-        rows = session.client.commits(task_id=int(what), limit=1).commits
-    elif _COMMIT.fullmatch(what):
-        newest = session.client.commits(limit=NEWEST).commits
-        rows = [row for row in newest if row.commit.startswith(what.lower())]
-    else:
-        raise _neither(what)
-    if not rows:
-        raise NotFound(f"there is no commit of {'task ' if _TASK.fullmatch(what) else ''}{what}")
-    return rows[0]
-
-
-def _neither(what: str) -> click.UsageError:
-    return click.UsageError(f"name a task's number, a commit (4 characters or more) or all, not {what!r}.")
+def _found(session: Session, name: str) -> CommitRow:
+    named = session.client.resolve(name)
+    rows = session.client.commits(task_id=named.task_id).commits
+    row = next((row for row in rows if row.commit == named.commit), None)
+    if row is None:
+        raise NotFound(f"task {named.task_id} made no commit")
+    return row
 
 
 def unread(session: Session, count: int) -> int:
@@ -92,34 +81,70 @@ def unread(session: Session, count: int) -> int:
 
 
 def reviewed(session: Session, which: str) -> int:
-    """Mark commits as read: those of a task (digits alone), one by the beginning of its id, or `all`.
+    """Mark commits as read: those of a task, one by the beginning of its id, or `all`.
 
     Raises:
         NotFound: there are none.
-        click.UsageError: `which` is none of these.
     """
     if which == "all":
         if not session.settings.db_path.exists():
             raise NotFound("nothing was ever committed here")
         done = session.client.review_all()
-    elif _TASK.fullmatch(which):
-        done = session.client.review_task(int(which))
-    elif _COMMIT.fullmatch(which):
-        done = session.client.review_commit(which.lower())
     else:
-        raise _neither(which)
+        named = session.client.resolve(which)
+        if named.by == "commit" and named.commit:
+            done = session.client.review_commit(named.commit)
+        else:
+            done = session.client.review_task(named.task_id)
     count = len(done.commits)
     marked = f"{count} commit{'' if count == 1 else 's'} marked as read" if count else "nothing of that was unread"
     session.print(done, Cell(f"{marked}, {done.unread} left"))
     return Exit.OK
 
 
-def revert(session: Session, task_id: int, *, force: bool = False, reapply: bool = False) -> int:
+def integrate(session: Session, name: str, *, force: bool = False) -> int:
+    """Integrate what waits on the branch of a task: in the daemon where one runs, else in this process."""
+    task_id = _task_of(session, name)
+    if session.connection.live:
+        done = session.client.integrate(task_id, force=force)
+    else:
+        from bootstrap.commit_actions import integrate_alone  # noqa: PLC0415  # the other actions need none of it
+
+        done = asyncio.run(integrate_alone(task_id, session.settings, force=force))
+    what = "is integrated already" if done.already else "integrated"
+    session.print(done, Cell(f"task {done.task_id} {what}: {done.commit[:10]} on {done.target} of {done.repo}"))
+    if not session.out.as_json:
+        ended = f"ended beside it: {', '.join(f'task {each}' for each in done.ended)}" if done.ended else ""
+        for text in filter(None, (done.judged, ended)):
+            session.out.note(text)
+    return Exit.OK
+
+
+def discard(session: Session, name: str) -> int:
+    """Remove the branch on which a commit of a task waits: in the daemon where one runs, else in this process."""
+    task_id = _task_of(session, name)
+    if session.connection.live:
+        done = session.client.discard(task_id)
+    else:
+        from bootstrap.commit_actions import discard_alone  # noqa: PLC0415  # the other actions need none of it
+
+        done = asyncio.run(discard_alone(task_id, session.settings))
+    what = "is gone already" if done.already else "removed"
+    session.print(done, Cell(f"task {done.task_id} discarded: branch {done.branch} of {done.repo} {what}"))
+    if not session.out.as_json:
+        session.out.note(f"to make it again: {done.undo}")
+        if done.is_at_remote:
+            session.out.note("the remote still has the branch")
+    return Exit.OK
+
+
+def revert(session: Session, name: str, *, force: bool = False, reapply: bool = False) -> int:
     """Revert what a task integrated, or reapply it: in the daemon where one runs, else in this process."""
+    task_id = _task_of(session, name)
     if session.connection.live:
         done = session.client.revert(task_id, force=force, reapply=reapply)
     else:
-        from bootstrap.revert import revert_alone  # noqa: PLC0415  # the other actions need none of it
+        from bootstrap.commit_actions import revert_alone  # noqa: PLC0415  # the other actions need none of it
 
         done = asyncio.run(revert_alone(task_id, session.settings, force=force, reapply=reapply))
     what = "reapplied" if done.reapplied else "reverted"
@@ -127,6 +152,15 @@ def revert(session: Session, task_id: int, *, force: bool = False, reapply: bool
     if not session.out.as_json:
         session.out.note(done.judged)
     return Exit.OK
+
+
+def _task_of(session: Session, name: str) -> int:
+    """The task whose newest commit is meant; an older commit of a task cannot be acted on."""
+    named = session.client.resolve(name)
+    if named.by == "commit" and named.commit != named.newest:
+        newest = (named.newest or "")[:10]
+        raise IllegalMove(f"{name} is not the newest commit of task {named.task_id}, which is {newest}")
+    return named.task_id
 
 
 def undo(session: Session, *, force: bool, yes: bool) -> int:
@@ -139,38 +173,40 @@ def undo(session: Session, *, force: bool, yes: bool) -> int:
     if not (yes or _agreed()):
         session.out.note("nothing was changed")
         return Exit.OK
-    return revert(session, newest.task_id, force=force)
+    return revert(session, f"#{newest.task_id}", force=force)
 
 
-def verify(session: Session, commit: str, repo: str) -> int:
+def verify(session: Session, name: str, repo: str) -> int:
     """Look at a commit again, without the daemon, in a sandbox of its own.
 
     Returns 0 when it holds, 1 when it does not or is a draft, 5 when nothing could be run.
 
     Raises:
         UnknownCommit: there is no such commit.
+        AmbiguousName: several fit.
         NoEvidence: it has no note.
         GitError: the repository cannot be used.
     """
     from bootstrap.verify import verify_commit  # noqa: PLC0415  # the other actions need none of it
 
-    report = asyncio.run(verify_commit(commit, Path(repo) if repo else None, session.settings))
+    report = asyncio.run(verify_commit(name, Path(repo) if repo else None, session.settings))
     session.print(_report_fields(report), _report_blocks(report))
     return _VERIFY_CODES[str(report.judgement)]
 
 
-def proof(session: Session, commit: str, repo: str, out: Path | None) -> int:
+def proof(session: Session, name: str, repo: str, out: Path | None) -> int:
     """Write the proof of a commit into a file, without the daemon.
 
     Raises:
         UnknownCommit: there is no such commit.
+        AmbiguousName: several fit.
         NoEvidence: it has no note.
         GitError: the repository cannot be used.
         click.UsageError: the file cannot be written.
     """
     from bootstrap.proof import make_proof  # noqa: PLC0415  # the other actions need none of it
 
-    made = make_proof(commit, Path(repo) if repo else None, session.settings)
+    made = make_proof(name, Path(repo) if repo else None, session.settings)
     file = out or Path(made.name)
     try:
         write_whole(file, made.html)
@@ -211,7 +247,8 @@ def _what_to_do() -> list[str]:
     return [
         f"look at it:    {typed('review TASK')}",
         f"keep it:       {typed('review TASK --read')}   (or a commit, or all)",
-        f"revert it:     {typed('revert TASK')}          (a branch that was left for you: git branch -D)",
+        f"revert it:     {typed('revert TASK')}",
+        f"on a branch:   {typed('integrate TASK')}       (or {typed('discard TASK')})",
     ]
 
 
@@ -232,7 +269,7 @@ def _table(session: Session, found: Sequence[CommitRow]) -> Table:
             cell(row.commit[:10]),
             _label(row),
             stamp(row.at, short=session.views.short),
-            cell(row.target or row.branch, Tone.PLAIN if row.integrated else Tone.WARN),
+            cell(row.target if row.integrated else row.branch, Tone.PLAIN if row.integrated else Tone.WARN),
             cell(row.subject),
         ]
         for row in found

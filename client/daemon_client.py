@@ -14,13 +14,14 @@ from client.connection import Connection
 from client.errors import DaemonGone
 from core.errors import ConfigError
 from core.events import Level
-from core.forking import Kept
+from core.integrating import Discarded, Integrated
 from core.revert import Reverted
 from core.status import install_by_hand
 from server.approvals import ApprovalRow, Approvals
 from server.commits import Commits, Reviewed
 from server.diffs.changes import Diff
 from server.lists.bulk import BulkDone, BulkIn, Prioritised
+from server.naming import Named
 from server.pausing import CheckpointAsked
 from server.routes.brief import BriefAnswer, ReadUpTo
 from server.routes.environments import KeptEnvironments
@@ -32,8 +33,8 @@ from server.timeline.step_answers import StepDetail
 from server.timeline.timeline_answers import Timeline
 from settings.reloaded import Reloaded
 
-REVERT_WALL_S = 960.0
-"""A little longer than the daemon itself waits for the tests before it answers (`server.context.REVERT_WALL_S`)."""
+COMMIT_WALL_S = 960.0
+"""A little longer than the daemon itself waits for the tests before it answers (`server.context.COMMIT_WALL_S`)."""
 A = TypeVar("A")
 
 
@@ -132,10 +133,6 @@ class DaemonClient:
         """Add a fork of one step for each model."""
         return self._post(f"/api/task/{task_id}/forks", Matrix, _plain(asked))
 
-    def keep(self, task_id: int) -> Kept:
-        """Land what a fork committed."""
-        return self._post(f"/api/task/{task_id}/keep", Kept)
-
     def pause(self) -> Paused:
         """Have no more tasks claimed."""
         return self._post("/api/pause", Paused)
@@ -186,7 +183,20 @@ class DaemonClient:
     def revert(self, task_id: int, *, force: bool, reapply: bool) -> Reverted:
         """Have the daemon revert what a task integrated, or reapply it; it runs tests first."""
         body = {"force": force, "reapply": reapply}
-        return self._asked(Reverted, "POST", f"/api/task/{task_id}/revert", body, wall_s=REVERT_WALL_S)
+        return self._asked(Reverted, "POST", f"/api/task/{task_id}/revert", body, wall_s=COMMIT_WALL_S)
+
+    def integrate(self, task_id: int, *, force: bool) -> Integrated:
+        """Have the daemon integrate what waits on the branch of a task; it runs tests first."""
+        path = f"/api/task/{task_id}/integrate"
+        return self._asked(Integrated, "POST", path, {"force": force}, wall_s=COMMIT_WALL_S)
+
+    def discard(self, task_id: int) -> Discarded:
+        """Have the daemon remove the branch on which a commit of a task waits."""
+        return self._asked(Discarded, "POST", f"/api/task/{task_id}/discard", {}, wall_s=COMMIT_WALL_S)
+
+    def resolve(self, name: str) -> Named:
+        """The task and the commit that a name stands for."""
+        return self._get("/api/resolve", Named, {"name": name})
 
     def reload(self) -> Reloaded:
         """Have the daemon read its settings again.

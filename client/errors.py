@@ -12,6 +12,8 @@ from typing import Any
 
 from core import faults
 from core.errors import (
+    AmbiguousName,
+    BranchRefused,
     ConfigError,
     IllegalMove,
     InvalidTask,
@@ -59,7 +61,7 @@ CODES: tuple[tuple[tuple[type[NightshiftError], ...], Exit], ...] = (
     ((InvalidTask, ConfigError, NotLessons, UnusableFile), Exit.USAGE),
     ((DaemonGone,), Exit.DAEMON_DOWN),
     ((NotFound, UnknownTask, UnknownNode, UnknownCommit, NoEvidence), Exit.NOT_FOUND),
-    ((NotAllowed, IllegalMove, NotReverted), Exit.REFUSED),
+    ((NotAllowed, IllegalMove, NotReverted, BranchRefused, AmbiguousName), Exit.REFUSED),
     ((NightshiftError,), Exit.FAILED),
 )
 

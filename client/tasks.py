@@ -113,15 +113,19 @@ def history(session: Session, count: int) -> int:
     return Exit.OK
 
 
-def show(session: Session, task_id: int) -> int:
-    """One task: which tests failed and what they say, then the task itself, then what it changed."""
-    task = session.client.task(task_id)
+def show(session: Session, name: str) -> int:
+    """One task: which tests failed and what they say, then the task itself, then what it changed.
+
+    Raises:
+        NotFound: the name stands for nothing.
+    """
+    task = session.client.task(session.client.resolve(name).task_id)
     if session.out.as_json:
         session.print(task, [])
         return Exit.OK
     blocks = [*failed_tests(session, task), *session.views.task(task)]
     if task.attempt:
-        blocks += [*diff_blocks(session.client.diff(task_id), most=IN_SHORT), more_of(task)]
+        blocks += [*diff_blocks(session.client.diff(task.task_id), most=IN_SHORT), more_of(task)]
     session.out.blocks(blocks)
     return Exit.OK
 
@@ -240,7 +244,7 @@ def fork(session: Session, place: str, *, model: str | None = None, models: str 
         session: where to.
         place: of the step, as `parse_place` reads it.
         model: who is asked first in the new task.
-        models: several, with commas between them; what these forks commit waits for `keep`.
+        models: several, with commas between them; what these forks commit waits on their branches.
         note: added to the task's words.
 
     Raises:
@@ -266,22 +270,8 @@ def _fork_by_models(session: Session, task_id: int, body: MatrixIn) -> int:
     made = session.client.fork_by_models(task_id, body)
     where = f"continues after step {made.step_no} of attempt {made.attempt} of task {made.source}"
     told = [Cell(f"task {each.task_id} {each.status}, {where}, by {each.model}") for each in made.forks]
-    hint = Cell(f"none lands until you choose one: {typed('keep ID')}", Tone.DIM)
+    hint = Cell(f"none lands until you choose one: {typed('integrate ID')}", Tone.DIM)
     session.print(made, [Lines(lines=[*told, hint])])
-    return Exit.OK
-
-
-def keep(session: Session, task_id: int) -> int:
-    """Land what a fork committed that waits for it, and end the forks beside it.
-
-    Raises:
-        UnknownTask: there is none with that id.
-        IllegalMove: it has nothing to land, or another one is kept.
-    """
-    kept = session.client.keep(task_id)
-    ended = f", and ends {', '.join(f'task {each}' for each in kept.ended)}" if kept.ended else ""
-    session.print(kept, Cell(f"task {kept.task_id} {kept.status}, lands the work of fork {kept.fork}{ended}"))
-    session.note_if_down("it waits in the queue until the daemon starts")
     return Exit.OK
 
 

@@ -397,8 +397,27 @@ class GitStopped(GitError):
     """Git was stopped with the daemon; nothing is known of what was asked."""
 
 
+class UnknownName(NightshiftError):
+    """No task, commit or branch of Nightshift's bears this name."""
+
+
+class AmbiguousName(NightshiftError):
+    """Several tasks, commits or branches bear this name; the message names them."""
+
+
 class NotReverted(GitError):
     """Nothing was reverted; the message says why, and what to do instead."""
+
+
+class BranchRefused(GitError):
+    """A commit that waits on a branch was neither integrated nor discarded; the message says why, and how to do it.
+
+    `is_forcible` tells that it can be integrated without a run.
+    """
+
+    def __init__(self, message: str, *, is_forcible: bool = False) -> None:
+        self.is_forcible = is_forcible
+        super().__init__(message)
 
 
 class NotVerified(GitError):

@@ -93,6 +93,7 @@ class Kind(StrEnum):
     INTEGRATED = "integrated"
     COMMIT_RECORDED = "commit_recorded"
     DRAFT_LEFT = "draft_left"
+    DISCARDED = "discarded"
     REVERTED = "reverted"
     REVIEWED = "reviewed"
     REGRESSION = "regression"
@@ -357,7 +358,7 @@ class JudgedData(TypedDict):
 
 
 class CommitData(TypedDict):
-    """COMMITTED, INTEGRATED, COMMIT_RECORDED, DRAFT_LEFT, CONFLICT and SUITE_JUDGED of a merged tree: the commit."""
+    """COMMITTED, INTEGRATED, COMMIT_RECORDED, DRAFT_LEFT, DISCARDED, CONFLICT, SUITE_JUDGED of a merged tree."""
 
     commit: str
     branch: str

@@ -3,9 +3,8 @@
 It is a task of its own, with its own limits and its own commit; the one that it came from is not touched. What that one
 was granted, was charged and had learned stays with it: the fork begins with its work, not with its account.
 
-Forks of one step by several models are held back: what passes stays on the fork's branch, and a task that keeps one of
-them lands it. That task begins with the fork's finished work in front of the suite, so what lands is judged as any
-other work is, and the one integration there is moves the branch.
+Forks of one step by several models are held back: what passes stays on the fork's branch until its owner integrates
+one of them (`attempt.branch_integration`).
 """
 
 from __future__ import annotations
@@ -15,8 +14,8 @@ from typing import TYPE_CHECKING
 
 from core.amending import with_note
 from core.plain_data import shallow
-from core.states import Phase, Status
-from core.tasks import Spent, TaskSpec
+from core.states import Phase
+from core.tasks import TaskSpec
 
 if TYPE_CHECKING:
     from core.attempt_state import AttemptState
@@ -30,8 +29,7 @@ class Fork:
     """Where a task began: after a step of an attempt of `source`.
 
     `model` is who is asked first in every phase, by `backend=model`; empty leaves that to the settings. `noted` tells
-    that its owner added a remark, which code has to heed. One that is `held` leaves its commit on its branch; one that
-    `keeps` lands what `source`, a held fork, has committed there.
+    that its owner added a remark, which code has to heed. One that is `held` leaves its commit on its branch.
     """
 
     source: int
@@ -40,18 +38,6 @@ class Fork:
     model: str = ""
     noted: bool = False
     held: bool = False
-    keeps: bool = False
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Kept:
-    """The task that lands a fork's work, and the forks beside it that were ended for it."""
-
-    task_id: int
-    status: Status
-    fork: int
-    source: int
-    ended: tuple[int, ...] = ()
 
 
 def forked_spec(spec: TaskSpec, fork: Fork, note: str) -> TaskSpec:
@@ -64,9 +50,7 @@ def forked_spec(spec: TaskSpec, fork: Fork, note: str) -> TaskSpec:
     origin = {"task_id": fork.source, "attempt": fork.attempt, "step_no": fork.step_no, "model": fork.model}
     metadata = {**shallow(spec.metadata), "forked_from": origin}
     made = replace(spec, description=description, key=None, depends_on=(), not_before=None, metadata=metadata)
-    if fork.held:
-        return replace(made, split=False)  # its subtasks would land by themselves
-    return replace(made, split=False, integrate=True) if fork.keeps else made
+    return replace(made, split=False) if fork.held else made  # its subtasks would land by themselves
 
 
 def begun(state: AttemptState, fork: Fork) -> AttemptState:
@@ -74,13 +58,10 @@ def begun(state: AttemptState, fork: Fork) -> AttemptState:
 
     Tries are counted anew, and the code it brings along is the first. The last failure comes along, and its diagnosis
     where there is one. It never begins behind the checks: what passed them is judged again, and what had ended, waited
-    or been split goes on with code. One that keeps a fork has all that the fork knew, and is judged by the suite anew.
+    or been split goes on with code.
     """
     from core.attempt_state import AttemptState  # noqa: PLC0415  # a lot of classes, and whoever lists tasks needs none
 
-    if fork.keeps:
-        anew = replace(state, phase=Phase.TESTING, step_no=0, iteration=min(1, state.iteration), spent=Spent())
-        return replace(anew, verdict=None, held_in=None, asks=(), ending=None, reason="")
     iteration = min(1, state.iteration)
     last = state.tries[-1:] if state.tries and state.tries[-1].iteration == state.iteration else ()
     return AttemptState(

@@ -10,6 +10,9 @@ from core.commit_message import CommitMessage, task_of, trailers
 REVERTS, OF_TASK = "Reverts", "Reverted-Task"
 """Trailers of a revert. `Task` is the key of a task's own commit, by which recovery takes a task for done."""
 
+FORCED = "Not judged: its owner wanted it all the same."
+"""In the message of a commit that was made without a run."""
+
 _ID = re.compile(r"[0-9a-f]{40}|[0-9a-f]{64}")
 _BY_GIT = re.compile(r"^This reverts commit ([0-9a-f]{40}|[0-9a-f]{64})\b", re.MULTILINE)
 

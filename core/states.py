@@ -93,9 +93,10 @@ MOVES: dict[Status, frozenset[Status]] = {
     _S.SHARED: frozenset({_S.QUEUED, _S.DONE, _S.FAILED, _S.CANCELLED}),
     _S.RUNNING: frozenset(set(_S) - {_S.RUNNING}),  # to blocked while its parts are worked on
     _S.WAITING: frozenset({_S.QUEUED, _S.SHARED, _S.FAILED, _S.CANCELLED}),
-    _S.FAILED: frozenset({_S.QUEUED, _S.SCHEDULED, _S.BLOCKED, _S.SHARED}),
+    # To done where the owner integrates what the task left on its branch.
+    _S.FAILED: frozenset({_S.QUEUED, _S.SCHEDULED, _S.BLOCKED, _S.SHARED, _S.DONE}),
     _S.DONE: frozenset(),
-    _S.CANCELLED: frozenset({_S.QUEUED, _S.SCHEDULED, _S.BLOCKED, _S.SHARED}),
+    _S.CANCELLED: frozenset({_S.QUEUED, _S.SCHEDULED, _S.BLOCKED, _S.SHARED, _S.DONE}),
 }
 
 OPEN = frozenset({_S.QUEUED, _S.SCHEDULED, _S.BLOCKED, _S.SHARED, _S.RUNNING, _S.WAITING})

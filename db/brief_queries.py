@@ -85,7 +85,7 @@ class BriefQueries:
         (commits,) = self._rows(
             "SELECT coalesce(sum(integrated), 0) AS landed, coalesce(sum(label = 'draft'), 0) AS drafts, "
             "coalesce(sum(NOT integrated AND label <> 'draft'), 0) AS on_branch "
-            "FROM git_commits WHERE reverted_by IS NULL AND at >= ? AND at < ?",
+            "FROM git_commits WHERE reverted_by IS NULL AND discarded_at IS NULL AND at >= ? AND at < ?",
             *span,
         )
         return Counts(

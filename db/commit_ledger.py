@@ -1,24 +1,40 @@
-"""What became of the agent's commits afterwards: read by their owner, taken back, or neither yet.
+"""What the owner did with the agent's commits afterwards: read, integrated, reverted or discarded them.
 
-A commit that was taken back needs no reading, so taking it back marks it as read: what is unread has no `reviewed_at`.
+A commit that was reverted or discarded needs no reading, so both mark it as read: what is unread has no `reviewed_at`.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
 from concurrent.futures import Future
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from datetime import datetime
 
 from core.clock import Clock, to_text, utc_now
-from core.events import Event, Kind
+from core.events import CommitData, Event, Kind
+from db.commit_signs import ChangedFile, Signs, files_text, signs_text
 from db.database import Database
 from db.event_log import EventLog
 from db.sqlite import Connection, Row
 from db.state_store import Commit, commit_of, read_state, write_state
 
-_PENDING = "revert_pending"
+_PENDING, _INTEGRATING = "revert_pending", "integration_pending"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PendingIntegration:
+    """An integration that is about to move `target` (full name) to `commit`; `entry` is the row of what waits.
+
+    `base` is the commit's parent, `label` what may be claimed of it, `judged` a sentence on the run.
+    """
+
+    entry: int
+    commit: str
+    base: str
+    target: str
+    label: str
+    judged: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -28,6 +44,9 @@ class Pending:
     entry: int
     by: str
     reapply: bool
+
+
+_WAITS = "NOT integrated AND reverted_by IS NULL AND discarded_at IS NULL"
 
 
 class CommitLedger:
@@ -62,7 +81,7 @@ class CommitLedger:
         where = "(? IS NULL OR id < ?) AND (? IS NULL OR task_id = ?)"
         where += " AND reviewed_at IS NULL" if unread else ""
         where += " AND integrated AND reverted_by IS NULL" if integrated else ""
-        where += " AND NOT integrated AND reverted_by IS NULL AND label <> 'draft'" if integrated is False else ""
+        where += f" AND {_WAITS} AND label <> 'draft'" if integrated is False else ""
         where += " AND label = 'draft'" if drafts else " AND label <> 'draft'" if drafts is False else ""
         where += " AND at >= ? AND at < ?"
         query = f"SELECT * FROM git_commits WHERE {where} ORDER BY id DESC LIMIT ?"  # noqa: S608  # constants
@@ -77,6 +96,12 @@ class CommitLedger:
         """The commits whose id begins so, the newest first; `start` is hexadecimal, in lower case."""
         query = "SELECT * FROM git_commits WHERE commit_id >= ? AND commit_id < ? ORDER BY id DESC LIMIT 100"
         return self._rows(query, start, f"{start}g")
+
+    def on_branches(self, starts: Collection[str]) -> list[Commit]:
+        """The newest commit of each task on a branch whose name begins in one of these ways; a hundred at most."""
+        where = " OR ".join("substr(branch, 1, length(?)) = ?" for _ in starts)
+        query = f"SELECT *, max(id) FROM git_commits WHERE {where} GROUP BY task_id, branch ORDER BY id DESC LIMIT 100"  # noqa: S608  # constants
+        return self._rows(query, *(each for start in starts for each in (start, start)))
 
     def holds_all(self, commits: Collection[str]) -> bool:
         """Tell whether each of these commits (full ids) is the agent's; there must be one."""
@@ -134,6 +159,60 @@ class CommitLedger:
                 (None if done.reapply else done.by, to_text(self._clock()), done.entry),
             )
             write_state(conn, _PENDING, None, self._clock())
+            self._events.append(conn, event)
+
+        return self._db.write_retrying(job)
+
+    def integrating(self) -> PendingIntegration | None:
+        """The integration that was under way when its process died, if one was."""
+        found = read_state(self._db.reader(), _INTEGRATING)
+        return PendingIntegration(**found) if found else None
+
+    def begin_integrating(self, pending: PendingIntegration | None) -> Future[None]:
+        """Note an integration before its target is moved; None forgets one whose target was not moved."""
+        noted = pending and asdict(pending)
+        return self._db.write_retrying(lambda conn: write_state(conn, _INTEGRATING, noted, self._clock()))
+
+    def settle_integration(
+        self,
+        done: PendingIntegration,
+        event: Event,
+        files: Sequence[ChangedFile] | None,
+        signs: Signs | None,
+        also: Callable[[Connection], None],
+    ) -> Future[None]:
+        """Enter an integration whose target was moved, and forget that it was under way.
+
+        Args:
+            done: the integration.
+            event: tells of it.
+            files: what the commit changes; None leaves what is known.
+            signs: what its run showed; None leaves what is known.
+            also: what else changes in the same transaction.
+        """
+
+        def job(conn: Connection) -> None:
+            conn.execute(
+                "UPDATE OR REPLACE git_commits SET commit_id = ?, base = ?, label = ?, integrated = 1, target = ?, "
+                "discarded_at = NULL, files = coalesce(?, files), signs = coalesce(?, signs) WHERE id = ?",
+                (done.commit, done.base, done.label, done.target, files_text(files), signs_text(signs), done.entry),
+            )
+            write_state(conn, _INTEGRATING, None, self._clock())
+            also(conn)
+            self._events.append(conn, event)
+
+        return self._db.write_retrying(job)
+
+    def discard(self, entry: Commit) -> Future[None]:
+        """Enter that the branch of a commit was discarded."""
+        text = f"{entry.commit[:10]} ({entry.subject}) was discarded: its branch {entry.branch} is gone"
+        data = CommitData(commit=entry.commit, branch=entry.branch)
+        event = Event(kind=Kind.DISCARDED, task_id=entry.task_id, message=text, data=data)
+
+        def job(conn: Connection) -> None:
+            at = to_text(self._clock())
+            query = "UPDATE git_commits SET discarded_at = ?, reviewed_at = coalesce(reviewed_at, ?) WHERE id = ?"
+            conn.execute(query, (at, at, entry.id))
             self._events.append(conn, event)
 
         return self._db.write_retrying(job)

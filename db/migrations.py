@@ -114,6 +114,11 @@ def _drafts(db: Tables) -> None:
         db.execute(statement)
 
 
+def _discarded(db: Tables) -> None:
+    for statement in schema.DISCARDED:
+        db.execute(statement)
+
+
 STEPS: tuple[tuple[str, Callable[[Tables], None]], ...] = (
     ("0001_tables", _tables),
     ("0002_vectors", _vectors),
@@ -133,6 +138,7 @@ STEPS: tuple[tuple[str, Callable[[Tables], None]], ...] = (
     ("0022_shared_tasks", _shared_tasks),
     ("0023_lessons_elsewhere", _lessons_elsewhere),
     ("0024_drafts", _drafts),
+    ("0025_discarded", _discarded),
 )
 
 

@@ -100,6 +100,7 @@ class CommitRow:
     pushed: bool
     reviewed: bool
     reverted: bool
+    discarded: bool = False
     files: tuple[ChangedFile, ...] | None
     signs: Signs | None
     allowed: tuple[str, ...] = ()
@@ -409,6 +410,7 @@ def _commit(row: Row, until: datetime) -> CommitRow:
         pushed=_before(row["pushed_at"], until),
         reviewed=_before(row["reviewed_at"], until),
         reverted=row["reverted_by"] is not None and _before(row["reviewed_at"], until),
+        discarded=_before(row["discarded_at"], until),
         files=files_of(row["files"]),
         signs=signs_of(row["signs"]),
         allowed=tuple(json.loads(row["allow"])),

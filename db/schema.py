@@ -526,3 +526,6 @@ DRAFTS = (
     "ALTER TABLE tasks ADD COLUMN draft_attempt INTEGER NOT NULL DEFAULT 0",  # whose draft the next ones begin with
     "CREATE INDEX git_commits_drafts ON git_commits (task_id, at, repo) WHERE label = 'draft'",
 )
+
+# The twenty-fifth migration: commits whose branch their owner discarded.
+DISCARDED = ("ALTER TABLE git_commits ADD COLUMN discarded_at TEXT",)

@@ -29,9 +29,10 @@ from db.sqlite import Connection, Row
 class Commit:
     """A commit that the agent made. `label` is the worth of its verdict (`core.verdicts.Label`), or that of a draft.
 
-    `files` and `signs` are None where they are not known. `target` is the full name of the branch that took it, empty
-    where it was left on a branch of its own, or not noted. `reviewed_at` tells when its owner had read it,
-    `reverted_by` is the id of the commit that takes it back. `id` is given by the ledger.
+    `files` and `signs` are None where they are not known. `target` is the full name of the branch that took it, or
+    that it is meant for; empty where that is no branch, or was not noted. `reviewed_at` tells when its owner had read
+    it, `reverted_by` is the id of the commit that takes it back, `discarded_at` when its branch was discarded. `id` is
+    given by the ledger.
     """
 
     task_id: int
@@ -52,12 +53,18 @@ class Commit:
     target: str = ""
     reviewed_at: datetime | None = None
     reverted_by: str | None = None
+    discarded_at: datetime | None = None
     id: int = field(default=0, compare=False)
 
     @property
     def is_draft(self) -> bool:
         """Tell whether it did not pass and was left for its owner."""
         return self.label == Label.DRAFT
+
+    @property
+    def waits(self) -> bool:
+        """Tell whether it waits on the task's own branch for its owner."""
+        return not (self.integrated or self.discarded_at or self.reverted_by)
 
 
 def read_state(conn: Connection, key: str) -> Any:
@@ -259,5 +266,6 @@ def commit_of(row: Row) -> Commit:
         target=row["target"],
         reviewed_at=row["reviewed_at"] and from_text(row["reviewed_at"]),
         reverted_by=row["reverted_by"],
+        discarded_at=row["discarded_at"] and from_text(row["discarded_at"]),
         id=row["id"],
     )

@@ -45,7 +45,7 @@ def solved(conn: Connection) -> Iterator[Solved]:
     rows = conn.execute(
         "SELECT tasks.id, tasks.attempt, git_commits.label FROM tasks JOIN git_commits "
         "ON git_commits.task_id = tasks.id AND git_commits.commit_id = tasks.commit_id "
-        "WHERE tasks.ending = ? AND git_commits.reverted_by IS NULL ORDER BY tasks.id",
+        "WHERE tasks.ending = ? AND reverted_by IS NULL AND discarded_at IS NULL ORDER BY tasks.id",
         (Ending.COMMITTED,),
     ).fetchall()
     for task_id, attempt, label in rows:

@@ -425,7 +425,9 @@ class Sync:
     def _joined(self, task: Task, branch: str) -> bool:
         """Whether a follow-up's commit is on the pull request's branch."""
         entries = self._services.state.commits(5, task_id=task.id)
-        return any(each.commit == task.commit and each.target == f"refs/heads/{branch}" for each in entries)
+        return any(
+            each.integrated and each.commit == task.commit and each.target == f"refs/heads/{branch}" for each in entries
+        )
 
     async def _pushed(self, tracked: Tracked, branch: str, task_id: int) -> bool:
         with self._allowed("push", tracked.number, f"{branch} {task_id}") as attempt:

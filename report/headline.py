@@ -34,7 +34,7 @@ def facts(summary: Summary) -> list[Fact]:
 def in_brief(summary: Summary) -> str:
     """The span in one line, in the words of the morning brief; everything as it stood at the span's end."""
     tasks, commits, spend = summary.tasks, summary.commits, summary.usage.cost
-    standing = [one.commit for one in commits.ranked if not one.commit.reverted]
+    standing = [one.commit for one in commits.ranked if not (one.commit.reverted or one.commit.discarded)]
     spent = Spent(model_calls=summary.usage.calls, cost_usd=spend.usd, unpriced=int(spend.unpriced_tokens > 0))
     return brief.line(
         Figures(

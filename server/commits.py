@@ -48,7 +48,8 @@ class Risk(Answer):
 class CommitRow(Answer):
     """A commit of the agent's. `id` is its place in the ledger, `branch` that of the task, `base` its parent.
 
-    `target` is the branch that took it, empty where it was left for its owner; `label` the worth of its verdict.
+    `target` is the branch that took it, or that it is meant for; `waits` tells that it waits on `branch` for its owner,
+    `discarded_at` when that was removed. `label` is the worth of its verdict.
     `file_count` counts all its files, `files` are the first of them; both are null where they are not known.
     `remarks` are grave findings of readers that it was committed with, the worst first, `changed_tests` existing tests
     that it changed because they contradicted the task, `removed_tests` those that it removed with what they tested,
@@ -70,6 +71,8 @@ class CommitRow(Answer):
     at: Moment | None
     reviewed_at: Moment | None
     reverted_by: str | None
+    waits: bool
+    discarded_at: Moment | None
     added: int
     removed: int
     file_count: int | None
@@ -107,7 +110,7 @@ class CommitsQuery(Query):
 
     unread: bool = Field(False, description="only those that wait to be read")
     standing: bool = Field(False, description="only those that were integrated and not reverted")
-    integrated: bool | None = Field(None, description="only those that were integrated, or (0) left on a branch")
+    integrated: bool | None = Field(None, description="only those that were integrated, or (0) wait on a branch")
     drafts: bool | None = Field(None, description="only drafts, which did not pass, or (0) none of them")
     task: Id | None = Field(None, description="only those of this task")
     since: Bound | None = Field(None, description="only those made at this time or later; `today` is since midnight")
@@ -124,6 +127,14 @@ class RevertIn(BaseModel):
 
     force: StrictBool = False
     reapply: StrictBool = False
+
+
+class IntegrateIn(BaseModel):
+    """How to integrate what waits on a branch. `force` does it without a run."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    force: StrictBool = False
 
 
 class ReviewIn(BaseModel):

@@ -14,6 +14,7 @@ from core.clock import Clock, utc_now
 from core.environments import MadeEnvironment
 from core.errors import (
     BenchmarkError,
+    BranchRefused,
     ConfigError,
     ExtraMissing,
     GitError,
@@ -23,6 +24,7 @@ from core.errors import (
     StoreError,
 )
 from core.forecast import WorkSettings
+from core.integrating import Discarded, Integrated
 from core.masking import Masker
 from core.repositories import RepositoryStates
 from core.repository_settings import RepositoryOptions
@@ -47,15 +49,11 @@ if TYPE_CHECKING:
     from server.proof.page import Proof
 
 WRITE_WALL_S = 20.0
-REVERT_WALL_S = 900.0
+COMMIT_WALL_S = 900.0
+"""How long an answer waits for what the owner does with a commit, tests included."""
 CLARIFY_WAIT_S = 14_400.0
 
 _T = TypeVar("_T")
-
-
-def cannot_revert(_task_id: int, _force: bool, _reapply: bool) -> Future[Reverted]:
-    """What a context without a daemon behind it answers."""
-    raise NotReverted("nothing can be reverted here: no daemon is behind this server")
 
 
 def cannot_reload() -> Future[Reloaded]:
@@ -86,6 +84,41 @@ def cannot_install(_name: str) -> None:
 def cannot_check() -> Future[Sequence[ModelStatus]]:
     """What a context without a daemon behind it answers."""
     raise Busy("no model is asked here: no daemon is behind this server")
+
+
+class CommitActionsPort(Protocol):
+    """What the owner does with commits; may be called from any thread."""
+
+    def revert(self, task_id: int, force: bool, reapply: bool) -> Future[Reverted]:
+        """Revert what a task integrated, or reapply it; fails with `NotReverted`."""
+        ...
+
+    def integrate(self, task_id: int, force: bool) -> Future[Integrated]:
+        """Integrate the commit that waits on the branch of a task; fails with `BranchRefused`."""
+        ...
+
+    def discard(self, task_id: int) -> Future[Discarded]:
+        """Remove the branch on which a commit of a task waits; fails with `BranchRefused`."""
+        ...
+
+
+class NoCommitActions:
+    """What a context without a daemon behind it has."""
+
+    def revert(self, task_id: int, _force: bool, _reapply: bool) -> Future[Reverted]:
+        """Refuse."""
+        raise NotReverted(f"task {task_id} cannot be reverted here: no daemon is behind this server")
+
+    def integrate(self, task_id: int, _force: bool) -> Future[Integrated]:
+        """Refuse."""
+        raise BranchRefused(f"task {task_id} cannot be integrated here: no daemon is behind this server")
+
+    def discard(self, task_id: int) -> Future[Discarded]:
+        """Refuse."""
+        raise BranchRefused(f"task {task_id} cannot be discarded here: no daemon is behind this server")
+
+
+NO_COMMIT_ACTIONS = NoCommitActions()
 
 
 class RepositorySettingsPort(Protocol):
@@ -232,9 +265,9 @@ class AppContext:
 
     `mask` takes secrets out of what is shown. `status` is called from several threads and reads what holds now; after
     `queue.pause` has finished it says so.
-    `loop_lag_s` is how late the workers' loop lately was, `faults` what else is not well with the daemon. `revert`
-    takes a task's id, whether to force it, and whether to bring back instead; it may be called from any thread, as
-    `reload`, which reads the settings again and fails with `ConfigError`. `clarify_wait_s` is how long a question waits
+    `loop_lag_s` is how late the workers' loop lately was, `faults` what else is not well with the daemon.
+    `commit_actions` reverts, integrates and discards. `reload` may be called from any thread; it reads the settings
+    again and fails with `ConfigError`. `clarify_wait_s` is how long a question waits
     before its default is assumed. `tree` gives the files of a commit (full id) of a repository (None: the daemon's
     own), and fails with `GitError`. `proof` writes that of a commit in the ledger, and fails with `NoEvidence` or
     `GitError`; `verifying` runs the evidence of one again. `memory` finds lessons by meaning, retires and restores
@@ -259,7 +292,7 @@ class AppContext:
     read_task: Callable[[object], TaskSpec] = parse_spec
     loop_lag_s: Callable[[], float] | None = None
     faults: Callable[[], Sequence[str]] = tuple
-    revert: Callable[[int, bool, bool], Future[Reverted]] = cannot_revert
+    commit_actions: CommitActionsPort = NO_COMMIT_ACTIONS
     reload: Callable[[], Future[Reloaded]] = cannot_reload
     clarify_wait_s: Callable[[], float] = lambda: CLARIFY_WAIT_S
     tree: Callable[[str | None, str], Tree] = cannot_read

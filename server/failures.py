@@ -11,7 +11,9 @@ from werkzeug.exceptions import HTTPException
 from attempt.evidence import UnreadableNote
 from core import faults
 from core.errors import (
+    AmbiguousName,
     BenchmarkError,
+    BranchRefused,
     ConfigError,
     ExtraMissing,
     GitError,
@@ -26,6 +28,7 @@ from core.errors import (
     UnknownCommit,
     UnknownExtra,
     UnknownLesson,
+    UnknownName,
     UnknownNode,
     UnknownStep,
     UnknownTask,
@@ -59,11 +62,14 @@ def register(app: Flask) -> None:
     app.register_error_handler(UnknownExtra, lambda error: answer(404, str(error)))
     app.register_error_handler(ExtraMissing, lambda error: answer(409, str(error)))
     app.register_error_handler(UnknownWorker, lambda error: answer(404, str(error)))
+    app.register_error_handler(UnknownName, lambda error: answer(404, str(error)))
+    app.register_error_handler(AmbiguousName, lambda error: answer(409, str(error)))
     app.register_error_handler(UnknownCommit, lambda error: answer(404, str(error)))
     app.register_error_handler(HookRefused, lambda error: answer(403, str(error)))
     app.register_error_handler(NoEvidence, lambda error: answer(404, str(error)))
     app.register_error_handler(UnreadableNote, lambda error: answer(409, str(error)))
     app.register_error_handler(BenchmarkError, lambda error: answer(409, str(error)))
+    app.register_error_handler(BranchRefused, _refused)
     app.register_error_handler(GitError, lambda error: answer(409, str(error)))
     app.register_error_handler(IllegalMove, lambda error: answer(409, str(error)))
     app.register_error_handler(NoHub, lambda error: answer(404, str(error)))
@@ -87,6 +93,10 @@ def answer(status: int, error: str, fields: Mapping[str, str] | None = None, mor
 
 def _invalid(error: InvalidTask | BadQuery) -> Response:
     return answer(400, str(error), error.fields, error.more)
+
+
+def _refused(error: BranchRefused) -> Response:
+    return answer(409, str(error), {"force": "integrates it without a run"} if error.is_forcible else {})
 
 
 def _busy(error: Busy | HubError) -> Response:

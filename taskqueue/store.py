@@ -342,10 +342,10 @@ def keep_end(conn: Connection, task: Task, ended_at: datetime) -> None:
 
 def insert_fork(conn: Connection, task_id: int, fork: Fork, state: str) -> None:
     """Note where a new task begins; `state` is the digest of the attempt's state there, which is not pruned then."""
-    flags = (int(fork.noted), int(fork.held), int(fork.keeps))
+    flags = (int(fork.noted), int(fork.held))
     conn.execute(
-        "INSERT INTO task_forks (task_id, source, attempt, step_no, model, noted, held, keeps, work) "
-        "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
+        "INSERT INTO task_forks (task_id, source, attempt, step_no, model, noted, held, work) "
+        "VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
         (task_id, fork.source, fork.attempt, fork.step_no, fork.model, *flags, state),
     )
 
@@ -362,16 +362,14 @@ def forks_of(conn: Connection, source: int) -> Sequence[tuple[int, Fork]]:
     return [(row["task_id"], _fork(row)) for row in conn.execute(query, (source,))][::-1]
 
 
-def keepers(conn: Connection, source: int) -> Sequence[tuple[int, int, Status]]:
-    """The tasks that land a fork of a task, newest first: id, fork, status. Not those whose commit was reverted."""
-    rows = conn.execute(
-        "SELECT kept.task_id, kept.source, tasks.status FROM task_forks AS forks "
-        "JOIN task_forks AS kept ON kept.source = forks.task_id AND kept.keeps JOIN tasks ON tasks.id = kept.task_id "
-        "WHERE forks.source = ? AND forks.held AND NOT EXISTS (SELECT 1 FROM git_commits "
-        "WHERE git_commits.task_id = kept.task_id AND reverted_by IS NOT NULL) ORDER BY kept.task_id DESC",
-        (source,),
+def held_beside(conn: Connection, task_id: int) -> list[int]:
+    """The other held forks of the task that this held fork came from; none where it is no held fork."""
+    query = (
+        "SELECT beside.task_id FROM task_forks AS mine JOIN task_forks AS beside ON beside.source = mine.source "
+        "WHERE mine.task_id = ? AND mine.held AND beside.held AND beside.task_id <> mine.task_id "
+        "ORDER BY beside.task_id"
     )
-    return [(row["task_id"], row["source"], Status(row["status"])) for row in rows]
+    return [row["task_id"] for row in conn.execute(query, (task_id,))]
 
 
 def spent_text(spent: Spent) -> str:
@@ -438,5 +436,4 @@ def _fork(row: Row) -> Fork:
         model=row["model"],
         noted=bool(row["noted"]),
         held=bool(row["held"]),
-        keeps=bool(row["keeps"]),
     )

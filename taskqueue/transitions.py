@@ -18,7 +18,7 @@ from core.clock import to_text
 from core.errors import IllegalMove, InvalidTask, StaleFence
 from core.events import Kind, Level, MoveData
 from core.faults import listed
-from core.forking import Fork, Kept
+from core.forking import Fork
 from core.formats import duration
 from core.queueing import RetryPolicy, Submitted
 from core.states import ENDED, OPEN, Ending, Status, may_move
@@ -71,43 +71,6 @@ def submit_fork(tx: Transaction, spec: TaskSpec, fork: Fork, state: str) -> Subm
     return sent
 
 
-def keep(tx: Transaction, fork_id: int, spec: TaskSpec, fork: Fork, state: str) -> Kept:
-    """Store the task that lands what a held fork committed, and end the forks beside it, in one piece.
-
-    Asking twice gives the task that was made. A fork may be kept again, or another one instead, when that task has
-    ended without a commit that stands.
-
-    Raises:
-        UnknownTask: there is none with that id.
-        IllegalMove: the fork has nothing to land, or another one of its source is kept.
-    """
-    task, found = store.read(tx.conn, fork_id).task, store.fork_origin(tx.conn, fork_id)
-    if found is None or not found[0].held:
-        raise IllegalMove(f"task {fork_id} is no fork that waits to be kept; what it commits lands by itself")
-    if task.ending is not Ending.COMMITTED:
-        raise IllegalMove(f"task {fork_id} is {task.status} and has no commit; only a fork that passed can be kept")
-    source = found[0].source
-    for made, kept, status in store.keepers(tx.conn, source):
-        if status in {Status.FAILED, Status.CANCELLED}:
-            continue
-        if kept == fork_id:
-            return Kept(task_id=made, status=status, fork=fork_id, source=source)
-        end_it = "revert it" if status is Status.DONE else "cancel that one"
-        raise IllegalMove(f"fork {kept} is kept already, by task {made}, which is {status}; {end_it} first")
-    sent = submit_fork(tx, spec, fork, state)
-    ended = _end_beside(tx, source, fork_id)
-    return Kept(task_id=sent.task_id, status=sent.status, fork=fork_id, source=source, ended=ended)
-
-
-def _end_beside(tx: Transaction, source: int, fork_id: int) -> tuple[int, ...]:
-    """End the held forks of a task but one; what they have committed stays on its branch."""
-    beside = [number for number, fork in store.forks_of(tx.conn, source) if fork.held and number != fork_id]
-    open_ones = [number for number in beside if store.read(tx.conn, number).task.status not in ENDED]
-    for number in open_ones:
-        cancel(tx, number)
-    return tuple(open_ones)
-
-
 def move(
     tx: Transaction,
     task: Task,
@@ -133,7 +96,7 @@ def move(
     moved = store.update(tx.conn, task, {**owner, **columns, **facts})
     if moved is None:
         raise StaleFence
-    if task.ended_at and to not in ENDED:
+    if task.ended_at:
         store.keep_end(tx.conn, task, task.ended_at)
     _report_move(tx, task, moved, kind, level)
     return moved
@@ -250,6 +213,23 @@ def spent_column(tx: Transaction, task: Task) -> dict[str, Value]:
 
 
 # What the owner asks for
+
+
+def integrate(tx: Transaction, task_id: int, commit: str, reason: str) -> tuple[int, ...]:
+    """Note that the owner integrated a task's commit, and end the forks beside it; gives the ids of those forks.
+
+    A task that failed or was cancelled is done now: what it left on its branch is the result.
+    """
+    task = store.read(tx.conn, task_id).task
+    if task.status is Status.DONE:
+        store.update(tx.conn, task, {"commit_id": commit, "reason": tx.clean(reason)})
+    else:
+        move(tx, task, Status.DONE, {"commit_id": commit}, ending=Ending.COMMITTED, reason=reason)
+    beside = [store.read(tx.conn, number).task for number in store.held_beside(tx.conn, task_id)]
+    open_ones = [each.id for each in beside if each.status in OPEN]
+    for number in open_ones:
+        cancel(tx, number)
+    return tuple(open_ones)
 
 
 def cancel(tx: Transaction, task_id: int) -> Task:

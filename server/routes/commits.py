@@ -1,20 +1,24 @@
-"""Commits: listing, reading, taking back."""
+"""Commits: listing, reading, verifying, reverting, integrating, discarding, and finding by a name."""
 
 from __future__ import annotations
 
-from concurrent.futures import CancelledError
+from concurrent.futures import CancelledError, Future
+from typing import TypeVar
 
 from flask import Response
 
-from core.errors import NotReverted
+from core.errors import BranchRefused
+from core.integrating import Discarded, Integrated
 from core.revert import Reverted
-from server.commits import Commits, CommitsQuery, RevertIn, Reviewed, ReviewIn
-from server.context import REVERT_WALL_S, AppContext, Busy
+from server.commits import Commits, CommitsQuery, IntegrateIn, RevertIn, Reviewed, ReviewIn
+from server.context import COMMIT_WALL_S, AppContext, Busy
 from server.endpoint import Reply, Routes
+from server.naming import Named, NameQuery, Naming
 from server.reviewing import Reviewing
 from server.verifying import Verification, verification
 
 routes = Routes()
+T = TypeVar("T")
 
 
 @routes.endpoint("GET", "/api/commits")
@@ -69,13 +73,35 @@ def review_task(context: AppContext, task_id: int) -> Reviewed:
 def revert_task(context: AppContext, task_id: int, body: RevertIn | None) -> Reverted:
     """Revert what a task integrated, by a commit on top; answers when it is made, after running tests."""
     how = body or RevertIn()
+    return _done(context.commit_actions.revert(task_id, how.force, how.reapply))
+
+
+@routes.endpoint("POST", "/api/task/{task_id}/integrate", errors=(400, 404, 409, 415, 503))
+def integrate_task(context: AppContext, task_id: int, body: IntegrateIn | None) -> Integrated:
+    """Integrate the commit that waits on the branch of a task, after running its tests; asking twice is harmless."""
+    return _done(context.commit_actions.integrate(task_id, (body or IntegrateIn()).force))
+
+
+@routes.endpoint("POST", "/api/task/{task_id}/discard", errors=(400, 404, 409, 503))
+def discard_task(context: AppContext, task_id: int) -> Discarded:
+    """Remove the branch on which a commit of a task waits; the answer names the command that makes it again."""
+    return _done(context.commit_actions.discard(task_id))
+
+
+@routes.endpoint("GET", "/api/resolve", errors=(400, 404, 409))
+def resolve_name(context: AppContext, query: NameQuery) -> Named:
+    """The task and the commit that a name stands for: a number, or the beginning of a commit's id or of a branch."""
+    return Naming(context.database, context.queue, context.events, context.mask).find(query.name, query.repo)
+
+
+def _done(asked: Future[T]) -> T:
+    """Wait until an action on a commit is over, tests included."""
     try:
-        done = context.revert(task_id, how.force, how.reapply).result(REVERT_WALL_S)
+        return asked.result(COMMIT_WALL_S)
     except CancelledError:
-        raise NotReverted("the daemon stops; look at the task when it runs again") from None
+        raise BranchRefused("the daemon stops; look at the task when it runs again") from None
     except TimeoutError:
-        raise Busy("the tests still run, and the revert may still be made: look at the task's page") from None
-    return done
+        raise Busy("the tests still run, and it may still be done: look at the task's page") from None
 
 
 def _reviewing(context: AppContext) -> Reviewing:

@@ -6,10 +6,8 @@ from typing import Literal
 
 from pydantic import Field
 
-from core.forking import Kept
 from core.states import DaemonState
-from db.commit_ledger import CommitLedger
-from server.context import AppContext, settled
+from server.context import AppContext
 from server.diffs.case_files import CaseFiles
 from server.diffs.changes import Diff, FileText
 from server.endpoint import Reply, Routes
@@ -21,7 +19,6 @@ from server.timeline.side_by_side import SideBySide, side_by_side
 from server.timeline.step_answers import StepDetail
 from server.timeline.step_detail import Steps
 from server.timeline.timeline_answers import Timeline
-from taskqueue import store
 
 routes = Routes()
 
@@ -116,25 +113,8 @@ def show_fork_models(context: AppContext, task_id: int) -> ForkModels:
 
 @routes.endpoint("POST", "/api/task/{task_id}/forks", answers={201: Matrix}, errors=(400, 404, 415, 503))
 def fork_by_models(context: AppContext, task_id: int, body: MatrixIn) -> Reply:
-    """Add a fork of one step for each model; each leaves its commit on its branch until one is kept."""
+    """Add a fork of one step for each model; each leaves its commit on its branch."""
     return Reply(answer=_forking(context).fork_held(task_id, body), status=201)
-
-
-@routes.endpoint("POST", "/api/task/{task_id}/keep", errors=(400, 404, 409, 503))
-def keep_fork(context: AppContext, task_id: int) -> Kept:
-    """Land what a fork committed, by a task of its own, and end the forks beside it; asking twice changes nothing."""
-    kept = _forking(context).keep(task_id)
-    _settle(context, kept)
-    return kept
-
-
-def _settle(context: AppContext, kept: Kept) -> None:
-    """Mark the commits of the forks as read: the one to read is that of the task which lands."""
-    ledger = CommitLedger(context.database, context.events)
-    forks = [number for number, fork in store.forks_of(context.database.reader(), kept.source) if fork.held]
-    unread = [each.id for number in forks for each in ledger.page(50, task_id=number, unread=True)]
-    if unread:
-        settled(ledger.review(entries=unread))
 
 
 def _forking(context: AppContext) -> Forking:

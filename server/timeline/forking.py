@@ -9,7 +9,7 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field, StringConstra
 
 from core.amending import MAX_NOTE_CHARS
 from core.errors import InvalidTask, UnknownStep
-from core.forking import Fork, Kept, forked_spec
+from core.forking import Fork, forked_spec
 from core.states import Status
 from core.status import ModelStatus
 from core.strict import without_nul
@@ -20,7 +20,6 @@ from db.step_store import StepRow, StepStore
 from queue_manager import QueueManager
 from server.context import settled
 from server.schemas import Answer
-from taskqueue import store
 
 MOST_MODELS = 8
 
@@ -111,7 +110,7 @@ class Forking:
         return Forked.from_values(sent, fork)
 
     def fork_held(self, task_id: int, asked: MatrixIn) -> Matrix:
-        """Submit a fork for each model, all or none; what they commit stays on their branches until one is kept.
+        """Submit a fork for each model, all or none; what they commit waits on their branches.
 
         Raises:
             UnknownTask: there is none to begin from.
@@ -133,26 +132,6 @@ class Forking:
         sent = settled(self._queue.submit_forks(made, row.work))
         told = [Forked.from_values(each, fork) for each, fork in zip(sent, forks, strict=True)]
         return Matrix(source=task_id, attempt=row.attempt, step_no=row.step_no, forks=told)
-
-    def keep(self, fork_id: int) -> Kept:
-        """Submit the task that lands what a held fork committed; the forks beside it end.
-
-        Raises:
-            UnknownTask: there is none with that id.
-            IllegalMove: it is no held fork, has no commit, or another one is kept.
-            UnknownStep: its work is no longer kept.
-        """
-        task = self._queue.get(fork_id)
-        origin = store.fork_origin(self._database.reader(), fork_id)
-        row = self._row(task, PlaceIn())
-        fork = Fork(
-            source=fork_id,
-            attempt=row.attempt,
-            step_no=row.step_no,
-            model=origin[0].model if origin else "",
-            keeps=True,
-        )
-        return settled(self._queue.keep_fork(fork_id, forked_spec(task.spec, fork, ""), fork, row.work))
 
     def _row(self, task: Task, asked: PlaceIn) -> StepRow:
         attempt = asked.attempt or task.attempt

@@ -42,7 +42,7 @@ REPEATED = "memory.failed_before"
 """The rule under which the memory's check of a change warns."""
 _MARKED = frozenset({
     Kind.ITERATION_WARNING, Kind.MODEL_FALLBACK, Kind.FILES_DROPPED, Kind.ANSWERED, Kind.CONFLICT, Kind.COMMITTED,
-    Kind.INTEGRATED, Kind.REVERTED, Kind.PACKAGE_INSTALLED, Kind.TASK_RECOVERED, Kind.OWNER_SAID,
+    Kind.INTEGRATED, Kind.DISCARDED, Kind.REVERTED, Kind.PACKAGE_INSTALLED, Kind.TASK_RECOVERED, Kind.OWNER_SAID,
     Kind.MODEL_INTERRUPTED,
 })  # fmt: skip
 _SHOWN_BY_STEPS = frozenset({Kind.STUCK, Kind.ASKED, Kind.GATE_FINDING, Kind.REMARK, Kind.STEP_FINISHED})

@@ -16,8 +16,8 @@ from taskqueue import store
 class Side(Answer):
     """A task or a fork of it. `step_no` is where the fork began, null for the task itself; `model` who was to be asked.
 
-    A fork that is `held` leaves its commit on its branch; `kept_by` is the task that lands it, null while none does,
-    and `kept_status` how that one stands.
+    A fork that is `held` leaves its commit on its branch. `integrated` tells that its commit is on the target and was
+    not reverted, `waits` that it waits on its branch.
 
     What follows `seconds` is of its newest commit, and null or empty where it made none: `model` then is who wrote it.
     `seconds` are from its start to its end, or until now; null before it.
@@ -39,9 +39,8 @@ class Side(Answer):
     removed: int | None
     branch: str
     integrated: bool
+    waits: bool
     held: bool
-    kept_by: int | None
-    kept_status: Status | None
 
 
 class SideBySide(Answer):
@@ -54,17 +53,11 @@ class SideBySide(Answer):
 def side_by_side(context: AppContext, task: Task) -> SideBySide:
     """The task and its newest hundred forks."""
     conn = context.database.reader()
-    kept = {fork: (number, status) for number, fork, status in reversed(store.keepers(conn, task.id))}
-    sides = [
-        _side(context, context.queue.get(number), fork, *kept.get(number, (None, None)))
-        for number, fork in store.forks_of(conn, task.id)
-    ]
+    sides = [_side(context, context.queue.get(number), fork) for number, fork in store.forks_of(conn, task.id)]
     return SideBySide(task_id=task.id, sides=[_side(context, task), *sides])
 
 
-def _side(
-    context: AppContext, task: Task, fork: Fork | None = None, kept_by: int | None = None, kept: Status | None = None
-) -> Side:
+def _side(context: AppContext, task: Task, fork: Fork | None = None) -> Side:
     ledger = CommitLedger(context.database, context.events)
     commit = next(iter(ledger.page(1, task_id=task.id)), None)
     ended = task.ended_at or context.clock()
@@ -81,10 +74,9 @@ def _side(
         label=commit.label if commit else "",
         tests_passed=commit.signs.tests_passed if commit and commit.signs else None,
         branch=short(commit.branch, context.mask) if commit else "",
-        integrated=bool(commit and commit.integrated),
+        integrated=bool(commit and commit.integrated and not commit.reverted_by),
+        waits=bool(commit and commit.waits),
         held=bool(fork and fork.held),
-        kept_by=kept_by,
-        kept_status=kept,
         **_size(commit),
     )
 

@@ -11,7 +11,7 @@ import pytest
 
 from attempt.integration import Integration, Landed
 from attempt.verify import Verification
-from bootstrap.revert import Reverts
+from bootstrap.commit_actions import CommitActions
 from core.attempt_state import AttemptState
 from core.errors import NoEvidence, NotReverted, UnknownTask
 from core.events import Emitter, Kind
@@ -255,14 +255,14 @@ async def test_reverts_and_integrations_of_one_repository_wait_for_each_other(si
 async def test_those_who_wait_for_a_revert_are_let_go_and_it_can_be_asked_for_again(site: Site) -> None:
     site.land({"calc.py": CALC, "test_calc.py": TEST_CALC})
     entry = site.land({"calc.py": f"LIMIT = 1\n{CALC}"})
-    reverts = Reverts(site.undo, asyncio.get_running_loop())
+    reverts = CommitActions(site.undo, site.integrator, asyncio.get_running_loop())
     site.may_go_on.clear()
-    asked = await asyncio.to_thread(reverts, entry.task_id, False, False)
+    asked = await asyncio.to_thread(reverts.revert, entry.task_id, False, False)
     await site.waiting.wait()
     reverts.stop()
     assert asked.cancelled()
     site.may_go_on.set()
-    done = await asyncio.wrap_future(reverts(entry.task_id, False, False))
+    done = await asyncio.wrap_future(reverts.revert(entry.task_id, False, False))
     assert (done.commit, site.ledger.pending()) == (entry.commit, None)
 
 

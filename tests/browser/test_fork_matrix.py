@@ -1,4 +1,4 @@
-"""One step by several models on a task's page: what it will cost, how they do side by side, and keeping one."""
+"""One step by several models on a task's page: what it will cost, how they do side by side, and integrating one."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ def test_the_expected_cost_of_all_is_shown_before_one_confirms(visit: Visit, see
 
 
 @pytest.mark.parametrize(("size", "dark"), [(WIDE, False), (NARROW, True)])
-def test_forks_by_two_models_stand_side_by_side_and_one_is_kept(
+def test_forks_by_two_models_stand_side_by_side_and_one_is_integrated(
     visit: Visit, seeded: SeededDaemon, tmp_path: Path, size: tuple[int, int], dark: bool
 ) -> None:
     source = seeded.task("failed") if size == WIDE else seeded.daemon.submit(**job(44), limits={"iterations": 1})
@@ -96,22 +96,22 @@ def test_forks_by_two_models_stand_side_by_side_and_one_is_kept(
     forks = [each["task_id"] for each in seeded.daemon.get(f"/api/task/{source}/timeline")["forks"]]
     seeded.daemon.wait(*forks, within_s=200)
     winner = rows.filter(has_text="big-coder")
-    keep = winner.get_by_role("button", name="Keep this one")
-    expect(keep).to_be_visible()
+    button = winner.get_by_role("button", name="Integrate…")
+    expect(button).to_be_visible()
+    expect(winner.get_by_role("button", name="Discard…")).to_be_visible()
     page.screenshot(path=tmp_path / "table.png", full_page=True)
     assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
     found = Axe().run(page, options={"resultTypes": ["violations"]}).response["violations"]
     assert [each["id"] for each in found if each["impact"] in {"serious", "critical"}] == []
-    keep.click()
+    button.click()
     question = page.get_by_role("dialog")
-    expect(question.get_by_role("button", name="Choose later")).to_be_focused()
-    question.get_by_role("button", name="Keep this one").click()
-    expect(winner).to_contain_text("landed as")
-    expect(page.get_by_role("button", name="Keep this one")).to_have_count(0)
-    kept = next(each for each in seeded.daemon.get(f"/api/task/{source}/forks")["sides"] if each["kept_by"])
-    (done,) = seeded.daemon.wait(kept["kept_by"])
-    assert done["status"] == "done"
-    page.screenshot(path=tmp_path / "kept.png", full_page=True)
+    expect(question.get_by_role("button", name="Leave it on its branch")).to_be_focused()
+    question.get_by_role("button", name="Integrate").click()
+    expect(winner).to_contain_text("landed")
+    expect(page.get_by_role("button", name="Integrate…")).to_have_count(0)
+    sides = seeded.daemon.get(f"/api/task/{source}/forks")["sides"]
+    assert [each["integrated"] for each in sides if each["held"]].count(True) == 1
+    page.screenshot(path=tmp_path / "integrated.png", full_page=True)
     page.reload()
     page.wait_for_selector(LIVE, state="attached")
-    expect(winner).to_contain_text(f"landed as #{kept['kept_by']}")
+    expect(winner).to_contain_text("landed")

@@ -67,10 +67,38 @@ def test_a_home_without_a_database_has_nothing_to_read_or_to_undo(home: Home) ->
     assert not (home.path / "db").exists()
 
 
-@pytest.mark.parametrize("which", ["", "abc", "x y", "-1", "ALL", "１２"])
-def test_what_is_no_task_no_commit_and_not_all_is_refused(home: Home, which: str) -> None:
+@pytest.mark.parametrize("which", ["abc", "x y", "-1", "ALL", "１２", "#", "agent/"])
+def test_what_is_no_task_no_commit_no_branch_and_not_all_is_not_found(home: Home, which: str) -> None:
     result = home.cli("--reviewed", which)
-    assert (result.code, "name a task's number, a commit" in result.err) == (2, True), result.err
+    assert (result.code, "begins with" in result.err) == (4, True), result.err
+
+
+@pytest.mark.parametrize("command", ["show", "diff", "revert", "integrate", "discard", "verify", "review"])
+def test_every_command_on_a_commit_takes_the_same_names(home: Home, context: AppContext, command: str) -> None:
+    """Each fails as it does for the task itself: the names are those of the first task."""
+    second = replace(FIRST, task_id=2, commit="aa22" + "0" * 36, branch="agent/2-y", subject="Other")
+    enter(home, context, FIRST, second)
+    (home.path / "workspace").mkdir()
+    by_number = home.cli(command, "1")
+    for name in ("#1", "aa11", "AA11" + "0" * 36, "agent/1-", "1-x", "agent/1-x"):
+        assert home.cli(command, name) == by_number, name
+    for name in ("aa", "aaff", "zz", "77"):
+        assert home.cli(command, name).code == 4, name
+    for name, both in (("agent/", ("agent/1-x", "agent/2-y")),):
+        result = home.cli(command, name)
+        assert result.code == 5, name
+        assert all(each in result.err for each in both)
+
+
+def test_a_number_is_a_task_first_and_both_are_named_where_both_fit(home: Home, context: AppContext) -> None:
+    enter(home, context, replace(FIRST, commit="1234f" + "0" * 35))
+    assert home.cli("show", "1234", "--json").json["task_id"] == 1, "there is no task 1234"
+    context.database.write(lambda conn: conn.execute("UPDATE sqlite_sequence SET seq = 1233")).result()
+    assert home.cli("task of a large number").code == 0
+    result = home.cli("show", "1234")
+    assert (result.code, home.cli("show", "999999").code) == (5, 4)
+    assert all(each in result.err for each in ("task 1234 (", "commit 1234f0000000 of task 1", "'#1234'")), result.err
+    assert home.cli("show", "#1234", "--json").json["task_id"] == 1234
 
 
 def test_force_and_yes_belong_to_undoing(home: Home) -> None:

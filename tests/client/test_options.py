@@ -37,7 +37,7 @@ def submitted(home: Home, *arguments: str) -> dict[str, Any]:
         (("--show", "1", "--no-review"), "--no-review belongs to add or run, and says nothing to show"),
         (("fix", "the", "bug"), "put a task in quotes: 'fix' and 'the' came apart"),
         (("--logs", "0"), "'0' is not a whole number from 1 to 1000"),
-        (("--show", "seven"), "'seven' is not a whole number from 1 on"),
+        (("--wait", "seven"), "'seven' is not a whole number from 1 on"),
         (("--stat",), "--status"),
         (("--limit", "tokens", "do a"), "--limit: 'tokens' must be NAME=VALUE"),
         (("--limit", "tokens=many", "do a"), "--limit: tokens: 'many' is no number"),

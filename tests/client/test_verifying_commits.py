@@ -8,6 +8,8 @@ from typing import Any
 
 import pytest
 
+from db.database import Database
+from db.state_store import Commit, StateStore
 from tests.support.git_repo import fingerprint, git, make_repo
 from tests.support.home import Home
 
@@ -48,7 +50,7 @@ def test_a_commit_without_evidence_or_no_commit_at_all_is_exit_code_4(home: Home
     unknown = home.cli("--verify", "no-such-branch", "--repo", str(repo), "--json")
     assert (unknown.code, json.loads(unknown.err)["error"]) == (
         4,
-        "there is no commit 'no-such-branch', or several begin like it",
+        f"{repo} has no branch, tag or commit 'no-such-branch', and none that begins so",
     )
     nowhere = home.cli("verify", "HEAD")
     assert nowhere.code == 4
@@ -66,6 +68,37 @@ def test_a_note_of_another_commit_is_exit_code_1_and_nothing_runs(home: Home, re
     assert [line.split()[0] for line in lines if line.split()[1:2] == ["commit"]] == ["FAILED"]
     assert lines[-1] == "does not hold: commit"
     assert fingerprint(repo) == before
+
+
+def test_any_beginning_of_a_branch_or_a_commit_names_it_where_the_ledger_knows_nothing(home: Home, repo: Path) -> None:
+    add_note(repo, commit="0" * 40)
+    git(repo, "branch", "agent/7-make-a")
+    head = git(repo, "rev-parse", "HEAD")
+    for name in ("main", "mai", "agent/7-", "7-make", head[:6], head.upper()):
+        result = home.cli("verify", name, "--repo", str(repo), "--json")
+        assert (result.code, result.json["commit"]) == (1, head), name
+    git(repo, "branch", "agent/7-make-b", "HEAD^")
+    result = home.cli("verify", "agent/7-", "--repo", str(repo))
+    assert result.code == 5
+    assert all(f"branch agent/7-make-{each}" in result.err for each in "ab")
+
+
+def test_the_names_of_the_ledger_lead_to_a_commit_of_its_repository(home: Home, repo: Path) -> None:
+    add_note(repo, commit="0" * 40)
+    assert home.cli("a task of the ledger").code == 0
+    head = git(repo, "rev-parse", "HEAD")
+    with Database(home.path / "db" / "agent_logs.sqlite") as database:
+        row = Commit(
+            task_id=1, attempt=1, commit=head, base="b" * 40, subject="Make a", label="tests_passed", repo=str(repo),
+            branch="agent/1-a",
+        )  # fmt: skip
+        StateStore(database).record_commit(row).result()
+    for name in ("1", "#1", head[:7], "agent/1-", "1-a"):
+        assert home.cli("verify", name, "--json").json["commit"] == head, name
+        assert home.cli("verify", name, "--json", "--repo", str(repo)).json["commit"] == head, name
+    git(repo, "branch", "agent/1-a", "HEAD^")
+    assert home.cli("verify", "agent/1-", "--json").code == 4, "of a branch it is the commit that it holds now"
+    assert home.cli("verify", "1", "--json").json["commit"] == head
 
 
 def test_where_nothing_may_be_executed_the_exit_code_is_5(home: Home, repo: Path) -> None:

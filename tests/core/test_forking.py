@@ -101,16 +101,7 @@ def test_a_remark_is_added_to_the_words_and_may_be_too_long() -> None:
         forked_spec(replace(spec, description="x" * 99_990), NOTED, "But quickly.")
 
 
-def test_a_task_that_keeps_a_fork_has_its_finished_work_and_is_judged_anew() -> None:
-    done = replace(WORK, phase=Phase.COMMIT, reason="2 of 2 tests passed")
-    first = begun(done, replace(FORK, keeps=True))
-    assert (first.phase, first.verdict, first.reason, first.iteration) == (Phase.TESTING, None, "", 1)
-    assert (first.change, first.own_tests, first.models) == (WORK.change, WORK.own_tests, WORK.models)
-    assert (first.step_no, first.spent) == (0, Spent())
-
-
-def test_a_held_fork_is_not_split_and_one_that_is_kept_is_integrated() -> None:
+def test_a_held_fork_is_not_split() -> None:
     spec = parse_spec({"description": "x", "split": True, "integrate": False, "tests": {"test_a.py": "..."}})
-    held, kept = (forked_spec(spec, fork, "") for fork in (replace(FORK, held=True), replace(FORK, keeps=True)))
+    held = forked_spec(spec, replace(FORK, held=True), "")
     assert (held.split, held.integrate) == (False, False)
-    assert (kept.split, kept.integrate) == (False, True)

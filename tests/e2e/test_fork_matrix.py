@@ -1,16 +1,21 @@
-"""One step by several models: nothing of it lands until one is kept, and that one lands once, by the real daemon."""
+"""One step by several models: nothing of it lands until one is integrated, and that one lands once."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
+from http.client import HTTPException
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from tests.support.answers import RIGHT, Answers, job
-from tests.support.daemon import Daemon, git, settings_for, until
+from tests.support.daemon import Daemon, git, settings_for
 from tests.support.wire_server import WireServer
+
+COUNTED = {"test_count.py": "from count import N\n\n\ndef test_count():\n    assert N == 1\n"}
 
 
 class ThreeModels(Answers):
@@ -67,96 +72,92 @@ def landed(daemon: Daemon) -> list[str]:
     return [line for line in log.splitlines() if line]
 
 
-def test_what_passes_stays_on_its_branch_until_it_is_kept(daemon: Daemon) -> None:
+def integrate(daemon: Daemon, task: int) -> dict[str, Any]:
+    status, done = daemon.ask("POST", f"/api/task/{task}/integrate")
+    assert status == 200, done
+    return done
+
+
+def test_what_passes_waits_on_its_branch_until_it_is_integrated(daemon: Daemon) -> None:
     source = given_up(daemon, 1)
     before = landed(daemon)
     small, other = matrix(daemon, source, "small", "other")
     ended = daemon.wait(small, other)
     assert [task["ending"] for task in ended] == ["committed", "committed"], ended
-    assert all("until it is kept" in task["reason"] for task in ended)
+    assert all("it waits on agent/" in task["reason"] for task in ended)
     assert landed(daemon) == before
     found = sides(daemon, source)
-    assert [(found[n]["held"], found[n]["integrated"], found[n]["kept_by"]) for n in (small, other)] == [
-        (True, False, None),
-        (True, False, None),
+    assert [(found[n]["held"], found[n]["integrated"], found[n]["waits"]) for n in (small, other)] == [
+        (True, False, True),
+        (True, False, True),
     ]
-    status, kept = daemon.ask("POST", f"/api/task/{other}/keep")
-    assert (status, kept["fork"], kept["source"], kept["ended"]) == (200, other, source, [])
-    (done,) = daemon.wait(kept["task_id"])
-    assert done["ending"] == "committed", done["reason"]
-    assert landed(daemon) == [str(kept["task_id"]), *before]
+    done = integrate(daemon, other)
+    assert done["ended"] == []
+    assert landed(daemon) == [str(other), *before]
     code = git(daemon.home / "workspace", "show", "HEAD:job_1.py")
     assert code == ("# by other\n" + RIGHT.format(n=1)).strip()
-    assert daemon.get(f"/api/task/{done['task_id']}")["spent"]["model_calls"] == 0, "no model was asked again"
-    assert sides(daemon, source)[other]["kept_by"] == kept["task_id"]
+    assert sides(daemon, source)[other]["integrated"]
     unread = {each["task_id"] for each in daemon.get("/api/commits?unread=1")["commits"]}
-    assert not unread & {small, other}, "only what landed is to be read"
+    assert unread & {small, other} == {other}, "only what landed is to be read"
     branches = git(daemon.home / "workspace", "branch", "--list", "agent/*")
-    assert f"agent/{small}-" in branches, "what was not kept stays on its branch"
+    assert f"agent/{small}-" in branches, "what was not chosen stays on its branch"
+    assert daemon.ask("POST", f"/api/task/{small}/discard")[0] == 200
+    assert f"agent/{small}-" not in git(daemon.home / "workspace", "branch", "--list", "agent/*")
 
 
-def test_keeping_twice_is_keeping_once_and_a_second_winner_is_refused(daemon: Daemon) -> None:
+def test_integrating_twice_is_integrating_once_and_a_second_winner_is_refused(daemon: Daemon) -> None:
     source = given_up(daemon, 2)
     small, other = matrix(daemon, source, "small", "other")
     daemon.wait(small, other)
-    first = daemon.ask("POST", f"/api/task/{small}/keep")[1]
-    again = daemon.ask("POST", f"/api/task/{small}/keep")[1]
-    assert again["task_id"] == first["task_id"]
-    status, refused = daemon.ask("POST", f"/api/task/{other}/keep")
+    first, again = integrate(daemon, small), integrate(daemon, small)
+    assert (again["commit"], again["already"]) == (first["commit"], True)
+    status, refused = daemon.ask("POST", f"/api/task/{other}/integrate")
     assert status == 409
-    assert f"fork {small} is kept already, by task {first['task_id']}" in refused["error"]
-    daemon.wait(first["task_id"])
+    assert f"task {small}, a fork beside task {other}, is integrated already" in refused["error"]
     before = landed(daemon)
-    assert daemon.ask("POST", f"/api/task/{first['task_id']}/revert", {})[0] == 200
-    second = daemon.ask("POST", f"/api/task/{other}/keep")[1]
-    (done,) = daemon.wait(second["task_id"])
-    assert done["ending"] == "committed", "what was reverted leaves the place to another"
-    assert landed(daemon)[0] == str(second["task_id"])
+    assert daemon.ask("POST", f"/api/task/{small}/revert", {})[0] == 200
+    integrate(daemon, other)
+    assert landed(daemon)[0] == str(other), "what was reverted leaves the place to another"
     assert len(landed(daemon)) == len(before) + 1
 
 
-def test_main_that_moved_is_rebased_on_and_forks_that_run_are_ended(daemon: Daemon, server: WireServer) -> None:
+def test_main_that_moved_is_rebased_on_and_forks_that_run_are_ended(daemon: Daemon) -> None:
     source = given_up(daemon, 3)
     (small,) = matrix(daemon, source, "small")
     daemon.wait(small)
-    daemon.wait(daemon.submit(**job(4), limits={"iterations": 3}))  # main moves on, by another fork's source
+    daemon.wait(daemon.submit(**job(4), limits={"iterations": 3}))
+    newer = daemon.submit(description="Count", files={"count.py": "N = 1\n"}, tests=COUNTED)
+    daemon.wait(newer)
     status, _ = daemon.ask("POST", "/api/pause")
     assert status == 200
     (waits,) = matrix(daemon, source, "big")
-    kept = daemon.ask("POST", f"/api/task/{small}/keep")[1]
-    assert kept["ended"] == [waits]
+    done = integrate(daemon, small)
+    assert (done["ended"], done["commit"] != done["waited"]) == ([waits], True)
     assert daemon.get(f"/api/task/{waits}")["status"] == "cancelled"
     daemon.ask("POST", "/api/resume")
-    (done,) = daemon.wait(kept["task_id"])
-    assert done["ending"] == "committed", done["reason"]
-    assert landed(daemon)[0] == str(kept["task_id"])
+    assert landed(daemon)[:2] == [str(small), str(newer)]
+    assert daemon.cli("verify", str(small)).returncode == 0
 
 
-def test_a_kill_between_keeping_and_landing_loses_nothing_and_lands_once(tmp_path: Path, server: WireServer) -> None:
+def test_a_kill_while_a_fork_is_integrated_loses_nothing_and_lands_once(tmp_path: Path, server: WireServer) -> None:
     settings = settings_for(server, MODEL_NAME="openai=big,openai=small,openai=other", WORKER_COUNT="1")
     with Daemon(tmp_path / "home", settings) as daemon:
         source = given_up(daemon, 5)
         small, other = matrix(daemon, source, "small", "other")
         daemon.wait(small, other)
         before = landed(daemon)
-        kept = daemon.ask("POST", f"/api/task/{small}/keep")[1]["task_id"]
-        daemon.kill()
+        with ThreadPoolExecutor() as pool:
+            asked = pool.submit(daemon.ask, "POST", f"/api/task/{small}/integrate")
+            daemon.kill()
+            with suppress(OSError, HTTPException):
+                asked.result()
         daemon.start()
-        assert daemon.ask("POST", f"/api/task/{small}/keep")[1]["task_id"] == kept
-        until(lambda: bool(daemon.get(f"/api/task/{kept}/timeline")["tries"]) or _is_over(daemon, kept), 120)
-        daemon.kill()  # while it is judged or lands
-        daemon.start()
-        (done,) = daemon.wait(kept)
-        assert done["ending"] == "committed", done
-        assert landed(daemon) == [str(kept), *before]
-        assert daemon.ask("POST", f"/api/task/{other}/keep")[0] == 409
+        integrate(daemon, small)
+        assert landed(daemon) == [str(small), *before]
+        assert daemon.ask("POST", f"/api/task/{other}/integrate")[0] == 409
 
 
-def _is_over(daemon: Daemon, task: int) -> bool:
-    return daemon.get(f"/api/task/{task}")["status"] in {"done", "failed", "cancelled"}
-
-
-def test_what_cannot_be_forked_or_kept_says_why(daemon: Daemon) -> None:
+def test_what_cannot_be_forked_or_integrated_says_why(daemon: Daemon) -> None:
     source = given_up(daemon, 6)
     asked = f"/api/task/{source}/forks"
     for body, field in (
@@ -167,12 +168,11 @@ def test_what_cannot_be_forked_or_kept_says_why(daemon: Daemon) -> None:
         status, refused = daemon.ask("POST", asked, body)
         assert (status, f"{field}: " in refused["error"]) == (400, True), refused
     assert daemon.get(f"/api/task/{source}/forks")["sides"][1:] == [], "all or none"
-    status, refused = daemon.ask("POST", f"/api/task/{source}/keep")
-    assert (status, "no fork that waits to be kept" in refused["error"]) == (409, True)
+    status, refused = daemon.ask("POST", f"/api/task/{source}/integrate")
+    assert (status, "made no commit" in refused["error"]) == (409, True)
     (wrong,) = matrix(daemon, source, "big")
     daemon.wait(wrong)
-    status, refused = daemon.ask("POST", f"/api/task/{wrong}/keep")
-    assert (status, "only a fork that passed can be kept" in refused["error"]) == (409, True)
+    assert daemon.ask("POST", f"/api/task/{wrong}/integrate")[0] == 409
 
 
 def test_the_models_come_with_what_they_cost_so_far(daemon: Daemon) -> None:
@@ -186,15 +186,17 @@ def test_the_models_come_with_what_they_cost_so_far(daemon: Daemon) -> None:
     assert found["left_usd"] is None
 
 
-def test_the_command_line_forks_by_several_models_and_keeps_one(daemon: Daemon) -> None:
+def test_the_command_line_forks_by_several_models_and_integrates_one(daemon: Daemon) -> None:
     source = given_up(daemon, 8)
     made = daemon.cli("fork", str(source), "--models", "small,other")
     assert made.returncode == 0, made.stderr
     assert "by openai=small" in made.stdout
     forks = [each["task_id"] for each in daemon.get(f"/api/task/{source}/timeline")["forks"]]
     daemon.wait(*forks)
-    kept = daemon.cli("keep", str(forks[0]))
-    assert kept.returncode == 0, kept.stderr
-    assert f"lands the work of fork {forks[0]}" in kept.stdout
+    done = daemon.cli("integrate", str(forks[0]))
+    assert done.returncode == 0, done.stderr
+    assert f"task {forks[0]} integrated" in done.stdout
+    again = daemon.cli("keep", str(forks[0]))
+    assert (again.returncode, "is integrated already" in again.stdout) == (0, True), "the command's former name"
     assert daemon.cli("fork", str(source), "--models", "a", "--model", "b").returncode == 2
-    assert daemon.cli("keep", str(source)).returncode == 5
+    assert daemon.cli("integrate", str(source)).returncode == 5

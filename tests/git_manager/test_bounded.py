@@ -56,8 +56,8 @@ def test_objects_in_memory_are_counted_in_bytes(bench: Bench) -> None:
         made = bench.git.commit(where, made.id, {"a.py": f"{number}\n"}, message(1))
         assert made
         assert len(bench.git.tree(where, made.id).entries()) == 3001
-    held = sum(map(len, reader._kept.values()))
-    assert held == reader._kept_bytes
+    held = sum(map(len, reader._objects.values()))
+    assert held == reader._object_bytes
     assert trees.MAX_KEPT_BYTES / 2 < held <= trees.MAX_KEPT_BYTES
     assert threading.active_count() < 50
 
@@ -66,7 +66,7 @@ def test_the_root_of_a_new_commit_is_not_read_back(bench: Bench) -> None:
     where = bench.git.open(None, None, 1, "x")
     made = bench.git.commit(where, where.base, {"a.py": "1\n", "pkg/b.py": "1\n"}, message(1))
     assert made
-    kept = bench.git._repositories.find(where).reader._kept
+    kept = bench.git._repositories.find(where).reader._objects
     assert [name for _, name, _ in parse_tree(kept[made.tree], 20)] == ["a.py", "pkg"]
 
 
@@ -91,7 +91,7 @@ def test_a_small_file_is_asked_for_once_whatever_commit_it_is_read_from(bench: B
     assert [where.tree.read(path) for path in ("small.txt", "large.txt")] == [b"1\n", large.encode()]
     made = bench.git.commit(where, where.base, {"a.py": "2\n"}, message())
     assert made
-    kept = bench.git._repositories.find(where).reader._kept
+    kept = bench.git._repositories.find(where).reader._objects
     tree = bench.git.tree(where, made.id)
     assert tree.entries()["small.txt"] in kept
     assert tree.entries()["large.txt"] not in kept

@@ -10,6 +10,7 @@ import pytest
 
 from core.clock import to_text, utc_now
 from core.remarks import Gravity, Remark
+from db.commit_ledger import CommitLedger
 from db.commit_signs import ChangedFile, Signs
 from db.state_store import Commit, StateStore
 from server.context import AppContext
@@ -105,6 +106,48 @@ def test_a_revert_is_passed_on_with_what_was_asked(client: Client, ledger: State
     assert (said["forced"], said["reapplied"], said["by"]) == (True, True, "b" * 40)
     refused = client.request("POST", "/api/task/2/revert")
     assert (refused.status, "nothing to revert" in refused.json["error"]) == (409, True)
+
+
+def test_integrating_and_discarding_are_passed_on_and_refusals_say_what_force_would_do(
+    client: Client, ledger: StateStore, context: AppContext
+) -> None:
+    assert client.request("POST", "/api/task/1/integrate").json["forced"] is False
+    assert client.post("/api/task/1/integrate", {"force": True}).json["forced"] is True
+    assert client.request("POST", "/api/task/1/discard").json["undo"].startswith("git -C /r branch agent/1-add ")
+    for verb in ("integrate", "discard"):
+        refused = client.request("POST", f"/api/task/2/{verb}")
+        assert (refused.status, refused.json["fields"]) == (409, {})
+        assert client.request("POST", f"/api/task/99/{verb}").status == 404
+    assert client.post("/api/task/1/integrate", {"force": 1}).status == 400
+
+
+def test_a_commit_waits_until_it_is_integrated_or_discarded(
+    client: Client, ledger: StateStore, context: AppContext
+) -> None:
+    waiting = client.get("/api/commits?integrated=0").json["commits"]
+    assert [(row["task_id"], row["waits"], row["discarded_at"]) for row in waiting] == [(2, True, None)] * 2
+    entries = CommitLedger(context.database, context.events)
+    entries.discard(entries.page(1, task_id=2)[0]).result()
+    (left,) = client.get("/api/commits?integrated=0").json["commits"]
+    newest = client.get("/api/commits?task=2").json["commits"][0]
+    assert (left["id"] < newest["id"], newest["waits"]) == (True, False)
+    assert newest["discarded_at"] == newest["reviewed_at"] is not None
+
+
+def test_a_name_is_resolved_within_a_repository(client: Client, ledger: StateStore) -> None:
+    def resolve(query: str) -> tuple[int, str | None, str | None]:
+        got = client.get(f"/api/resolve?name={quote(query, safe='&=')}")
+        return got.status, got.json.get("by"), got.json.get("commit")
+
+    assert resolve("1") == resolve("#1") == (200, "task", FIRST.commit)
+    assert resolve("3") == (200, "task", None)
+    assert resolve("AA1") == (404, None, None), "four digits at least"
+    assert resolve("AA11") == (200, "commit", FIRST.commit)
+    assert resolve("1-x") == (409, None, None), "two tasks have a branch of that name"
+    third = replace(FIRST, task_id=3, commit="cc44" + "0" * 36, branch="agent/3-x", repo="/other")
+    ledger.record_commit(third).result()
+    assert resolve("agent/3") == resolve("3-x&repo=/other/below") == (200, "branch", third.commit)
+    assert resolve("agent/3&repo=/r")[0] == 404
 
 
 def test_a_task_tells_by_what_it_was_taken_back(context: AppContext, client: Client, ledger: StateStore) -> None:

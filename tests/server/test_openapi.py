@@ -17,11 +17,9 @@ from bootstrap.benchmark_process import BenchmarkProcess
 from bootstrap.hub_client import HubClient
 from bootstrap.repository_settings import RepositoryService
 from config import load_settings
-from core.attempt_state import AttemptState, Step
 from core.change_checks import Ask, AskKind
 from core.clock import utc_now
 from core.revisions import Author
-from core.states import Ending, Outcome, Phase
 from core.submission import TaskIn
 from core.tasks import TaskSpec
 from db.state_store import Commit, StateStore
@@ -90,18 +88,21 @@ def asked_of_commits(context: AppContext, client: Client, described: dict[str, A
     for body in ({"commit": "aaaa"}, {"all": True}, {"commit": "bbbb"}, {}, {"commit": "abcd", "all": True}):
         path = f"{commits}/reviewed"
         seen.add((path, check(described, "POST", path, client.post(path, body))))
-    for number, verb in ((1, "reviewed"), (2, "reviewed"), (99, "reviewed"), (1, "revert"), (2, "revert")):
+    for verb in ("reviewed", "revert", "integrate", "discard"):
         path = f"{task}/{verb}"
-        seen.add((path, check(described, "POST", path, client.post(f"/api/task/{number}/{verb}"))))
+        for number in (1, 2, 99):
+            seen.add((path, check(described, "POST", path, client.post(f"/api/task/{number}/{verb}"))))
+    for query in ("?name=1", "?name=aaaa", "?name=zz", "?name=agent/", "", "?name=1&repo=/srv"):
+        seen.add(("/api/resolve", check(described, "GET", "/api/resolve", client.get(f"/api/resolve{query}"))))
     one = "/api/commit/{commit}"
     ask, begin, end = ("GET", "verification"), ("POST", "verify"), ("POST", "verify/cancel")
     for method, verb in (ask, begin, ask, end, end, ask):
         for name in ("aaaa", "bbbb"):
             path = f"{one}/{verb}"
             seen.add((path, check(described, method, path, client.request(method, f"/api/commit/{name}/{verb}"))))
-    path = f"{task}/revert"
-    for said in ({"force": True, "reapply": True}, {"force": 1}):
-        seen.add((path, check(described, "POST", path, client.post("/api/task/1/revert", said))))
+    for verb, said in (("revert", {"reapply": True}), ("revert", {"force": 1}), ("integrate", {"force": True})):
+        path = f"{task}/{verb}"
+        seen.add((path, check(described, "POST", path, client.post(f"/api/task/1/{verb}", said))))
     return seen
 
 
@@ -173,21 +174,7 @@ def asked_of_a_course(context: AppContext, client: Client, described: dict[str, 
     for number, sent in ((1, {"step_no": 1, "models": ["ollama"]}), (1, {"models": []}), (99, {"models": ["ollama"]})):
         path = f"{task}/forks"
         seen.add((path, check(described, "POST", path, client.post(f"/api/task/{number}/forks", sent))))
-    fork = client.get("/api/task/1/forks").json["sides"][-1]["task_id"]
-    commit_step(context, fork)
-    for number in (fork, fork, 1, 99):
-        seen.add((f"{task}/keep", check(described, "POST", f"{task}/keep", client.post(f"/api/task/{number}/keep"))))
     return seen
-
-
-def commit_step(context: AppContext, task_id: int) -> None:
-    """End a task as one that committed after a single step."""
-    task = context.queue.claim("worker-1", only=task_id).result()
-    assert task is not None
-    state = AttemptState(phase=Phase.COMMIT, base="c0ffee" * 6, attempt=task.attempt, step_no=1, iteration=1)
-    step = Step(phase=Phase.TESTING, outcome=Outcome.OK, state=state)
-    context.steps.save_step(task.id, task.attempt, task.fence, step, started_at=utc_now(), duration_s=1.0).result()
-    context.queue.finish(task.id, task.fence, Ending.COMMITTED, commit="ab" * 20).result()
 
 
 def asked_of_the_brief(client: Client, described: dict[str, Any]) -> set[tuple[str, int]]:

@@ -10,12 +10,13 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from attempt.verify import Judgement, ok
 from attempt.verifying import UnderWay, Verified
 from core.clock import utc_now
 from core.errors import (
+    BranchRefused,
     ConfigError,
     ExtraMissing,
     HookRefused,
@@ -26,6 +27,7 @@ from core.errors import (
     UnknownWorker,
 )
 from core.events import Event, Kind, Level
+from core.integrating import Discarded, Integrated
 from core.masking import Masker
 from core.revert import Reverted
 from core.states import Phase
@@ -44,6 +46,8 @@ from server.serving.listen import Listen
 from settings.reloaded import Later, Reloaded
 from tests.support.ready_database import ready
 from weekly_summary import summarise, write_report
+
+A = TypeVar("A")
 
 
 class Reloads:
@@ -136,8 +140,8 @@ def make_desk(folder: Path) -> AppContext:
     return AppContext(
         database=database, queue=queue, events=events, mask=mask, steps=StepStore(database, events, mask=mask),
         status=status,
-        loop_lag_s=lambda: 0.001, revert=reverted, reload=Reloads(), restart=restarted, install_extra=installed,
-        check_models=checked, verifying=Slot(), forge_hook=hooked,
+        loop_lag_s=lambda: 0.001, commit_actions=Actions(), reload=Reloads(), restart=restarted,
+        install_extra=installed, check_models=checked, verifying=Slot(), forge_hook=hooked,
         memory=lambda: memory, reports_dir=lambda: folder / "reports", report=Reporting(database, folder / "reports"),
     )  # fmt: skip
 
@@ -173,19 +177,48 @@ def restarted(name: str) -> Future[Restart]:
     return done
 
 
-def reverted(task_id: int, force: bool, reapply: bool) -> Future[Reverted]:
-    """What a daemon answers that has task 1 alone to take back."""
-    if task_id == 99:
-        raise UnknownTask(task_id)
-    if task_id != 1:
-        raise NotReverted(f"task {task_id} made no commit, so there is nothing to revert")
-    done: Future[Reverted] = Future()
-    done.set_result(
-        Reverted(
-            task_id=1, commit="a" * 40, subject="Add", by="b" * 40, branch="main", repo="/r", judged="1 test passed.",
-            forced=force, reapplied=reapply,
-        )
-    )  # fmt: skip
+class Actions:
+    """Answers as a daemon does that has task 1 alone to revert, to integrate and to discard."""
+
+    def revert(self, task_id: int, force: bool, reapply: bool) -> Future[Reverted]:
+        if task_id == 99:
+            raise UnknownTask(task_id)
+        if task_id != 1:
+            raise NotReverted(f"task {task_id} made no commit, so there is nothing to revert")
+        return _settled(
+            Reverted(
+                task_id=1, commit="a" * 40, subject="Add", by="b" * 40, branch="main", repo="/r",
+                judged="1 test passed.", forced=force, reapplied=reapply,
+            )
+        )  # fmt: skip
+
+    def integrate(self, task_id: int, force: bool) -> Future[Integrated]:
+        self._check(task_id)
+        return _settled(
+            Integrated(
+                task_id=1, commit="b" * 40, waited="a" * 40, subject="Add", branch="agent/1-add", target="main",
+                repo="/r", judged="1 test passed.", label="" if force else "tests_passed", forced=force,
+            )
+        )  # fmt: skip
+
+    def discard(self, task_id: int) -> Future[Discarded]:
+        self._check(task_id)
+        undo = f"git -C /r branch agent/1-add {'a' * 40}"
+        return _settled(
+            Discarded(task_id=1, commit="a" * 40, subject="Add", branch="agent/1-add", repo="/r", undo=undo)
+        )  # fmt: skip
+
+    @staticmethod
+    def _check(task_id: int) -> None:
+        if task_id == 99:
+            raise UnknownTask(task_id)
+        if task_id != 1:
+            raise BranchRefused(f"task {task_id} made no commit, so nothing waits on a branch")
+
+
+def _settled(answer: A) -> Future[A]:
+    done: Future[A] = Future()
+    done.set_result(answer)
     return done
 
 

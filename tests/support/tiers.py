@@ -44,6 +44,7 @@ LONG = (
     "tests/e2e/test_benchmark_stopped.py",
     "tests/e2e/test_forges.py",
     "tests/e2e/test_image.py",
+    "tests/e2e/test_readme.py",
     "tests/e2e/test_twenty_tasks.py",
     "tests/e2e/test_typescript.py",
     "tests/memory/test_local_embedders.py::test_the_model_takes_over_when_all_memories_are_embedded_with_it",
@@ -56,6 +57,7 @@ LONG = (
 TESTS: dict[str | tuple[str, ...], int] = {
     LONG: 1,
     "tests/acp_agents/test_backend.py": 6,
+    "tests/attempt/test_branch_integration.py": 8,
     "tests/attempt/test_integration.py": 8,
     "tests/attempt/test_revert.py": 6,
     "tests/attempt/test_sweep.py": 3,

@@ -8,7 +8,8 @@ from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
-from attempt.revert import Reverter, RevertServices
+from attempt.branch_integration import BranchIntegrator
+from attempt.revert import CommitServices, Reverter
 from attempt.verify import OpenedSuite as Suites
 from bootstrap.services import make_git
 from bootstrap.store import StoreServices, open_store
@@ -43,19 +44,18 @@ class Site:
         self.ledger = CommitLedger(store.db, store.events)
         self.why_not, self.waiting, self.may_go_on = "", asyncio.Event(), asyncio.Event()
         self.may_go_on.set()
-        self.undo = Reverter(
-            RevertServices(
-                git=git,
-                queue=store.queue,
-                state=store.state,
-                steps=store.steps,
-                events=store.events,
-                ledger=self.ledger,
-                limits=Limits(suite_s=60, memory_mb=512),
-                open_suite=self.open_suite,
-                merge_locks=defaultdict(asyncio.Lock),
-            )
+        services = CommitServices(
+            git=git,
+            queue=store.queue,
+            state=store.state,
+            steps=store.steps,
+            events=store.events,
+            ledger=self.ledger,
+            limits=Limits(suite_s=60, memory_mb=512),
+            open_suite=self.open_suite,
+            merge_locks=defaultdict(asyncio.Lock),
         )
+        self.undo, self.integrator = Reverter(services), BranchIntegrator(services)
 
     async def open_suite(self) -> Suites:
         """The suite, once it may go on."""

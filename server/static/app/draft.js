@@ -1,7 +1,6 @@
 // Drafts: changes that did not pass and stand on the branches of their tasks; how their tests ended, and what can be done.
 
 import {Copy, quoted} from './copy.js';
-import {typed} from './text.js';
 import {html} from './ui.js';
 
 /** Whether a row of `/api/commits` is a draft. */
@@ -19,5 +18,4 @@ const Command = ({text, what}) => html`<p class="command"><code>${text}</code><$
 export const DraftFacts = ({commit}) => html`
   ${commit.failing.length ? html`<p class="failing">fails: ${commit.failing.map((name) => html`<code key=${name}>${name}</code> `)}</p>` : null}
   <${Command} text=${`git -C ${quoted(commit.repo)} diff ${commit.base.slice(0, 12)} ${quoted(commit.branch)}`} what="the command that shows it" />
-  <p class="hint">It did not pass and is not integrated unless you ask: <code>${typed(`integrate ${commit.task_id}`)}</code> takes it,
-    ${' '}<code>${typed(`discard ${commit.task_id}`)}</code> deletes its branch.</p>`;
+  <p class="hint">It did not pass and is not integrated unless you ask.</p>`;

@@ -13,7 +13,7 @@ import {html, useComputed, useEffect, useMemo, useRef, useSignal, useSignalEffec
 
 // After these a row may look different, or stand elsewhere.
 const KINDS = ['task_submitted', 'task_claimed', 'task_moved', 'task_recovered', 'task_cancel_requested',
-  'task_prioritised', 'step_finished', 'asked', 'answered', 'committed', 'integrated', 'reverted'];
+  'task_prioritised', 'step_finished', 'asked', 'answered', 'committed', 'integrated', 'discarded', 'reverted'];
 const PAUSE_MS = 400;
 const SORTS = {task_id: 'id', iteration_count: 'iterations', ended_at: 'ended'};
 const COLUMNS_OF = Object.fromEntries(Object.entries(SORTS).map(([key, sort]) => [sort, key]));

@@ -5,7 +5,7 @@ import {counted} from './text.js';
 import {html} from './ui.js';
 
 /** What changes how repositories stand. */
-export const MOVED = ['integrated', 'commit_recorded', 'reverted', 'pushed', 'push_failed', 'checkout_left', 'task_submitted'];
+export const MOVED = ['integrated', 'commit_recorded', 'discarded', 'reverted', 'pushed', 'push_failed', 'checkout_left', 'task_submitted'];
 
 export const nameOf = ({path, own}) => (own ? 'own workspace' : path.replace(/\/+$/, '').split('/').pop());
 

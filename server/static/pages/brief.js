@@ -12,10 +12,11 @@ import {html, useSignal} from '../app/ui.js';
 import {Asks, Holds, Notices} from './dashboard/alerts.js';
 import {Ended} from './brief/ended.js';
 import {Running} from './brief/running.js';
+import {Waiting} from './brief/waiting.js';
 
 const KEPT = 'brief-since';
 const SPANS = [['read', 'since I last read it'], ['night', 'last night'], ['today', 'today']];
-const KINDS = ['task_submitted', 'task_moved', 'task_recovered', 'commit_recorded', 'integrated', 'reverted', 'reviewed', 'asked', 'answered',
+const KINDS = ['task_submitted', 'task_moved', 'task_recovered', 'commit_recorded', 'integrated', 'discarded', 'reverted', 'reviewed', 'asked', 'answered',
   'model_replied'];
 
 /** A moment as its owner says it: the time alone where it is today. */
@@ -83,7 +84,7 @@ function Brief() {
       <${Forecast} />
       ${report ? html`<${Holds} holds=${report.holds} /><${Notices} notices=${report.notices} />` : null}
       <div class="columns">
-        <div><${Asks} /><${Causes} causes=${brief.causes} since=${brief.since} until=${brief.until} onDone=${found.reload} /><${Ended} /></div>
+        <div><${Asks} /><${Causes} causes=${brief.causes} since=${brief.since} until=${brief.until} onDone=${found.reload} /><${Waiting} /><${Ended} /></div>
         <div><${Running} workers=${report?.workers} /></div>
       </div>`}<//>`;
 }

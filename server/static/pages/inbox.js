@@ -11,7 +11,7 @@ import {Decisions} from './inbox/decisions.js';
 import {useWalk} from './inbox/walk.js';
 
 const ASKED = ['asked', 'answered', 'task_moved'];
-const COMMITTED = ['commit_recorded', 'reviewed', 'reverted'];
+const COMMITTED = ['commit_recorded', 'integrated', 'discarded', 'reviewed', 'reverted'];
 
 const NothingAsked = () => html`<${Empty}>Nothing needs your decision. Tasks ask here for packages, for more budget, about what
   their checks found, and with <code>--clarify</code> about vague words.<//>`;

@@ -3,6 +3,7 @@
 import {address, useData} from '../app/api.js';
 import {isDraft} from '../app/draft.js';
 import {useKeys} from '../app/keys.js';
+import {OnBranch, discard, integrate} from '../app/on_branch.js';
 import {Button, Card, Empty, Loaded, Moment} from '../app/parts.js';
 import {mount} from '../app/shell.js';
 import {clock, counted, day} from '../app/text.js';
@@ -10,9 +11,9 @@ import {classes, html} from '../app/ui.js';
 import {Change} from '../app/difference.js';
 import {Level, Verdict} from './review/verdict.js';
 import {swipes} from './review/swipe.js';
-import {useStack} from './review/stack.js';
+import {isSettled, useStack} from './review/stack.js';
 
-const KINDS = ['commit_recorded', 'integrated', 'reviewed', 'reverted'];
+const KINDS = ['commit_recorded', 'integrated', 'discarded', 'reviewed', 'reverted'];
 const GIVEN = ['task', 'integrated', 'drafts', 'since', 'until'];
 
 /** What the address asks for; without anything, what was not read. */
@@ -26,16 +27,16 @@ const at = (text) => (text === 'today' ? text : `${day(text)} ${clock(text).slic
 
 /** Which commits the stack has, in words. */
 function titleOf({task, integrated, drafts, since, until}) {
-  const what = task ? `Commits of task ${task}` : integrated === '1' ? 'Landed' : integrated === '0' ? 'Left on a branch'
+  const what = task ? `Commits of task ${task}` : integrated === '1' ? 'Landed' : integrated === '0' ? 'On a branch'
     : drafts === '1' ? 'Drafts' : since ? 'Commits' : 'Not read yet';
   return `${what}${since ? ` since ${at(since)}` : ''}${until ? ` until ${at(until)}` : ''}`;
 }
 
 const Row = ({commit, isAt, go}) => html`<li>
-  <a href=${`#${commit.commit}`} class=${classes('in-stack', {at: isAt, settled: !isDraft(commit) && (commit.reviewed_at || commit.reverted_by)})} aria-current=${isAt ? 'true' : undefined}
+  <a href=${`#${commit.commit}`} class=${classes('in-stack', {at: isAt, settled: isSettled(commit)})} aria-current=${isAt ? 'true' : undefined}
     data-commit=${commit.commit} onClick=${(event) => { event.preventDefault(); go(commit); }}>
     <${Level} risk=${commit.risk} /><span class="subject">${commit.subject}</span>
-    <small>#${commit.task_id} · ${isDraft(commit) ? 'draft' : commit.reverted_by ? 'reverted' : commit.reviewed_at ? 'read' : html`<${Moment} at=${commit.at} />`}</small></a></li>`;
+    <small>#${commit.task_id} · ${isDraft(commit) ? 'draft' : commit.reverted_by ? 'reverted' : commit.discarded_at ? 'discarded' : commit.reviewed_at ? 'read' : html`<${Moment} at=${commit.at} />`}</small></a></li>`;
 
 function One({stack, commit}) {
   const {place, many} = stack;
@@ -47,6 +48,7 @@ function One({stack, commit}) {
         <span class="hint number">${place + 1} of ${many}</span>
         <${Button} kind="bare" onClick=${stack.next} disabled=${place === many - 1} aria-label="Next commit" title="next (j)">›<//>
         ${commit.integrated && !commit.reverted_by ? html`<${Button} sends kind="danger" onClick=${stack.revert} title="revert it with a new commit (r)">Revert…<//>` : null}
+        ${commit.waits ? html`<${OnBranch} commit=${commit} reload=${stack.reload} />` : null}
         ${isDraft(commit) ? null : commit.reviewed_at ? html`<span class="hint">read <${Moment} at=${commit.reviewed_at} /></span>`
     : html`<${Button} sends kind="main" onClick=${stack.read} title="mark as read and next (m)">Read, next<//>`}
       </div>
@@ -69,6 +71,8 @@ function Stack({query, found, unread, reload}) {
     k: ['previous commit', stack.previous],
     m: ['mark as read and next', stack.read],
     r: ['revert the commit', stack.revert],
+    i: ['integrate a commit on a branch', () => stack.commit?.waits && integrate(stack.commit, stack.reload)],
+    x: ['discard a commit on a branch', () => stack.commit?.waits && discard(stack.commit, stack.reload)],
     Enter: ['open the task', () => stack.commit && location.assign(`/task/${stack.commit.task_id}`)],
   });
   if (!stack.commit) return html`<${Card} title=${titleOf(query)}><${Done} isFiltered=${!query.unread} /><//>`;

@@ -34,7 +34,7 @@ function Part({name, task, course}) {
   if (name === 'change') return html`<${Change} path=${`/api/task/${id}/diff`} />`;
   if (name === 'lessons') return html`<${Lessons} recalls=${course.recalls} />`;
   if (name === 'asked') return html`<${Asked} task=${task} course=${course} />`;
-  if (name === 'forks') return html`<${Forks} id=${id} about=${about} concerns=${concerns} />`;
+  if (name === 'forks') return html`<${Forks} id=${id} concerns=${concerns} />`;
   if (name === 'log') return html`<${LogLines} task=${id} />`;
   return html`<${Course} task=${task} course=${course} />`;
 }

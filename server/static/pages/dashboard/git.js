@@ -8,7 +8,7 @@ import {counted, firstLine, words} from '../../app/text.js';
 import {html} from '../../app/ui.js';
 
 const SHOWN = 6;
-const COMMITTED = ['commit_recorded', 'reverted', 'reviewed', 'database_restored'];
+const COMMITTED = ['commit_recorded', 'integrated', 'discarded', 'reverted', 'reviewed', 'database_restored'];
 
 const Commit = ({commit}) => html`<li class="commit" data-commit=${commit.commit}>
   <p><a href=${`/task/${commit.task_id}`} title=${commit.subject}>${firstLine(commit.subject, 90)}</a>

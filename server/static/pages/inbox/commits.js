@@ -1,6 +1,7 @@
 // Commits that were not read: how large each is and what vouches for it; read, looked at, or reverted.
 
 import {fault, post} from '../../app/api.js';
+import {OnBranch} from '../../app/on_branch.js';
 import {Button, Moment, Pill, confirmed} from '../../app/parts.js';
 import {markRead} from '../../app/reads.js';
 import {status, toast} from '../../app/shell.js';
@@ -45,7 +46,7 @@ function Commit({commit, walk}) {
     onClick=${() => { walk.at.value = name; }}>
     <p class="whose"><a href=${`/task/${commit.task_id}`}><span class="number">#${commit.task_id}</span> ${commit.subject}</a></p>
     <p class="facts-line"><code>${commit.commit.slice(0, 12)}</code> <${Pill} status=${WORTH[commit.label] ?? ''}>${words(commit.label || 'not judged')}<//><${OpenCounts} remarks=${commit.remarks} />
-      <span>${commit.integrated ? html`on <b>${commit.target}</b>` : html`left on <b>${commit.branch}</b>`}</span>
+      <span>${commit.integrated ? html`on <b>${commit.target}</b>` : html`waits on <b>${commit.branch}</b>`}</span>
       ${commit.file_count === null ? null : html`<span>${counted(commit.file_count, 'file')} <${Lines} added=${commit.added} removed=${commit.removed} /></span>`}
       <span class="hint"><${Moment} at=${commit.at} /></span></p>
     <${OpenRemarks} remarks=${commit.remarks} /><${ChangedTests} paths=${commit.changed_tests} /><${ChangedTests} paths=${commit.removed_tests} what="Removed" />
@@ -53,6 +54,7 @@ function Commit({commit, walk}) {
     <div class="acts">
       <${Button} sends onClick=${() => markRead('Marked as read.', {commit: commit.commit})}>Mark as read<//>
       <a role="button" class="button" href=${`/review?task=${commit.task_id}#${commit.commit}`}>Look at the change</a>
+      ${commit.waits ? html`<${OnBranch} commit=${commit} />` : null}
       ${isStanding ? html`<${Button} sends kind="danger" onClick=${() => revert(commit)}>Revert…<//>` : null}
       <span class="command hint"><code>${command}</code><${Copy} text=${command} what="the command" /></span>
     </div>

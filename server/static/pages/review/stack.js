@@ -7,6 +7,9 @@ import {markRead} from '../../app/reads.js';
 import {UNDO_MS, status, toast} from '../../app/shell.js';
 import {html, useRef, useSignal} from '../../app/ui.js';
 
+/** Whether nothing is left to decide about a commit: it was read, reverted or discarded. */
+export const isSettled = (commit) => Boolean(commit.reviewed_at || commit.reverted_by || commit.discarded_at);
+
 /** The rows as they stood, with what is known of them now; what is new comes below, so that nothing moves under the eyes. */
 function kept(before, found) {
   const now = new Map(found.map((commit) => [commit.id, commit]));
@@ -78,7 +81,7 @@ export function useStack(found, reload) {
   const goOn = () => {
     const {all: those, place: from} = now.current;
     const after = [...those.slice(from + 1), ...those.slice(0, from)];
-    go(after.find((each) => !each.reviewed_at && !each.reverted_by));
+    go(after.find((each) => !isSettled(each)));
   };
   const read = async () => {
     const {commit: mine} = now.current;
@@ -86,7 +89,7 @@ export function useStack(found, reload) {
     const answer = await markRead(`“${mine.subject}” is marked as read.`, {commit: mine.commit});
     if (!answer.ok) return undefined;
     rows.current = rows.current.map((each) => (each.id === mine.id ? {...each, reviewed_at: new Date().toISOString()} : each));
-    const isLast = rows.current.every((each) => each.reviewed_at || each.reverted_by);
+    const isLast = rows.current.every(isSettled);
     goOn();
     if (isLast) toast('That was the last one.', 'good');
     return reload();
@@ -99,5 +102,5 @@ export function useStack(found, reload) {
       return reload();
     });
   };
-  return {rows: all, many: all.length, place, commit, go, next: step(1), previous: step(-1), read, revert: takeBack};
+  return {rows: all, many: all.length, place, commit, go, next: step(1), previous: step(-1), read, revert: takeBack, reload};
 }

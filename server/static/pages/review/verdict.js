@@ -32,7 +32,7 @@ export function Verdict({commit}) {
       <dl>${commit.tests_passed === null ? null : html`<dt>tests</dt><dd>${isDraft(commit) ? testsOf(commit) : `${commit.tests_passed} passed`}${commit.held_out ? `, ${commit.held_out} held out` : ''}</dd>`}
         <${Paths} title="agent's tests" paths=${commit.own_tests} /><${Paths} title="changed tests" paths=${commit.changed_tests} />
         <${Paths} title="removed tests" paths=${commit.removed_tests} /><${Paths} title="packages" paths=${commit.packages} /><${Paths} title="may break" paths=${commit.allowed} />
-        <dt>branch</dt><dd>${commit.integrated ? commit.target : html`left on <b>${commit.branch}</b>`}</dd>
+        <dt>branch</dt><dd>${commit.integrated ? commit.target : html`<b>${commit.branch}</b>${commit.discarded_at ? ', discarded' : commit.target ? `, for ${commit.target}` : ''}`}</dd>
         ${commit.file_count === null ? null : html`<dt>size</dt><dd>${counted(commit.file_count, 'file')} <${Lines} added=${commit.added} removed=${commit.removed} /></dd>`}
         <dt>made</dt><dd><${Moment} at=${commit.at} /></dd>
         ${commit.reverted_by ? html`<dt>reverted by</dt><dd><code>${commit.reverted_by.slice(0, 10)}</code></dd>` : null}</dl>

@@ -54,7 +54,7 @@ function ForkForm({task, course, from, close, reload}) {
     reload();
     if (isMany) {
       go({part: 'forks', step: null, iteration: null, tab: '', item: ''});
-      return toast(`${counted(models.length, 'fork')} made; none lands until you keep one.`, 'good');
+      return toast(`${counted(models.length, 'fork')} made; their commits wait on their branches.`, 'good');
     }
     const made = answer.data.task_id;
     return toast(html`Forked as <a href=${`/task/${made}`}>task ${made}</a>, ${answer.data.status}.`, 'good');

@@ -2,6 +2,7 @@
 
 import {Copy, Lines, quoted} from '../../app/copy.js';
 import {DraftFacts, isDraft, testsOf} from '../../app/draft.js';
+import {OnBranch} from '../../app/on_branch.js';
 import {Button, Moment, Pill} from '../../app/parts.js';
 import {retryOne} from '../../app/queue_acts.js';
 import {markRead} from '../../app/reads.js';
@@ -16,18 +17,21 @@ const WORTH = {
 };
 
 function Row({task, commit, isNewest}) {
-  const command = `git -C ${quoted(commit.repo)} show ${commit.commit.slice(0, 12)}`;
-  const where = commit.integrated ? `on ${commit.target || 'its target'}` : `left on ${commit.branch}`;
+  const again = commit.discarded_at ? `branch ${commit.branch} ${commit.commit}` : `show ${commit.commit.slice(0, 12)}`;
+  const command = `git -C ${quoted(commit.repo)} ${again}`;
+  const where = commit.integrated ? `on ${commit.target || 'its target'}` : `${commit.discarded_at ? 'was' : 'waits'} on ${commit.branch}${commit.target ? ` for ${commit.target}` : ''}`;
   return html`<li><${VerifyAgain} commit=${commit.commit}>${({button, result}) => html`
     <div class="commit"><code>${commit.commit.slice(0, 12)}</code><${Copy} text=${commit.commit} what="the commit's id" />
       <span>${where}</span><${Pill} status=${WORTH[commit.label] ?? ''}>${words(commit.label || 'not judged')}<//><${OpenCounts} remarks=${commit.remarks} />
       ${commit.added || commit.removed ? html`<${Lines} added=${commit.added} removed=${commit.removed} />` : null}
       <span class="hint"><${Moment} at=${commit.at} /></span>
       ${commit.reverted_by ? html`<${Pill} status="warn">reverted by ${commit.reverted_by.slice(0, 10)}<//>` : null}
+      ${commit.discarded_at ? html`<${Pill} status="warn">discarded<//>` : null}
       <span class="actions">
         <a class="button small" href=${`/api/commit/${commit.commit}/proof`} download>Proof</a>${button}
         ${commit.reviewed_at ? html`<span class="hint">read <${Moment} at=${commit.reviewed_at} /></span>`
           : html`<${Button} sends kind="small" onClick=${() => markRead('Marked as read.', undefined, `/api/task/${task.task_id}/reviewed`)}>Mark as read<//>`}
+        ${isNewest && commit.waits ? html`<${OnBranch} commit=${commit} kind="small" />` : null}
         ${isNewest && commit.integrated ? html`<${Revert} task=${task} isTaken=${Boolean(commit.reverted_by)} />` : null}
       </span></div>${result}`}<//>
     <p class="what">${commit.subject}</p>
@@ -43,7 +47,8 @@ const Draft = ({task, commit}) => html`<li class="draft">
     ${commit.added || commit.removed ? html`<${Lines} added=${commit.added} removed=${commit.removed} />` : null}
     <span class="hint"><${Moment} at=${commit.at} /></span>
     ${['failed', 'cancelled'].includes(task.status) ? html`<span class="actions">
-      <${Button} sends kind="small" onClick=${() => retryOne(task, {from_draft: true})}>Retry from the draft<//></span>` : null}</div>
+      <${Button} sends kind="small" onClick=${() => retryOne(task, {from_draft: true})}>Retry from the draft<//>
+      ${commit.waits ? html`<${OnBranch} commit=${commit} kind="small" />` : null}</span>` : null}</div>
   <p class="what">${commit.subject}</p>
   <${DraftFacts} commit=${commit} />
 </li>`;

@@ -23,7 +23,7 @@ function Expected({models, left}) {
     : 'There is no measured cost for this choice'}${unknown && known.length ? `; ${counted(unknown, 'model')} not measured` : ''}.
     ${left === null ? '' : ` The day's budget has ${money(left, 0)} left.`}
     ${left !== null && sum > left ? html` <b class="short">That is more than it has.</b>` : null}
-    ${models.length > 1 ? ' What passes stays on its branch until you keep one of them.' : ''}</p>`;
+    ${models.length > 1 ? ' What passes waits on its branch until you integrate one of them.' : ''}</p>`;
 }
 
 /** @param {{id: number, chosen: string[], choose: (names: string[]) => void}} props `chosen` are names of the API's */

@@ -1,0 +1,79 @@
+// What its owner does with a commit that waits on a task's branch: integrate it, or discard the branch.
+
+import {fault, post} from './api.js';
+import {Copy} from './copy.js';
+import {confirmed} from './dialogs.js';
+import {Button} from './forms.js';
+import {status} from './state.js';
+import {UNDO_MS, toast} from './toasts.js';
+import {html} from './ui.js';
+
+const LEAVE = 'Leave it on its branch';
+
+/** A text of the daemon's: its lines below each other, what stands between backticks as code. */
+const Lined = ({text}) => text.split('\n').map((line, at) => html`${at ? html`<br />` : null}${
+  line.split('`').map((part, place) => (place % 2 ? html`<code>${part}</code>` : part))}`);
+
+const nameOf = (commit) => (commit.subject ? `“${commit.subject}”` : `the commit of task ${commit.task_id}`);
+
+async function sendIntegrate(commit, force) {
+  const done = post(`/api/task/${commit.task_id}/integrate`, {force});
+  toast(force ? 'Integrating it.' : 'Integrating it; where there is newer work, its tests run first.');
+  const answer = await done;
+  status.reload();
+  return answer;
+}
+
+/**
+ * Integrate a commit after asking; where its tests fail or cannot be run, offer to do it without them.
+ * @param {{task_id: number, subject?: string, target?: string, label?: string}} commit
+ * @param {() => any} [reload] called when it is done
+ */
+export async function integrate(commit, reload) {
+  const isSure = await confirmed({
+    title: `Integrate ${nameOf(commit)}?`,
+    text: html`It is put on top of ${commit.target ? html`<code>${commit.target}</code>` : 'its base branch'}. If that has newer work, its tests run together with it first.${
+      commit.label === 'draft' ? html` <b>It is a draft:</b> it did not pass when it was made.` : null}`,
+    no: LEAVE,
+    yes: 'Integrate',
+  });
+  if (!isSure) return;
+  let answer = await sendIntegrate(commit, false);
+  if (answer.data?.fields?.force) {
+    const [why] = answer.data.error.split('\n'); // the rest tells how to force it on the command line
+    if (!await confirmed({title: 'It was not integrated', text: why, no: LEAVE, yes: 'Integrate without a run', danger: true})) return;
+    answer = await sendIntegrate(commit, true);
+  }
+  if (!answer.ok) return toast(html`<${Lined} text=${answer.data.error ?? fault(answer)} />`, 'bad');
+  const {already, commit: made, target, judged} = answer.data;
+  toast(html`${already ? 'It is there already:' : 'Integrated:'} <code>${made.slice(0, 10)}</code> on <code>${target}</code>. ${judged}`, 'good');
+  return reload?.();
+}
+
+/**
+ * Remove the branch of a commit after asking, and tell how to make it again.
+ * @param {{task_id: number, branch: string, subject?: string}} commit
+ * @param {() => any} [reload] called when it is done
+ */
+export async function discard(commit, reload) {
+  const isSure = await confirmed({
+    title: `Discard ${nameOf(commit)}?`,
+    text: html`The branch <code>${commit.branch}</code> is removed. You are told the command that makes it again.`,
+    no: 'Keep the branch',
+    yes: 'Discard',
+    danger: true,
+  });
+  if (!isSure) return;
+  const answer = await post(`/api/task/${commit.task_id}/discard`);
+  status.reload();
+  if (!answer.ok) return toast(html`<${Lined} text=${answer.data.error ?? fault(answer)} />`, 'bad');
+  const {undo, is_at_remote: isAtRemote} = answer.data;
+  toast(html`Discarded. This makes the branch again: <code>${undo}</code><${Copy} text=${undo} what="the command" />${
+    isAtRemote ? ' The remote still has it.' : ''}`, 'good', UNDO_MS);
+  return reload?.();
+}
+
+/** The two buttons; `kind` is that of each, `reload` is called when one is done. */
+export const OnBranch = ({commit, kind = '', reload}) => html`
+  <${Button} sends kind=${kind} title=${`put it on ${commit.target || 'its base branch'}`} onClick=${() => integrate(commit, reload)}>Integrate…<//>
+  <${Button} sends kind=${`danger ${kind}`} title=${`remove ${commit.branch}`} onClick=${() => discard(commit, reload)}>Discard…<//>`;

@@ -1,0 +1,29 @@
+// Commits that wait on their tasks' branches, the newest first: each can be integrated or discarded here.
+
+import {useData} from '../../app/api.js';
+import {Lines} from '../../app/copy.js';
+import {OnBranch} from '../../app/on_branch.js';
+import {Card, Moment, Pill} from '../../app/parts.js';
+import {words} from '../../app/text.js';
+import {html} from '../../app/ui.js';
+
+const QUERY = {integrated: 0, limit: 5};
+const KINDS = ['commit_recorded', 'integrated', 'discarded', 'reverted'];
+const WORTH = {verified: 'done', tests_passed: 'ok', documented: 'ok', removed: 'ok'};
+
+const Row = ({commit, reload}) => html`<li data-task=${commit.task_id}>
+  <${Pill} status=${WORTH[commit.label] ?? 'warn'}>${words(commit.label || 'not judged')}<//>
+  <p class="what"><a href=${`/review?task=${commit.task_id}#${commit.commit}`}><span class="number">#${commit.task_id}</span> ${commit.subject}</a>
+    <small><code>${commit.branch}</code>${commit.target ? html` for <code>${commit.target}</code>` : null} <${Lines} added=${commit.added} removed=${commit.removed} /> · <${Moment} at=${commit.at} /></small></p>
+  <span class="facts"><${OnBranch} commit=${commit} kind="small" reload=${reload} /></span>
+</li>`;
+
+/** The newest five; nothing where none waits. */
+export function Waiting() {
+  const found = useData('/api/commits', QUERY, KINDS);
+  const commits = found.data?.commits ?? [];
+  if (!commits.length) return null;
+  const hint = html`<a href="/review?integrated=0">${found.data.next_after === null ? 'Review' : 'All of them'}</a>`;
+  return html`<${Card} title="Waits on a branch" id="waiting" hint=${hint}>
+    <ul class="plain ended waiting">${commits.map((commit) => html`<${Row} key=${commit.id} commit=${commit} reload=${found.reload} />`)}</ul><//>`;
+}
