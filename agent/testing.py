@@ -144,8 +144,8 @@ async def _suite(context: AttemptContext, state: AttemptState, services: AgentSe
         return _failed(state, before)
     if unjudged(state):
         return _unjudged(state)
-    if state.unmet and not state.heard_unmet and state.iteration < context.iterations:
-        return _unmet(state)
+    if state.unmet:
+        return _send_back(context, state, verdict)
     note = feedback.passed(verdict)
     state = replace(state, feedback="", reason=note, tries=_without_blame(state))
     return Step(phase=Phase.TESTING, outcome=Outcome.OK, state=state, note=note, data=_data(verdict))
@@ -185,16 +185,19 @@ def _unjudged(state: AttemptState) -> Step:
     return Step(phase=Phase.TESTING, outcome=Outcome.REDO, state=after, note=text[:300])
 
 
-def _unmet(state: AttemptState) -> Step:
-    """Send a change back, once, that passed and does not do what the words of the task say.
+def _send_back(context: AttemptContext, state: AttemptState, verdict: Verdict) -> Step:
+    """Send a change back, once, that passed and does not do what the words of the task say; then give it up.
 
     The tests that were written for it share its misunderstanding, so that they are written again.
     """
-    assert state.verdict is not None
+    if state.heard_unmet or state.iteration >= context.iterations:
+        reason = "; ".join(state.unmet)
+        state = replace(state, ending=Ending.GAVE_UP, reason=reason, feedback=reason)
+        return Step(phase=Phase.TESTING, outcome=Outcome.GIVE_UP, state=state, note=reason[:300], data=_data(verdict))
     text = "\n".join([UNMET, *(f"- {sentence}" for sentence in state.unmet)])
     after = replace(state, feedback=text, heard_unmet=True, own_tests=state.changed_tests, former_tests={})
-    note = state.unmet[0]
-    return Step(phase=Phase.TESTING, outcome=Outcome.REDO, state=after, note=note[:300], data=_data(state.verdict))
+    note = state.unmet[0][:300]
+    return Step(phase=Phase.TESTING, outcome=Outcome.REDO, state=after, note=note, data=_data(verdict))
 
 
 def _without_blame(state: AttemptState) -> tuple[Try, ...]:

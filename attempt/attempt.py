@@ -141,7 +141,7 @@ class Attempt:
         except BudgetSpent as spent:
             raise self._budget.question(spent) from spent
         if self._state:
-            solved = result.ending is Ending.COMMITTED and not self._state.unmet
+            solved = result.ending is Ending.COMMITTED
             await self.services.memory.conclude(self._state, self.task.id, solved=solved)
         return result
 
@@ -341,22 +341,16 @@ class Attempt:
             is_shared = self.services.landing is not None and self.task.hub_fence is not None
             self._integration = (SharedIntegration if is_shared else Integration)(
                 self.task, self.services, self.events, held=held, resumed=resumed, test_paths=self._test_paths,
-                stays=_why_it_stays(state, self._origin), standing=self.standing,
+                stays="it waits on its branch" if self._origin.held else "", standing=self.standing,
             )  # fmt: skip
             end = await self._integration.land(workspace, state)
             if isinstance(end, Landed):
-                return self._conclude(state, end)
+                ending = Ending.COMMITTED if end.commit else Ending.NO_CHANGE
+                return self.ended(ending, end.reason, end.commit, end.branch)
             state, resumed = replace(end.state, step_no=state.step_no + 1), False
             await self._store(Step(phase=Phase.COMMIT, outcome=Outcome.REDO, state=state, note=end.why))
             workspace = await asyncio.to_thread(self._open, state)
             state = await self._with_environment(workspace, state)
-
-    def _conclude(self, state: AttemptState, end: Landed) -> AttemptResult:
-        """The result of an attempt whose change passed; no change is no success where the words ask for one."""
-        if end.commit or not state.unmet:
-            ending = Ending.COMMITTED if end.commit else Ending.NO_CHANGE
-            return self.ended(ending, end.reason, end.commit, end.branch)
-        return self.ended(Ending.GAVE_UP, "; ".join((*state.unmet, end.reason)))
 
     async def _with_environment(self, workspace: Workspace, state: AttemptState) -> AttemptState:
         """The state with the environment of its base; one that works on all of the workspace yet has none."""
@@ -574,13 +568,6 @@ def _origin(services: AttemptServices, task: Task) -> Origin:
         state = begun(left, fork) if left and fork else None
     first = state and replace(state, attempt=task.attempt, spent=task.spent)
     return Origin(model=fork.model, state=first, held=fork.held) if fork else Origin(state=first)
-
-
-def _why_it_stays(state: AttemptState, origin: Origin) -> str:
-    """Why the commit of a change that passed stays on its branch; empty where it may land."""
-    if not (origin.held or state.unmet):
-        return ""
-    return "; ".join([*state.unmet, f"it stays on its branch{' until it is kept' if origin.held else ''}"])
 
 
 def _check_asks(context: AttemptContext, state: AttemptState) -> None:

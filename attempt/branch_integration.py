@@ -39,7 +39,7 @@ from attempt.waiting_commit import (
     was_reverted,
 )
 from core.commit_message import trailers
-from core.errors import BranchRefused, GitError, MergeConflict, NotJudgeable, SandboxError
+from core.errors import BranchRefused, CommandBlocked, GitError, MergeConflict, NotJudgeable, SandboxError
 from core.events import CommitData, Emitter, Event, Kind, Level
 from core.integrating import Discarded, Integrated, result_message
 from core.projects import WHOLE
@@ -92,8 +92,6 @@ class BranchIntegrator:
         async with self._alone:
             await self._recover()
             entry = await asyncio.to_thread(self._entry, task_id)
-            if entry.integrated:
-                return _integrated_already(entry)
             waiting = await asyncio.to_thread(self._waiting, entry)
             try:
                 return await self._enter_found(waiting) or await self._land(waiting, force=force)
@@ -127,23 +125,29 @@ class BranchIntegrator:
             await self._recover()
 
     async def _recover(self) -> None:
-        ledger, git = self._services.ledger, self._services.git
+        ledger = self._services.ledger
         pending = await asyncio.to_thread(ledger.integrating)
         if pending is None:
             return
-        entry = await asyncio.to_thread(ledger.entry, pending.entry)
         try:
-            waiting = entry and await asyncio.to_thread(self._waiting, entry, pending.target)
-            tip = waiting and await asyncio.to_thread(git.tip, waiting.workspace)
-            moved = waiting and tip and await asyncio.to_thread(git.holds, waiting.workspace, pending.commit, tip)
+            moved = await asyncio.to_thread(self._find_moved, pending)
         except GitError as error:
             text = f"whether {pending.commit[:10]} was integrated before a crash is not known: {error}"
             Emitter(self._services.events.emit).emit(Kind.WORKER_ERROR, text, level=Level.WARNING)
             return
-        if waiting and moved:
-            await self._record(waiting, pending)
+        if moved:
+            await self._record(moved, pending)
         else:
             await asyncio.wrap_future(ledger.begin_integrating(None))
+
+    def _find_moved(self, pending: PendingIntegration) -> Waiting | None:
+        """What waited, if its target was moved to the commit; None: it was not."""
+        git, entry = self._services.git, self._services.ledger.entry(pending.entry)
+        if entry is None:
+            return None
+        waiting = self._waiting(entry, pending.target)
+        is_moved = git.holds(waiting.workspace, pending.commit, git.tip(waiting.workspace))
+        return waiting if is_moved else None
 
     # --- what waits
 
@@ -178,6 +182,8 @@ class BranchIntegrator:
         commit = await asyncio.to_thread(self._found_in_target, waiting)
         if commit is None:
             return None
+        if waiting.entry.integrated and commit.id == waiting.entry.commit:
+            return _integrated_already(waiting.entry)
         done = _pending(waiting, commit, waiting.entry.label, "it was found in the target's history")
         ended = await run_to_end(self._record(waiting, done))
         return _integrated(waiting, done, ended, already=True)
@@ -329,11 +335,11 @@ class BranchIntegrator:
             environment = await choose_environment(opened, note, trees[1])
             job = replace(plan.job, regression=(), environment=environment, asked=spec.description)
             return await suite.judge(job), environment
-        except (SandboxError, NotJudgeable) as error:
+        except (SandboxError, CommandBlocked, NotJudgeable) as error:
             raise not_judged(waiting, str(error)) from None
 
     def _check_candidate(self, waiting: Waiting, candidate: Candidate) -> None:
-        """Refuse, right before the move, a commit that is not what was judged; a forced one needs its parent alone."""
+        """Refuse, last before the move, a commit that is not what was judged, or that changes nothing."""
         git, commit, note = self._services.git, candidate.commit, candidate.note
         scope = note.scope if note else WHOLE
         base, tree = (scope.of(git.tree(_repo(waiting.entry), each)) for each in (commit.parent, commit.id))
@@ -430,7 +436,8 @@ def _pending(waiting: Waiting, commit: Commit, label: str, judged: str) -> Pendi
 def _signs(entry: Entry, verdict: Verdict | None) -> Signs | None:
     if verdict is None or entry.signs is None:
         return None
-    return replace(entry.signs, tests_passed=verdict.count(Result.PASSED), held_out=verdict.evidence.held_out)
+    passed = verdict.count(Result.PASSED)
+    return replace(entry.signs, tests_passed=passed, held_out=verdict.evidence.held_out)
 
 
 def _integrated(

@@ -102,7 +102,9 @@ def _judge_as_draft(state: AttemptState) -> Verdict:
         evidence = Evidence(tree=tree, sandbox="none", label=Label.DRAFT, notes=("nothing was run",))
         return Verdict(passed=False, reason="its tests were not run", evidence=evidence)
     evidence = replace(state.verdict.evidence, label=Label.DRAFT)
-    reason = "its task ended before it landed" if state.verdict.passed else state.verdict.reason
+    reason = "; ".join(state.unmet) or state.verdict.reason
+    if state.verdict.holds:
+        reason = "its task ended before it landed"
     return replace(state.verdict, passed=False, reason=reason, evidence=evidence)
 
 

@@ -23,7 +23,7 @@ from attempt.services import AttemptServices
 from core.attempt_state import AttemptState
 from core.commit_message import message_for
 from core.dependencies import closure, dependants
-from core.errors import BaseGone, GitError, MergeConflict, RemoteAway
+from core.errors import BaseGone, GitError, GitStopped, MergeConflict, RemoteAway
 from core.events import CommitData, Emitter, Kind, Level
 from core.held_out import HeldOut
 from core.isolation import RunLimits
@@ -148,6 +148,8 @@ class Integration:
         try:
             if moving and await self._move_and_record(workspace, state, commit, judged):
                 return commit
+        except GitStopped:
+            raise
         except GitError as error:
             self._note_obstacle(error, commit)
         await self._write_note(workspace, state, commit, judged)
@@ -193,7 +195,7 @@ class Integration:
             while self._obstacle is None and not (self.standing and self.standing.integrated):
                 if end := await self._integrate_once(workspace, commit, state):
                     return end
-        except RemoteAway:
+        except (RemoteAway, GitStopped):
             raise
         except GitError as error:
             self._note_obstacle(error, commit)

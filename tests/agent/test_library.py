@@ -106,8 +106,8 @@ async def test_files_that_do_not_do_what_the_words_say_have_not_passed() -> None
         return RIGHT
 
     solved = await solve("Write `add`", TESTS, lambda _task: RIGHT, fix, Literal())
-    assert (solved.passed, solved.files, solved.ending) == (False, RIGHT, None)
-    assert solved.reason == "the words say add(1, 2) == 4; 1 test passed"
+    assert (solved.passed, solved.files, solved.ending) == (False, RIGHT, Ending.GAVE_UP)
+    assert solved.reason == "the words say add(1, 2) == 4"
     assert ["the words say add(1, 2) == 4" in feedback for feedback in asked] == [True]
 
 

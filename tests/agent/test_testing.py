@@ -319,16 +319,16 @@ async def test_what_the_words_say_and_the_change_does_not_do_goes_back_once_with
 
 
 @pytest.mark.parametrize("again", [WRONG, WRONG.replace("a - b", "0 + a - b")])
-async def test_a_change_that_does_not_do_it_again_is_committed_with_that_sentence(again: str) -> None:
+async def test_a_change_that_does_not_do_it_again_is_given_up_with_that_sentence(again: str) -> None:
     bench = Bench(model_for(WRONG, again, TESTING=[BLIND, BLIND]), suite=Literal())
     work = await bench.run(case_for(ASKED))
-    assert (work.phase, work.iteration, work.unmet) == (P.COMMIT, 2, (SAYS,))
+    assert (work.phase, work.iteration, work.ending, work.reason) == (P.ABANDON, 2, Ending.GAVE_UP, SAYS)
 
 
-async def test_a_change_is_committed_with_that_sentence_at_once_where_no_try_is_left() -> None:
+async def test_a_change_is_given_up_with_that_sentence_at_once_where_no_iteration_is_left() -> None:
     bench = Bench(model_for(WRONG, TESTING=[BLIND]), suite=Literal())
     work = await bench.run(case_for(ASKED, iterations=1))
-    assert (work.phase, work.iteration, work.unmet) == (P.COMMIT, 1, (SAYS,))
+    assert (work.phase, work.iteration, work.ending, work.reason) == (P.ABANDON, 1, Ending.GAVE_UP, SAYS)
 
 
 async def test_a_restart_does_not_forget_that_the_words_were_told() -> None:
@@ -338,7 +338,7 @@ async def test_a_restart_does_not_forget_that_the_words_were_told() -> None:
     stored = decode(AttemptState, encode(first.steps[-1].state))
     assert (stored.heard_unmet, stored.unmet) == (True, (SAYS,))
     work = await Bench(model_for(WRONG, TESTING=[BLIND]), suite=Literal()).run(case_for(ASKED), stored)
-    assert (work.phase, work.unmet) == (P.COMMIT, (SAYS,))
+    assert (work.phase, work.reason) == (P.ABANDON, SAYS)
 
 
 def test_a_state_that_an_older_version_stored_was_told_nothing() -> None:

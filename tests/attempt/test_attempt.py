@@ -23,6 +23,7 @@ from core.events import Event, Kind
 from core.states import ENDED, Ending, Outcome, Phase, Status
 from core.submission import parse_spec
 from core.tasks import Task
+from core.verdicts import Label
 from task_executor import TaskExecutor
 from tests.support.answers import RIGHT, Answers, job
 from tests.support.sandboxes import runtime
@@ -244,17 +245,18 @@ async def test_an_attempt_that_an_older_version_left_waiting_begins_at_its_first
     assert answers.counts[1, "PLANNING"] == 1
 
 
-async def test_a_change_that_twice_does_not_do_what_the_words_say_stays_on_its_branch(
+async def test_a_change_that_twice_does_not_do_what_the_words_say_stays_on_its_branch_as_a_draft(
     site: Site, answers: Answers
 ) -> None:
     said = "Write total() in job_1.py; total([1, 5]) == 6"
     async with site.working():
         done = await site.ended(site.submit(1, description=said, tests={}))
     git = site.parts.git
-    assert (done.status, done.ending, done.iterations) == (Status.DONE, Ending.COMMITTED, 2)
-    assert "; the words of the task say total([1, 5]) == 6; the change gives 5; it stays on its branch" in done.reason
-    assert done.branch != "main"
-    assert "job_1.py" in git.tree(None, str(done.commit)).entries()
+    assert (done.status, done.ending, done.iterations) == (Status.FAILED, Ending.GAVE_UP, 2)
+    assert "the words of the task say total([1, 5]) == 6; the change gives 5" in done.reason
+    (draft,) = site.parts.state.commits(5, task_id=done.id)
+    assert (draft.label, draft.branch, draft.integrated) == (Label.DRAFT, done.branch, False)
+    assert "job_1.py" in git.tree(None, draft.commit).entries()
     assert "job_1.py" not in git.tree(None, git.resolve(None, "main")).entries()
     assert answers.counts == {(1, "PLANNING"): 1, (1, "CODING"): 2, (1, "TESTING"): 2}
 

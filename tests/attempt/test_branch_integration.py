@@ -39,6 +39,7 @@ OTHER = "def shout(text):\n    return text.upper()\n"
 TEST_OTHER = "from other import shout\n\n\ndef test_shout():\n    assert shout('a') == 'A'\n"
 USES_ADD = "from calc import add\n\n\ndef total(items):\n    return add(*items)\n"
 TEST_TOTAL = "from sums import total\n\n\ndef test_total():\n    assert total([1, 2]) == 3\n"
+WAITS = "it waits on its branch"
 
 
 class Site:
@@ -81,7 +82,7 @@ class Site:
         made = AttemptState(phase=Phase.COMMIT, base=workspace.base, change=change, verdict=verdict, iteration=1)
         return replace(made, **more)  # type: ignore[arg-type]  # fields of the state
 
-    async def land(self, task: Task, state: AttemptState, *, stays: str = "") -> Entry:
+    async def land(self, task: Task, state: AttemptState, *, stays: str) -> Entry:
         events = Emitter(self.store.events.emit)
         landed = await Integration(task, self.parts, events, stays=stays).land(self.workspace(task), state)
         assert isinstance(landed, Landed)
@@ -91,12 +92,12 @@ class Site:
     async def leave(self, change: Change, tests: dict[str, str], **fields: object) -> Entry:
         """A commit that waits on its task's branch, with the evidence of a real run."""
         task = self.begin(tests=tests, **fields)
-        return await self.land(task, await self.judged(task, change), stays="it waits on its branch")
+        return await self.land(task, await self.judged(task, change), stays=WAITS)
 
     async def integrate_newer(self, change: Change, tests: dict[str, str], **fields: object) -> Entry:
         """Newer work on the target."""
         task = self.begin(tests=tests, integrate=True, **fields)
-        return await self.land(task, await self.judged(task, change))
+        return await self.land(task, await self.judged(task, change), stays="")
 
     async def leave_draft(self, change: Change, tests: dict[str, str]) -> Entry:
         """A draft of a task that gave up, whose note says how it is judged."""
@@ -195,6 +196,11 @@ async def test_asking_twice_is_asking_once(site: Site, repo: Path) -> None:
     again = await site.integrator.integrate(entry.task_id)
     assert (again.already, again.commit, again.target) == (True, first.commit, "dev")
     assert git(repo, "rev-parse", "dev") == first.commit
+    events = [each.kind for each in site.store.events.last(50, task_id=entry.task_id)]
+    assert events.count(Kind.INTEGRATED) == 1
+    git(repo, "branch", "-f", "dev", entry.base)
+    assert not (await site.integrator.integrate(entry.task_id)).already, "git is right where the ledger differs"
+    assert git(repo, "rev-parse", "dev") == first.commit
     reverted = await Reverter(site.services).revert(entry.task_id)
     with pytest.raises(BranchRefused, match=f"is reverted by {reverted.by[:10]}"):
         await site.integrator.integrate(entry.task_id)
@@ -243,9 +249,7 @@ async def test_the_packages_of_a_project_land_with_its_commit(site: Site) -> Non
         phase=Phase.COMMIT, base=workspace.base, project="adding", change={"calc.py": ADD}, verdict=verdict,
         iteration=1, packages={"attrs": "23.1.0"},
     )  # fmt: skip
-    landed = await Integration(task, site.parts, Emitter(site.store.events.emit), stays="it waits on its branch").land(
-        workspace, state
-    )
+    landed = await Integration(task, site.parts, Emitter(site.store.events.emit), stays=WAITS).land(workspace, state)
     assert isinstance(landed, Landed)
     site.finish(task, Ending.COMMITTED, landed.reason, landed.commit, landed.branch)
     assert landed_packages.known(site.store.state, "adding") == {}
@@ -272,6 +276,13 @@ async def test_a_draft_that_passes_now_becomes_the_result_of_its_task(site: Site
     assert (found["Task"], found["Verdict"], done.label) == (str(task.id), "tests_passed", "tests_passed")
     assert site.tip() == done.commit
     await site.assert_holds(done.commit, draft.repo)
+
+
+async def test_a_draft_that_its_owner_merged_is_entered(site: Site) -> None:
+    draft = await site.leave_draft({"sums.py": USES_ADD}, {"test_sums.py": TEST_TOTAL})
+    git(Path(draft.repo), "merge", "-q", "--ff-only", draft.branch)
+    done = await site.integrator.integrate(draft.task_id)
+    assert (done.already, done.commit, site.task(draft.task_id).status) == (True, draft.commit, Status.DONE)
 
 
 async def test_a_draft_that_fails_is_refused_with_its_failing_tests_unless_forced(site: Site) -> None:
@@ -419,7 +430,7 @@ async def test_a_discarded_branch_is_gone_and_can_be_made_again(site: Site, repo
 async def test_a_branch_that_is_checked_out_is_not_discarded(site: Site, repo: Path) -> None:
     entry = await site.leave({"other.py": OTHER}, {"test_other.py": TEST_OTHER}, repo=str(repo), base="dev")
     git(repo, "checkout", "-q", entry.branch)
-    with pytest.raises(BranchRefused, match=f"checked out in {repo}"):
+    with pytest.raises(BranchRefused, match=f"{entry.branch} is checked out"):
         await site.integrator.discard(entry.task_id)
     assert site.entry(entry.task_id).waits
 

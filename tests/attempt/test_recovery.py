@@ -75,7 +75,7 @@ async def test_a_commit_on_its_branch_alone_is_recorded_and_its_task_goes_on(sit
     await finish_landed(recovery(site))
     assert site.parts.queue.get(task.id).status is Status.RUNNING
     (row,) = site.ledger(task)
-    assert (row.commit, row.integrated, row.target) == (commit.id, False, "")
+    assert (row.commit, row.integrated, row.target) == (commit.id, False, "refs/heads/main")
 
 
 async def test_a_task_that_did_not_land_is_left_as_it_is(site: Site) -> None:

@@ -89,8 +89,8 @@ def test_the_names_of_the_ledger_lead_to_a_commit_of_its_repository(home: Home, 
     head = git(repo, "rev-parse", "HEAD")
     with Database(home.path / "db" / "agent_logs.sqlite") as database:
         row = Commit(
-            task_id=1, attempt=1, commit=head, base="b" * 40, subject="Make a", label="tests_passed", repo=str(repo),
-            branch="agent/1-a",
+            task_id=1, attempt=1, repo=str(repo), branch="agent/1-a", commit=head, base="b" * 40, subject="Make a",
+            label="tests_passed",
         )  # fmt: skip
         StateStore(database).record_commit(row).result()
     for name in ("1", "#1", head[:7], "agent/1-", "1-a"):

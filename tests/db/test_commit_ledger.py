@@ -14,7 +14,7 @@ FIRST = Commit(
     task_id=1, attempt=1, repo="/r", branch="agent/1-x", commit="aa11", base="b", subject="s", label="verified",
     integrated=True, target="refs/heads/main", at=datetime(2026, 1, 1, tzinfo=UTC),
 )  # fmt: skip
-SECOND = replace(FIRST, task_id=2, commit="aa22", integrated=False, target="")
+SECOND = replace(FIRST, task_id=2, branch="agent/2-y", commit="aa22", integrated=False, target="")
 THIRD = replace(FIRST, task_id=2, commit="bb33")
 
 

@@ -73,8 +73,9 @@ def landed(daemon: Daemon) -> list[str]:
 
 
 def integrate(daemon: Daemon, task: int) -> dict[str, Any]:
-    status, done = daemon.ask("POST", f"/api/task/{task}/integrate")
-    assert status == 200, done
+    status, answer = daemon.ask("POST", f"/api/task/{task}/integrate")
+    assert status == 200, answer
+    done: dict[str, Any] = answer
     return done
 
 
@@ -84,7 +85,7 @@ def test_what_passes_waits_on_its_branch_until_it_is_integrated(daemon: Daemon) 
     small, other = matrix(daemon, source, "small", "other")
     ended = daemon.wait(small, other)
     assert [task["ending"] for task in ended] == ["committed", "committed"], ended
-    assert all("it waits on agent/" in task["reason"] for task in ended)
+    assert all("it waits on its branch" in task["reason"] for task in ended)
     assert landed(daemon) == before
     found = sides(daemon, source)
     assert [(found[n]["held"], found[n]["integrated"], found[n]["waits"]) for n in (small, other)] == [
