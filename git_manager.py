@@ -262,7 +262,8 @@ class GitManager:
             tip, held = seen
             if tip != expected_tip:
                 return False
-            found.refuse_gone(candidate.id, candidate.parent)
+            if held != candidate.id:  # git keeps what a branch holds
+                found.refuse_gone(candidate.id, candidate.parent)
             moves = [(target, candidate.id, expected_tip)]
             if held and held != candidate.id and may_move(found, branch, held, workspace):
                 moves.append((branch, candidate.id, held))
