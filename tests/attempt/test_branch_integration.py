@@ -406,6 +406,14 @@ async def test_a_task_that_is_worked_on_or_made_no_commit_has_nothing_to_integra
         await site.integrator.integrate(empty.id)
 
 
+async def test_the_branch_of_a_hubs_task_is_left_to_its_remote(site: Site, repo: Path) -> None:
+    entry = await site.leave({"other.py": OTHER}, {"test_other.py": TEST_OTHER}, repo=str(repo), base="dev")
+    site.store.db.write(lambda conn: conn.execute("UPDATE tasks SET hub_id = 7")).result()
+    await refused(site, entry, "shared with a hub")
+    with pytest.raises(BranchRefused, match="at the remote"):
+        await site.integrator.discard(entry.task_id)
+
+
 # --- what is discarded
 
 

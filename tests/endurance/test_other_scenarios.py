@@ -32,6 +32,8 @@ NOBODY_MAKES = {
     (S.FAILED, S.QUEUED): "as from cancelled: tests/test_queue_manager.py",
     (S.CANCELLED, S.SCHEDULED): "as to queued: tests/test_queue_manager.py",
     (S.CANCELLED, S.BLOCKED): "as from failed: this file",
+    (S.FAILED, S.DONE): "where the owner integrates a draft: tests/attempt/test_branch_integration.py",
+    (S.CANCELLED, S.DONE): "as from failed",
     **{
         (a, b): "by a hub alone: tests/hub/test_dispatcher.py, tests/e2e/test_hub.py"
         for a in Status for b in MOVES[a] if S.SHARED in {a, b}
