@@ -30,6 +30,7 @@ from core.revisions import CommitFacts
 from core.tasks import Files
 from core.tree import Tree, read_text
 from core.verdicts import Evidence, Label, Result, SuiteJob, Verdict
+from core.version import VERSION
 from git_manager import GitManager
 from verdict.held.layer import KIND as HELD_OUT
 from verdict.mutation import changes_anything
@@ -90,7 +91,8 @@ class Verification:
             return replace(blank, checks=(failed("note", str(error)),))
         report = replace(blank, label=note.evidence.label, task=note.task)
         its_own = belongs(note, facts)
-        checks = (ok("note", f"format {note.format}, of task {note.task}"), *its_own)
+        rules = f"judged by the rules of version {VERSION}, whichever version wrote it"
+        checks = (ok("note", f"format {note.format}, of task {note.task}; {rules}"), *its_own)
         if not is_its_own(its_own):
             why = "the note does not belong to this commit, so nothing was run"
             return replace(report, checks=(*checks, unchecked("tests", why)))

@@ -93,11 +93,7 @@ class HomeSnapshot:
     def copied(self, folder: Path) -> HomeSnapshot:
         """The same elsewhere."""
         shutil.copytree(self.folder, folder, symlinks=True)
-        old, new = str(self.folder), str(folder)
-        with closing(connect(folder / "home" / "db" / "agent_logs.sqlite")) as conn, conn:
-            for table, column in PATHS:
-                conn.execute(f"UPDATE {table} SET {column} = replace({column}, ?, ?)", (old, new))
-            conn.execute("UPDATE task_specs SET spec = replace(spec, ?, ?), digest = ''", (old, new))
+        replace_paths(folder / "home" / "db" / "agent_logs.sqlite", str(self.folder), str(folder))
         return HomeSnapshot(folder=folder, tasks=self.tasks)
 
 
@@ -121,6 +117,14 @@ class SeededDaemon:
     def report(self) -> str:
         """The name of the report that its checkpoint wrote."""
         return str(self.daemon.get("/api/reports")["reports"][0]["name"])
+
+
+def replace_paths(database: Path, old: str, new: str) -> None:
+    """Let a database name the repositories of another folder: those of a home that was moved there."""
+    with closing(connect(database)) as conn, conn:
+        for table, column in PATHS:
+            conn.execute(f"UPDATE {table} SET {column} = replace({column}, ?, ?)", (old, new))
+        conn.execute("UPDATE task_specs SET spec = replace(spec, ?, ?), digest = ''", (old, new))
 
 
 def shared(factory: pytest.TempPathFactory) -> HomeSnapshot:
@@ -154,7 +158,7 @@ def started(snapshot: HomeSnapshot, **settings: str) -> Iterator[tuple[Daemon, W
 
 
 def _worked(snapshot: HomeSnapshot) -> dict[str, int]:
-    _owned(snapshot.repo)
+    make_owned(snapshot.repo)
     (snapshot.folder / "index").mkdir()
     wheel(snapshot.folder / "index", "moonphase", "1.0", {"moonphase.py": "FULL = 1\n"})
     with started(snapshot) as (daemon, _):
@@ -189,7 +193,7 @@ def _submitted(daemon: Daemon, repo: Path) -> dict[str, int]:
 
 def _refused(daemon: Daemon, repo: Path) -> int:
     """A task whose repository went away after it was submitted, before anybody looked at it."""
-    _owned(repo)
+    make_owned(repo)
     daemon.ask("POST", "/api/pause")
     task_id = daemon.submit(**job(8), repo=str(repo))
     shutil.rmtree(repo)
@@ -202,7 +206,8 @@ def _reported(daemon: Daemon) -> bool:
     return any("is written" in hold["reason"] for hold in holds)
 
 
-def _owned(repo: Path) -> None:
+def make_owned(repo: Path) -> None:
+    """Make a repository of the owner's with one commit on `trunk`."""
     repo.mkdir()
     git(repo, "init", "-q", "-b", "trunk")
     git(repo, "config", "user.name", "Owner")
