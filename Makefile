@@ -30,6 +30,7 @@ lint: setup-dev
 	@$(VENV) -m ruff check .
 	@$(VENV) -m ruff format --check -q .
 	@$(VENV) -m mypy .
+	@$(VENV) scripts/size.py --check
 
 # What pytest makes of the tests and their libraries is kept: beside the linters, which leave a core idle, it is made
 # once instead of by each process that runs tests.

@@ -1,16 +1,14 @@
-"""Counts the code, and follows a task through it: how many lines, files and classes, and how many files are passed.
+"""Follows a POST and a committed task through the code: how many files they pass (`scripts/size.py` counts lines).
 
-    .venv/bin/python scripts/structure.py            # lines, files, classes of each package
-    .venv/bin/python scripts/structure.py --walks    # also the files that a POST and a committed task pass
+    .venv/bin/python scripts/structure.py
 
-The walks are counted in the real daemon, which runs under a profiler with a scripted model: a file is passed when one
+They are counted in the real daemon, which runs under a profiler with a scripted model: a file is passed when one
 of its functions is called, and changed when a call or a return leads into another file of ours in the same thread.
 """
 
 from __future__ import annotations
 
 import argparse
-import ast
 import json
 import os
 import signal
@@ -18,74 +16,14 @@ import subprocess
 import sys
 import tempfile
 import threading
-import tokenize
 from collections import Counter
-from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
 from types import FrameType
 from typing import Any
 
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
-OUTSIDE = {"tests"}
-NO_CODE = {tokenize.COMMENT, tokenize.NL, tokenize.NEWLINE, tokenize.INDENT, tokenize.DEDENT, tokenize.ENCODING}
 RESULT = "NIGHTSHIFT_STRUCTURE"
-
-
-@dataclass(frozen=True)
-class Size:
-    """Of one file, or of several together."""
-
-    files: int = 0
-    lines: int = 0
-    code: int = 0
-    classes: int = 0
-
-    def __add__(self, other: Size) -> Size:
-        return Size(
-            self.files + other.files, self.lines + other.lines, self.code + other.code, self.classes + other.classes
-        )
-
-
-def size_of(path: Path) -> Size:
-    """The size of a module; lines of code are those with a token that is neither comment nor docstring."""
-    text = path.read_text()
-    tree = ast.parse(text)
-    documented = ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef
-    docstrings = {
-        line
-        for node in ast.walk(tree)
-        if isinstance(node, documented) and ast.get_docstring(node, clean=False) is not None
-        for line in range(node.body[0].lineno, (node.body[0].end_lineno or 0) + 1)
-    }
-    code: set[int] = set()
-    with path.open("rb") as stream:
-        for token in tokenize.tokenize(stream.readline):
-            if token.type not in NO_CODE and token.string:
-                code.update(range(token.start[0], token.end[0] + 1))
-    classes = sum(isinstance(node, ast.ClassDef) for node in ast.walk(tree))
-    return Size(files=1, lines=text.count("\n"), code=len(code - docstrings), classes=classes)
-
-
-def sizes() -> Iterator[tuple[str, Size]]:
-    """Each Python file that git tracks, by its package."""
-    names = subprocess.run(["git", "ls-files", "*.py"], cwd=ROOT, capture_output=True, text=True, check=True).stdout
-    for name in names.split():
-        if (ROOT / name).exists():
-            yield name.partition("/")[0] if "/" in name else "(top level)", size_of(ROOT / name)
-
-
-def count() -> None:
-    """Print the sizes of all packages."""
-    packages: dict[str, Size] = {}
-    for package, size in sizes():
-        packages[package] = packages.get(package, Size()) + size
-    print(f"{'package':14}{'files':>7}{'lines':>9}{'code':>9}{'classes':>9}")
-    inside = sum((size for name, size in packages.items() if name not in OUTSIDE), Size())
-    rows = sorted(packages.items(), key=lambda row: -row[1].code)
-    for name, size in [*rows, ("outside tests", inside)]:
-        print(f"{name:14}{size.files:7}{size.lines:9}{size.code:9}{size.classes:9}")
 
 
 class Profile:
@@ -190,14 +128,11 @@ def _daemon(home: Path, settings: dict[str, str]) -> Any:
 def main_() -> int:
     """Do what the command line asks for."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--walks", action="store_true", help="follow a POST and a committed task")
     parser.add_argument("--inside", action="store_true", help=argparse.SUPPRESS)
     asked = parser.parse_args()
     if asked.inside:
         return profiled()
-    count()
-    if asked.walks:
-        walks()
+    walks()
     return 0
 
 

@@ -1,0 +1,151 @@
+"""The size table: what is counted, that a rise fails the check, and that it takes a reason to raise a number."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+import sys
+import tomllib
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from scripts import size
+from tests.support.daemon import git
+
+CORE, SERVER, REMOTE = (size.PACKAGES[name][0] for name in ("core", "server", "remote"))
+MODULE = '''"""Which is an opener.
+
+# no comment
+"""
+
+# a comment
+LIMIT = 1
+"""What this is."""
+
+TEXT = """
+# two lines of a text
+"""
+
+
+def found(plain: int) -> int:
+    """Add."""
+    place = plain + 1
+    return place
+
+
+def read_it() -> None: ...
+
+
+class Box:
+    """Where things are."""
+
+    kept: int = 0
+    """Who keeps it."""
+
+    @property
+    def chosen(self) -> int:
+        self.one = 1
+        return self.kept
+'''
+
+
+@dataclass(frozen=True)
+class Checkout:
+    """A repository with the script in it."""
+
+    folder: Path
+
+    def run(self, *arguments: str) -> tuple[int, str]:
+        """Run the script; its exit code and all that it said."""
+        argv = [sys.executable, "scripts/size.py", *arguments]
+        done = subprocess.run(argv, cwd=self.folder, capture_output=True, text=True, check=False)
+        return done.returncode, done.stdout + done.stderr
+
+    def write(self, file: str, text: str) -> None:
+        path = self.folder / file
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+        git(self.folder, "add", "-A")
+
+    @property
+    def table(self) -> dict[str, dict[str, int]]:
+        return tomllib.loads((self.folder / "size.toml").read_text())
+
+
+@pytest.fixture
+def checkout(tmp_path: Path) -> Checkout:
+    made = Checkout(tmp_path)
+    (tmp_path / "scripts").mkdir()
+    shutil.copy(size.__file__, tmp_path / "scripts" / "size.py")
+    git(tmp_path, "init", "-q")
+    made.write(f"{CORE}a.py", "A = 1\nB = 2\n")
+    made.write(f"{SERVER}static/app/a.js", "let a;\n\nlet b;\n")
+    made.write(f"{REMOTE}migrations/1.sql", "SELECT 1;\n")
+    assert made.run("--write") == (0, "")
+    return made
+
+
+def test_each_column_of_a_module_is_counted() -> None:
+    counted = size.count_python(MODULE)  # the two constants, found(), read_it(), and the class with its property
+    assert counted == {
+        "code": sum([1 + 3, 3, 1, 2 + 4]),
+        "statements": sum([2, 3, 2, 2 + 3]),
+        "participles": 1,
+        "openers": 4,
+        "fillers": len(["found", "plain", "place", "kept", "one"]),
+    }
+
+
+@pytest.mark.parametrize("name", ["found", "_tried", "held_back", "told", "__kept"])
+def test_a_function_may_be_named_by_a_participle(name: str) -> None:
+    assert size.is_participle(name)
+
+
+@pytest.mark.parametrize("name", ["read", "need_more", "feed", "embed_all", "_seed", "proceed", "is_found", "find"])
+def test_verbs_that_look_like_one_are_no_participles(name: str) -> None:
+    assert not size.is_participle(name)
+
+
+def test_what_git_does_not_track_and_what_others_wrote_is_not_counted(checkout: Checkout) -> None:
+    checkout.write(f"{size.NOT_OURS[0]}x.js", "let x;\n")
+    (checkout.folder / CORE / "b.py").write_text("B = 1\n")
+    assert checkout.run("--check") == (0, "")
+    assert checkout.table["core"]["code"] == 2
+    assert (checkout.table["server"]["javascript"], checkout.table["remote"]["sql"]) == (2, 1)
+
+
+def test_a_number_may_fall_and_may_not_rise_again_once_it_is_written(checkout: Checkout) -> None:
+    checkout.write(f"{CORE}a.py", "A = 1\n")
+    assert checkout.run("--check") == (0, "")
+    assert checkout.run("--write") == (0, "")
+    checkout.write(f"{CORE}a.py", "A = 1\nB = 2\n")
+    code, said = checkout.run("--check")
+    assert code == 1
+    assert "core.code rose from 1 to 2" in said
+    assert "core.statements rose from 1 to 2" in said
+
+
+def test_a_rise_is_written_only_if_it_is_named_with_its_reason(checkout: Checkout) -> None:
+    before = checkout.table
+    checkout.write(f"{CORE}a.py", "A = 1\nB = 2\nC = 3\n")
+    assert checkout.run("--write")[0] == 1
+    assert checkout.run("--write", "--raise", "core.code", "--because", "x")[0] == 1, "the statements rose as well"
+    assert checkout.table == before
+    for wrong in (["--raise", "core"], ["--because", "x"], ["--raise", "core", "--because", " "]):
+        assert checkout.run("--write", *wrong)[0] == 2
+    assert checkout.run("--write", "--raise", "agent.code", "--because", "x")[0] == 2, "it did not rise"
+    reason = 'C is "new"'
+    arguments = ("--raise", "core.code", "--raise", "core.statements", "--because", reason)
+    assert checkout.run("--write", *arguments) == (0, "")
+    assert checkout.table["raised"] == [
+        {"what": f"core.{column}", "before": 2, "after": 3, "because": reason} for column in ("code", "statements")
+    ]
+    assert checkout.run("--check") == (0, "")
+
+
+def test_a_file_of_no_package_is_named(checkout: Checkout) -> None:
+    checkout.write("elsewhere/a.py", "A = 1\n")
+    code, said = checkout.run("--check")
+    assert (code, "elsewhere/a.py belongs to no package" in said) == (1, True)
