@@ -22,6 +22,7 @@ TRACKED = tuple(
 PAGES = tuple(path for path in TRACKED if path.endswith(".md") and not is_test_path(path))
 COMMAND = re.compile(r"\bnightshift ([a-z][a-z-]*)(?: ([a-z][a-z-]*))?(?= |`|$|\n)")
 DOCS = [path for path in PAGES if path == "README.md" or path.startswith("docs/")]
+INDEX = "docs/README.md"
 REQUEST = re.compile(r"\b(GET|POST|PUT|PATCH|DELETE) (/[^\s`?]*)")
 ROUTES = {(each.method, re.sub(r"\\{.*?\\}", "[^/]+", re.escape(each.path))) for each in ENDPOINTS}
 
@@ -71,6 +72,7 @@ def test_the_endpoints_of_a_page_exist(path: str) -> None:
     assert named - known == set()
 
 
-def test_the_readme_lists_every_page() -> None:
-    linked = set(re.findall(r"\]\((docs/[^)#]+\.md)", (ROOT / "README.md").read_text()))
-    assert {path for path in DOCS if path.startswith("docs/")} - linked == set()
+def test_the_index_lists_every_page() -> None:
+    linked = set(re.findall(r"\]\(([^)#:]+\.md)", (ROOT / INDEX).read_text()))
+    pages = {path for path in DOCS if path.startswith("docs/")} - {INDEX}
+    assert pages - {str(Path("docs") / link) for link in linked} == set()
