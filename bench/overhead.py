@@ -231,8 +231,8 @@ class OtherDaemon(Daemon):
 
 
 @contextmanager
-def processor_group(daemon: Daemon) -> Iterator[Path | None]:
-    """A group that a daemon is in from its start on; None where none can be made."""
+def processor_group(daemon: Daemon, start_s: float = 90) -> Iterator[Path | None]:
+    """A group that a daemon is in from its start on, which may take `start_s`; None where none can be made."""
     group: Path | None = GROUPS / f"nightshift-overhead-{os.getpid()}-{daemon.home.name}"
     assert group
     own = Path("/proc/self/cgroup").read_text().rpartition("0::")[2].strip()
@@ -242,7 +242,7 @@ def processor_group(daemon: Daemon) -> Iterator[Path | None]:
     except OSError:
         group = None
     try:
-        daemon.start()
+        daemon.start(start_s)
         if group:
             (GROUPS / own.lstrip("/") / "cgroup.procs").write_text(str(os.getpid()))
         yield group
