@@ -10,21 +10,15 @@ unexport PYTHONDONTWRITEBYTECODE
 run: setup
 	@exec $(VENV) main.py
 
-# `make test` runs all quick tests and a share of the long ones, drawn by the commit (`tests/support/tiers.py`);
-# `make test-all` runs everything. Folders of long files are begun first, and by two processes more than there are cores,
-# for many tests wait for a daemon. What fails beside other tests is shown, and run once more alone before it counts: a
-# browser or a daemon that gets no processor for a minute is no fault of the program.
-PYTEST := $(VENV) -m pytest -q
-BESIDE := -n $$(($$(nproc) + 2)) --dist loadfile --no-loadscope-reorder
-AGAIN := --last-failed --last-failed-no-failures none
-
+# `make test` runs the quick tier, the same tests each time, and `make test-all` every test (`tests/support/tiers.py`).
+# What fails beside other tests runs once more alone, and the last line names what was flaky (`scripts/run_tests.py`).
 test: setup-dev
 	@$(MAKE) -s -j2 -o setup-dev lint compiled
-	@$(PYTEST) $(BESIDE) || $(PYTEST) $(AGAIN)
+	@$(VENV) scripts/run_tests.py
 
 test-all: lint
 	@$(PYTHON) scripts/setup.py --dev --engine
-	@export NIGHTSHIFT_TESTS=all; $(PYTEST) $(BESIDE) || $(PYTEST) $(AGAIN)
+	@$(VENV) scripts/run_tests.py --all
 
 lint: setup-dev
 	@$(VENV) -m ruff check .
@@ -35,7 +29,7 @@ lint: setup-dev
 # What pytest makes of the tests and their libraries is kept: beside the linters, which leave a core idle, it is made
 # once instead of by each process that runs tests.
 compiled: setup-dev
-	@$(PYTEST) --collect-only > /dev/null || true
+	@$(VENV) -m pytest -q --collect-only > /dev/null || true
 
 format: setup-dev
 	@$(VENV) -m ruff check --fix .

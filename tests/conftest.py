@@ -33,22 +33,28 @@ def pytest_collection() -> Generator[None, object, object]:
 
 def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
     """Leave out files of which nothing is run, before they are imported."""
-    return True if not _asked_for(config) and collection_path in tiers.unread() else None
+    return True if not _asks_for_more(config) and collection_path in tiers.full_files() else None
 
 
+@pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Begin with long files; leave out what is for `make test-all`, unless it was asked for by its file or id."""
+    """Mark the full tier, and leave it out unless it was asked for; begin with long files."""
+    full = tiers.full_tier(item.nodeid for item in items)
+    for item in items:
+        if item.nodeid in full:
+            item.add_marker("full")
+    if not tiers.ALL and not _asks_for_more(config):
+        out = [item for item in items if item.get_closest_marker("full")]
+        config.hook.pytest_deselected(items=out)
+        items[:] = [item for item in items if not item.get_closest_marker("full")]
     items.sort(key=lambda item: not item.nodeid.startswith(tiers.FIRST))
-    if _asked_for(config):
-        return
-    out = tiers.left_out(item.nodeid for item in items)
-    config.hook.pytest_deselected(items=[item for item in items if item.nodeid in out])
-    items[:] = [item for item in items if item.nodeid not in out]
 
 
-def _asked_for(config: pytest.Config) -> bool:
-    """Tell whether files or single tests were named, not folders."""
-    return any(not Path(argument.partition("::")[0]).is_dir() for argument in config.args)
+def _asks_for_more(config: pytest.Config) -> bool:
+    """Tell whether files or single tests were named, not folders, or markers."""
+    return bool(config.option.markexpr) or any(
+        not Path(argument.partition("::")[0]).is_dir() for argument in config.args
+    )
 
 
 @pytest.fixture

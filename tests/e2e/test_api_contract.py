@@ -31,7 +31,6 @@ def seeded(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SeededDaemon]:
         yield SeededDaemon(snapshot=snapshot, daemon=daemon, server=server)
 
 
-@pytest.mark.slow
 def test_no_request_makes_the_api_break_its_own_document(seeded: SeededDaemon, tmp_path: Path) -> None:
     seeded.daemon.ask("POST", "/api/pause")
     (tmp_path / "schemathesis.toml").write_text(CONFIGURED)

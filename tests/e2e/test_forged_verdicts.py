@@ -17,7 +17,6 @@ from tests.support.daemon import Daemon, settings_for
 from tests.support.git_repo import make_repo
 from tests.support.wire_server import WireServer
 
-pytestmark = pytest.mark.slow
 LEAKS = [name for name, forgery in FORGERIES.items() if forgery.did is Did.LEAKS]
 ANSWERS = {name: (forgery.suite, forgery.files) for name, forgery in FORGERIES.items()}
 ANSWERS |= {f"right-{name}": (suite, suite.honest) for name, suite in RIGHT.items()}

@@ -140,7 +140,6 @@ def test_a_question_is_answered_from_anywhere(tmp_path: Path) -> None:
         assert daemon.get(f"/api/task/{number}")["status"] == "done"
 
 
-@pytest.mark.slow
 @pytest.mark.timeout(3600)
 def test_many_tasks_end_once_while_nodes_are_killed_and_cut_off_at_random(tmp_path: Path) -> None:
     chance, count, killed, cut_off = random.Random(21), 200 if tiers.ALL else 80, 0, 0

@@ -94,7 +94,7 @@ def killed_at(url: str, at: int) -> str:
     return said
 
 
-@pytest.mark.parametrize("at", tiers.drawn(range(1, STATEMENTS + 2), 6))
+@pytest.mark.parametrize("at", tiers.choose(range(1, STATEMENTS + 2), 6))
 def test_a_node_dies_between_two_statements(connections: HubConnections, server: PostgresServer, at: int) -> None:
     survivor = a_node(connections, "survivor")
     some_tasks(survivor, 4)
@@ -156,7 +156,7 @@ def until_done(connections: HubConnections, count: int) -> None:
 def test_nodes_are_killed_at_random_while_they_work(
     connections: HubConnections, server: PostgresServer, tmp_path: Path
 ) -> None:
-    count, url, draw = 400, address(connections, server), random.Random(tiers.commit())
+    count, url, draw = 400, address(connections, server), random.Random(21)
     some_tasks(a_node(connections, "owner"), count)
     with workers(url, tmp_path, 3, 1.0) as running:
         for done in sorted(draw.sample(range(1, count - 50), 12)):
@@ -171,7 +171,7 @@ def test_nodes_are_killed_at_random_while_they_work(
 
 
 def test_the_server_is_killed_while_nodes_work(tmp_path: Path) -> None:
-    count, draw = 300, random.Random(tiers.commit())
+    count, draw = 300, random.Random(21)
     with PostgresServer(EMBEDDED, tmp_path / "server", safe=True) as server, hub(server.database()) as connections:
         some_tasks(a_node(connections, "owner"), count)
         with workers(address(connections, server), tmp_path, 3, 3.0) as running:

@@ -8,6 +8,7 @@ import sys
 import tomllib
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -70,7 +71,7 @@ class Checkout:
         git(self.folder, "add", "-A")
 
     @property
-    def table(self) -> dict[str, dict[str, int]]:
+    def table(self) -> dict[str, Any]:
         return tomllib.loads((self.folder / "size.toml").read_text())
 
 

@@ -1,0 +1,89 @@
+"""Runs the tests on all cores, and names in its last line what is flaky.
+
+    python scripts/run_tests.py          # the quick tier: `make test`
+    python scripts/run_tests.py --all    # every test: `make test-all`
+
+A test that fails beside others is run once more alone: a browser that got no processor for a minute is no fault of the
+program. If it passes then, it is flaky, and is named; a run that hides it teaches everybody to run again until it is
+green. Flaky tests that are known stand in `tests/flaky.txt` and do not fail the run. A new one does, for nobody mends a
+test that passes in the end. The list may only become shorter (`tests/test_tiers.py`).
+
+Exit code: 0 if all tests passed, alone at least, and no flaky one is new; else 1, or pytest's own where no test ran.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import subprocess
+import sys
+import tempfile
+from collections.abc import Collection, Sequence
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+KNOWN = ROOT / "tests" / "flaky.txt"
+PLUGIN = "tests.support.failed_tests"
+TIER = "NIGHTSHIFT_TESTS"
+MOST_AGAIN = 20
+"""If more tests fail, the cause is no flaky test, and none is run again."""
+FAILED = 1
+"""The exit code of pytest after a run in which tests failed."""
+
+
+def main() -> int:
+    """Run the tests; the exit code."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--all", action="store_true", help="every test, not the quick tier alone")
+    environment = {**os.environ, **({TIER: "all"} if parser.parse_args().all else {})}
+    # Tests of a daemon wait more than they compute, so there are more processes than cores.
+    beside = ["-n", str(len(os.sched_getaffinity(0)) + 2), "--dist", "loadfile", "--no-loadscope-reorder"]
+    code, failed = run_pytest(beside, environment)
+    if code not in {0, FAILED}:
+        print(f"The tests did not run: pytest ended with {code}.")
+        return code
+    still = failed
+    if 0 < len(failed) <= MOST_AGAIN:
+        print(f"\nOnce more, alone: {len(failed)} of the tests that failed.", flush=True)
+        code, still = run_pytest(failed, environment)
+        if code not in {0, FAILED}:
+            still = failed
+    flaky = [test for test in failed if test not in set(still)]
+    has_passed, line = summarise(still, flaky, read_known(KNOWN))
+    print(line)
+    return int(not has_passed)
+
+
+def run_pytest(arguments: Sequence[str], environment: dict[str, str]) -> tuple[int, list[str]]:
+    """Run pytest; its exit code, and the ids of the tests that failed."""
+    with tempfile.TemporaryDirectory() as folder:
+        file = Path(folder) / "failed"
+        words = [sys.executable, "-m", "pytest", "-q", "-p", PLUGIN, "--failed-to", str(file), *arguments]
+        code = subprocess.run(words, cwd=ROOT, env=environment, check=False).returncode
+        return code, file.read_text().splitlines() if file.exists() else []
+
+
+def read_known(file: Path) -> set[str]:
+    """Read the ids of known flaky tests: a line each, and comments."""
+    lines = file.read_text().splitlines() if file.exists() else []
+    return {line.strip() for line in lines if line.strip() and not line.startswith("#")}
+
+
+def summarise(still: Sequence[str], flaky: Sequence[str], known: Collection[str]) -> tuple[bool, str]:
+    """Tell whether the run passed, and put its result into a line.
+
+    Args:
+        still: tests that failed alone as well.
+        flaky: tests that passed alone.
+        known: flaky tests that fail no run.
+    """
+    new, old = ([test for test in flaky if (test in known) is is_known] for is_known in (False, True))
+    has_passed = not still and not new
+    parts = [f"{len(still)} failed"] if still else []
+    parts += [f"NEW flaky: {', '.join(new)} (mend what makes it fail beside others)"] if new else []
+    parts += [f"known flaky: {', '.join(old)}"] if old else []
+    return has_passed, f"Tests {'passed' if has_passed else 'FAILED'}; {'; '.join(parts) or 'none was flaky'}."
+
+
+if __name__ == "__main__":
+    sys.exit(main())
