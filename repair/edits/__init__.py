@@ -5,20 +5,21 @@ edits that are equally likely.
 """
 
 from repair.edit import EditOperator
-from repair.edits.assignments import assignments, initial_values, missing_records, running_best
-from repair.edits.attributes import missing_keys, own_attributes, shared_defaults, unset_fields
-from repair.edits.calls import arguments, keywords, methods, missing_calls
-from repair.edits.comprehensions import clauses, comprehensions
-from repair.edits.conditions import branches, conditions
-from repair.edits.constants import constants, off_by_one
-from repair.edits.exits import declarations, flow, returns, yields
-from repair.edits.guards import guards, wrapped
-from repair.edits.moves import copies, moves, sibling_branches, updates
-from repair.edits.names import names, transplants
-from repair.edits.operators import comparisons, new_operands, operators
-from repair.edits.results import exceptions, returned_expressions
-from repair.edits.subscripts import slices, subscripts
-from repair.edits.wrapping import bounds, concatenations, remainders, wrapping
+
+from .assignments import assignments, initial_values, missing_records, running_best
+from .attributes import missing_keys, own_attributes, shared_defaults, unset_fields
+from .calls import arguments, keywords, methods, missing_calls
+from .comprehensions import clauses, comprehensions
+from .conditions import branches, conditions
+from .constants import constants, off_by_one
+from .exits import declarations, flow, returns, yields
+from .guards import guards, wrapped
+from .moves import copies, moves, sibling_branches, updates
+from .names import names, transplants
+from .operators import comparisons, new_operands, operators
+from .results import exceptions, returned_expressions
+from .subscripts import slices, subscripts
+from .wrapping import bounds, concatenations, remainders, wrapping
 
 EXPRESSION_EDITS: tuple[EditOperator, ...] = (
     comparisons, operators, off_by_one, constants, slices, arguments, keywords, missing_calls, methods, names,
